@@ -24,7 +24,7 @@ from punchlist.flows.work import FlowWork
 from punchlist.guidance.settings import Rules, remove_reminders, rules
 from punchlist.options import AgentOptions, AgentSettings, read_options
 from punchlist.store import AgentRow, Store, Transaction
-from punchlist.tasks.fields import list_name
+from punchlist.tasks.fields import check_list_name
 from punchlist.tasks.handle import TaskBoard
 from punchlist.tasks.work import Work
 from punchlist.text import clean, cut
@@ -156,7 +156,7 @@ class AgentRunner:
         self.offered = _is_offered(self.dialect, self.settings)
         self.task_list = task_list(self.settings.task_list, session)
         if self.dialect.layer == "tasks":
-            list_name(self.task_list)
+            check_list_name(self.task_list)
         self.rules = self._make_rules()
         self.tool_names = frozenset(tool.name for tool in self.dialect.tools)
         self._alive_at: datetime | None = None

@@ -25,7 +25,7 @@ from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import SNAPSHOT_EVERY, LastWrite, StoredCall
 from punchlist.tasks.exchange import record_change, record_new
-from punchlist.tasks.queries import number_of
+from punchlist.tasks.queries import parse_task_id
 from punchlist.tasks.work import Work
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before
 from punchlist.transcripts.decoding import decode
@@ -361,7 +361,7 @@ def _task_result(work: Work, write: TaskWrite) -> TaskResult | None:
     """Return the result of the call; None if the task is not here, or was changed later."""
     command = write.command
     if isinstance(command, CreateTask):
-        number = number_of(write.task)
+        number = parse_task_id(write.task)
         after = None if number is None else record_new(work, number, command.subject, command.fields)
         return None if after is None else TaskResult(command, after=after)
     row = work.find(write.task)

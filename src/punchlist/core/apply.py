@@ -107,7 +107,7 @@ def _wipe_finished(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, 
 
 def _merge_by_id(editing: Editing, command: Merge) -> None:
     dialect = editing.policy.dialect
-    places = _places_by_name(editing.items, dialect)
+    places = _map_places(editing.items, dialect)
     for patch in command.patches:
         alias = editing.cleaner.text(patch.alias)
         place = places.get(alias)
@@ -121,7 +121,7 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
             if at_the_end:
                 places[alias] = len(editing.items) - 1
             else:
-                places = _places_by_name(editing.items, dialect)
+                places = _map_places(editing.items, dialect)
             continue
         item = editing.items[place]
         if patch.content:
@@ -133,7 +133,7 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
         editing.items[place] = item
 
 
-def _places_by_name(items: list[TodoItem], dialect: str) -> dict[str, int]:
+def _map_places(items: list[TodoItem], dialect: str) -> dict[str, int]:
     """Return the place of each item by the name that the dialect has for it."""
     return {name: place for place, name in enumerate(item_names(items, dialect))}
 
@@ -161,7 +161,7 @@ def _close(
     todos, said = normalise_focus(todos, policy, now)
     drafts = diff(before, todos)
     problems = [*editing.problems, *editing.cleaner.problems(), *said, *_report_omissions(before, todos)]
-    seen = _items_seen(before, todos, shown, drafts) if own else None
+    seen = _find_seen_items(before, todos, shown, drafts) if own else None
     return _finish(state, todos, drafts, problems, kind=kind, seen=seen, own=own)
 
 
@@ -212,7 +212,7 @@ def _report_omissions(before: TodoList, after: TodoList) -> list[Problem]:
     return [Problem("omitted", text, data={"items": [item.id for item in new]})]
 
 
-def _items_seen(
+def _find_seen_items(
     before: TodoList, after: TodoList, shown: tuple[TodoItem, ...] | None, drafts: list[Draft]
 ) -> tuple[TodoItem, ...] | None:
     """Return the items that the agent knows after its own edit: those known before, with what it just touched."""
@@ -267,7 +267,7 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
     count = _count(command)
     if count > limits.items:
         return too_many_items(count, limits)
-    for index, (content, form) in enumerate(_texts_of(command)):
+    for index, (content, form) in enumerate(_walk_texts(command)):
         fields = [("content", content)] if form is None else [("content", content), ("active_form", form)]
         for name, text in fields:
             if limits.refuse_blank and not text.strip():
@@ -281,7 +281,7 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
                 said = f"Item {index}: `{name}` has {size} {unit}; at most {most} fit. Shorten it, or use a note."
                 data = {"field": name, "size": size, "max": most, "unit": unit}
                 return Problem("too_long", said, fatal=True, at=index, data=data)
-    for name, text in _others_of(command):
+    for name, text in _walk_other_texts(command):
         if text is not None and len(text) > limits.other:
             said = f"A `{name}` has {len(text)} characters; at most {limits.other} fit. Shorten it."
             data = {"field": name, "size": len(text), "max": limits.other, "unit": "characters"}
@@ -313,24 +313,24 @@ def too_many_items(count: int, limits: Limits) -> Problem:
     return Problem("too_many_items", text, fatal=True, data={"count": count, "max": limits.items})
 
 
-def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
+def _walk_texts(command: Command) -> Iterator[tuple[str, str | None]]:
     """Yield content and active form of everything in a command that becomes part of an item."""
     match command:
         case Replace(entries):
-            yield from _texts(entries)
+            yield from _pair_texts(entries)
         case Merge(patches):
             for patch in patches:
                 yield patch.content or "-", None
         case do.Edit(operations):
             if command.first is not None:
-                yield from _texts(command.first.entries)
+                yield from _pair_texts(command.first.entries)
             for operation in operations:
                 match operation:
                     case do.Init(groups):
                         for group in groups:
-                            yield from _texts(group.entries)
+                            yield from _pair_texts(group.entries)
                     case do.Append(entries):
-                        yield from _texts(entries)
+                        yield from _pair_texts(entries)
                     case do.Reword(_, content, form):
                         yield content, form
                     case do.Note(_, text) | do.Block(_, text) | do.Fail(_, text):
@@ -339,7 +339,7 @@ def _texts_of(command: Command) -> Iterator[tuple[str, str | None]]:
                         pass
 
 
-def _texts(entries: tuple[Entry, ...]) -> list[tuple[str, str | None]]:
+def _pair_texts(entries: tuple[Entry, ...]) -> list[tuple[str, str | None]]:
     return [(entry.content, entry.active_form) for entry in entries]
 
 
@@ -347,13 +347,13 @@ Named = tuple[str, str | None]
 """The name of a field, and its text if it has one."""
 
 
-def _others_of(command: Command) -> Iterator[Named]:
+def _walk_other_texts(command: Command) -> Iterator[Named]:
     """Yield every other text of a command: notes, names, reasons, explanations."""
     match command:
         case Replace(entries, explanation, phases):
             yield "explanation", explanation
             yield from (("phase", name) for name in phases or ())
-            yield from _others(entries)
+            yield from _walk_entry_texts(entries)
         case Merge(patches):
             for patch in patches:
                 yield "id", patch.alias
@@ -361,14 +361,14 @@ def _others_of(command: Command) -> Iterator[Named]:
         case do.Edit(operations, explanation):
             yield "explanation", explanation
             if command.first is not None:
-                yield from _others_of(command.first)
+                yield from _walk_other_texts(command.first)
             for operation in operations:
-                yield from _others_of_one(operation)
+                yield from _walk_operation_texts(operation)
         case _:
             assert_never(command)
 
 
-def _others_of_one(operation: do.Operation) -> Iterator[Named]:
+def _walk_operation_texts(operation: do.Operation) -> Iterator[Named]:
     target: do.Target | None = getattr(operation, "target", None)
     if target is not None:
         yield "item", target.item
@@ -377,10 +377,10 @@ def _others_of_one(operation: do.Operation) -> Iterator[Named]:
         case do.Init(groups):
             for group in groups:
                 yield "phase", group.phase
-                yield from _others(group.entries)
+                yield from _walk_entry_texts(group.entries)
         case do.Append(entries, phase):
             yield "phase", phase
-            yield from _others(entries)
+            yield from _walk_entry_texts(entries)
         case do.Done(_, evidence):
             for proof in evidence:
                 yield "evidence", proof.text
@@ -391,7 +391,7 @@ def _others_of_one(operation: do.Operation) -> Iterator[Named]:
             pass
 
 
-def _others(entries: Iterable[Entry]) -> Iterator[Named]:
+def _walk_entry_texts(entries: Iterable[Entry]) -> Iterator[Named]:
     for entry in entries:
         if entry.alias is not None:
             yield "id", entry.alias

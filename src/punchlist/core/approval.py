@@ -275,7 +275,6 @@ def _make_list(chosen: list[tuple[_Step, list[str]]]) -> TodoList:
 
 
 def _find_lines(text: str) -> list[_Step]:
-    """Return the lines of all lists, with the heading above each."""
     steps: list[_Step] = []
     heading, fence = "", ""
     for line in text.splitlines():

@@ -170,7 +170,6 @@ class Editing:
         return self._visible_places()
 
     def _visible_places(self) -> list[int]:
-        """Return the places of the items that the dialect still sees."""
         return [place for place, item in enumerate(self.items) if item.id not in self.hidden]
 
     def _means_orphans(self, phase: str) -> bool:

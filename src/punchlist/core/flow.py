@@ -290,7 +290,6 @@ def is_wait_over(flow: Flow, now: datetime) -> bool:
 
 
 def is_waiting_for(flow: Flow, topic: str, correlation_id: str) -> bool:
-    """True if the flow waits for this very event."""
     if flow.status is not FlowStatus.WAITING:
         return False
     found = parse_condition(flow.wait)
@@ -301,8 +300,6 @@ def is_waiting_for(flow: Flow, topic: str, correlation_id: str) -> bool:
 
 
 class StartFlow(Elsewhere, frozen=True, kw_only=True):
-    """A new flow that runs at once."""
-
     controller_id: str
     goal: str
     current_step: str = FIRST_STEP

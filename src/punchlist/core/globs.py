@@ -15,23 +15,23 @@ _MOST_PARTS = 64
 
 def overlaps(one: str, other: str) -> bool:
     """True if two patterns could mean the same file. A pattern includes everything below it; case does not matter."""
-    first, second = _folders(one), _folders(other)
+    first, second = _split_folders(one), _split_folders(other)
     if len(first) > _MOST_PARTS or len(second) > _MOST_PARTS:
         return True
-    return _meet((*first, _ANYTHING), (*second, _ANYTHING))
+    return _may_meet((*first, _ANYTHING), (*second, _ANYTHING))
 
 
 def normalise(pattern: str) -> str:
     """Return the pattern without needless parts; the empty text stands for everything."""
-    return "/".join(_parts(pattern))
+    return "/".join(_split_parts(pattern))
 
 
-def _folders(pattern: str) -> tuple[str, ...]:
+def _split_folders(pattern: str) -> tuple[str, ...]:
     """Return the parts of a pattern; a choice between paths of several parts may be any path."""
-    return tuple(_ANYTHING if "/" in part else part.casefold() for part in _parts(pattern))
+    return tuple(_ANYTHING if "/" in part else part.casefold() for part in _split_parts(pattern))
 
 
-def _parts(pattern: str) -> list[str]:
+def _split_parts(pattern: str) -> list[str]:
     """Return the parts between slashes; a choice, `{a/b,c}` or `@(a/b|c)`, stays whole.
 
     `..` after a part of unknown depth may lead anywhere.
@@ -68,17 +68,17 @@ def _split(pattern: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=8192)
-def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+def _may_meet(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     if not first or not second:
         return all(part == "**" for part in first + second)
     if first[0] == "**":
-        return _meet(first[1:], second) or _meet(first, second[1:])
+        return _may_meet(first[1:], second) or _may_meet(first, second[1:])
     if second[0] == "**":
-        return _meet(first, second[1:]) or _meet(first[1:], second)
-    return _alike(first[0], second[0]) and _meet(first[1:], second[1:])
+        return _may_meet(first, second[1:]) or _may_meet(first[1:], second)
+    return _may_be_equal(first[0], second[0]) and _may_meet(first[1:], second[1:])
 
 
-def _alike(one: str, other: str) -> bool:
+def _may_be_equal(one: str, other: str) -> bool:
     """True if two names could be equal: the text before the first and after the last wildcard must agree."""
     wild, tame = _WILD.search(one) is not None, _WILD.search(other) is not None
     if not wild and not tame:
@@ -86,7 +86,7 @@ def _alike(one: str, other: str) -> bool:
     head, other_head = _WILD.split(one, maxsplit=1)[0], _WILD.split(other, maxsplit=1)[0]
     if not (head.startswith(other_head) or other_head.startswith(head)):
         return False
-    tail, other_tail = _tail(one), _tail(other)
+    tail, other_tail = _find_tail(one), _find_tail(other)
     if not (tail.endswith(other_tail) or other_tail.endswith(tail)):
         return False
     if not wild or not tame:
@@ -96,7 +96,7 @@ def _alike(one: str, other: str) -> bool:
     return True
 
 
-def _tail(pattern: str) -> str:
+def _find_tail(pattern: str) -> str:
     """Return the fixed end of a pattern; empty if it has a class or a choice, whose end is not told from its inside."""
     if any(char in pattern for char in "[{!("):
         return ""

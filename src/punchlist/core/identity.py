@@ -89,7 +89,7 @@ class _Matching:
         item = self.items[place]
         if dialect == "punchlist" or dialect in item.aliases:
             return True
-        mine, theirs = _words(self.texts[index]), _words(item.content)
+        mine, theirs = _split_words(self.texts[index]), _split_words(item.content)
         return len(mine & theirs) >= NEAR * len(mine | theirs)
 
     def by_key(self) -> None:
@@ -110,16 +110,16 @@ class _Matching:
         for index in open_entries:
             places = keyed.get(mine[index])
             if self.found[index] is None and places:
-                self.give(index, places.pop(_nearest(places, index)))
+                self.give(index, places.pop(_find_nearest(places, index)))
 
     def by_near_text(self) -> None:
         open_entries = [index for index, place in enumerate(self.found) if place is None]
         if not open_entries or not self.free:
             return
-        words = {place: _words(self.items[place].content) for place in self.free}
+        words = {place: _split_words(self.items[place].content) for place in self.free}
         pairs: list[tuple[float, int, int, int, int]] = []
         for index in open_entries:
-            mine = _words(self.texts[index])
+            mine = _split_words(self.texts[index])
             for place in range(index - REACH, index + REACH + 1):
                 theirs = words.get(place)
                 if theirs is None:
@@ -143,7 +143,7 @@ def item_names(items: Sequence[TodoItem], dialect: str) -> list[str]:
     return [item.aliases.get(dialect, f"p{item.id}" if item.id in taken else item.id) for item in items]
 
 
-def _nearest(places: list[int], index: int) -> int:
+def _find_nearest(places: list[int], index: int) -> int:
     """Return the position, within sorted places, of the one nearest to index; the earlier, older one at a tie."""
     at = bisect_left(places, index)
     if at == 0:
@@ -153,5 +153,5 @@ def _nearest(places: list[int], index: int) -> int:
     return at
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(match_key(text[:WINDOW]).split())

@@ -27,14 +27,14 @@ def to_json_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return repair(str(value))
     if isinstance(value, int | float):
-        return _number(value)
+        return _check_number(value)
     if depth >= DEEPEST:
         raise ValueError("it is too deep")
     if isinstance(value, list | tuple):
         return [to_json_value(part, depth + 1) for part in cast("list[Any]", value)]
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
-        return {_key(key): to_json_value(part, depth + 1) for key, part in fields.items()}
+        return {_check_key(key): to_json_value(part, depth + 1) for key, part in fields.items()}
     raise TypeError(f"it holds a {type(value).__name__}")
 
 
@@ -55,7 +55,7 @@ def check_json_size(what: str, value: Any) -> Any:
     return value
 
 
-def _number(value: float) -> float:
+def _check_number(value: float) -> float:
     if isinstance(value, int) and _LEAST <= value <= _MOST:
         return int(value)
     try:
@@ -67,7 +67,7 @@ def _number(value: float) -> float:
     return rounded
 
 
-def _key(key: Any) -> str:
+def _check_key(key: Any) -> str:
     if not isinstance(key, str):
         raise TypeError("a key in it is no text")
     return repair(key)

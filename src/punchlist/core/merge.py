@@ -87,7 +87,7 @@ class ListMerge(Struct):
             entry = given._replace(keeps=True) if unseen and found[index] else given
             if known is None:
                 item = self._make_item(entry, self.texts[index])
-            elif (current := self._current(known, entry, index) if found[index] else known) is None:
+            elif (current := self._find_current(known, entry, index) if found[index] else known) is None:
                 as_written.append(known)
                 continue
             else:
@@ -105,7 +105,7 @@ class ListMerge(Struct):
             items=items,
             omitted=(*omitted, *gone_open),
             next_id=self.next_id,
-            explanation=self._explanation(self.todos.explanation),
+            explanation=self._choose_explanation(self.todos.explanation),
         )
         exact = items == tuple(as_written)
         todos = assign_phases(merged, self.phases, ids - self.current.keys())
@@ -144,14 +144,14 @@ class ListMerge(Struct):
             items=items,
             revision=self.todos.revision,
             plan_id=f"p{self.todos.revision + 1}",
-            explanation=self._explanation(None),
+            explanation=self._choose_explanation(None),
             omitted=tuple(item for item in self.todos.omitted if item.id not in back),
             next_id=self.next_id,
         )
         ids = frozenset(item.id for item in items)
         return Merged(assign_phases(fresh, self.phases, ids), ids, None)
 
-    def _explanation(self, kept: str | None) -> str | None:
+    def _choose_explanation(self, kept: str | None) -> str | None:
         """Return the explanation: a missing one stays, unless a new plan begins; an empty one removes it."""
         given = self.command.explanation
         return kept if given is None else self.cleaner.text(given) or None
@@ -186,7 +186,7 @@ class ListMerge(Struct):
         name = self.cleaner.optional(entry.phase)
         return item if name is None else replace(item, phase=name)
 
-    def _current(self, known: TodoItem, entry: Entry, index: int) -> TodoItem | None:
+    def _find_current(self, known: TodoItem, entry: Entry, index: int) -> TodoItem | None:
         """Return the item as it is now; None if it was taken off and the entry only repeats what was shown."""
         current = self.current.get(known.id)
         if current is not None:
@@ -210,7 +210,7 @@ class ListMerge(Struct):
             form = self.cleaner.text(form)
             if form and form not in same:
                 changes["active_form"] = form
-        if entry.notes is not None and (notes := self.cleaner.notes(entry.notes)) not in _shown_notes(known):
+        if entry.notes is not None and (notes := self.cleaner.notes(entry.notes)) not in _show_notes(known):
             changes["notes"] = notes
         if entry.priority is not None and (priority := self.cleaner.optional(entry.priority)) != known.priority:
             changes["priority"] = priority
@@ -314,6 +314,6 @@ class ListMerge(Struct):
         return tuple(items if neighbour is not None else [*items, *orphans])
 
 
-def _shown_notes(item: TodoItem) -> tuple[tuple[str, ...], ...]:
+def _show_notes(item: TodoItem) -> tuple[tuple[str, ...], ...]:
     """Return the notes of an item as they are, and joined, as a dialect with one note per item shows them."""
     return (item.notes, (" ".join(item.notes),)) if len(item.notes) > 1 else (item.notes,)

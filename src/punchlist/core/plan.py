@@ -141,7 +141,7 @@ class ProposedPlanParser:
         segments.append(Segment("delta" if self._inside else "normal", text))
 
 
-def _segments(text: str) -> list[Segment]:
+def _parse_whole(text: str) -> list[Segment]:
     parser = ProposedPlanParser()
     return [*parser.push(text), *parser.finish()]
 
@@ -149,7 +149,7 @@ def _segments(text: str) -> list[Segment]:
 def extract(text: str) -> str | None:
     """Return the last plan in a text, or None."""
     plan: list[str] | None = None
-    for segment in _segments(text):
+    for segment in _parse_whole(text):
         if segment.kind == "start":
             plan = []
         elif segment.kind == "delta" and plan is not None:
@@ -158,8 +158,7 @@ def extract(text: str) -> str | None:
 
 
 def strip(text: str) -> str:
-    """Return the text without its plans."""
-    return "".join(segment.text for segment in _segments(text) if segment.kind == "normal")
+    return "".join(segment.text for segment in _parse_whole(text) if segment.kind == "normal")
 
 
 # A plan while its turn streams in. A turn has one plan item, however many blocks its messages hold; what counts in

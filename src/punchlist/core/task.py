@@ -62,8 +62,6 @@ class Wait(Struct, frozen=True, kw_only=True):
 
 
 class ChecklistLine(Struct, frozen=True):
-    """One line of an acceptance checklist."""
-
     text: str
     done: bool = False
 
@@ -211,15 +209,11 @@ class UpdateTask(Elsewhere, frozen=True):
 
 
 class GetTask(Elsewhere, frozen=True):
-    """One task, as it stands."""
-
     reads: ClassVar[bool] = True
     id: str
 
 
 class ListTasks(Elsewhere, frozen=True):
-    """All tasks of the list, by id."""
-
     reads: ClassVar[bool] = True
 
 

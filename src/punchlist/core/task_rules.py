@@ -173,10 +173,10 @@ def release(task: Task, now: datetime) -> Task:
     if task.status is not _I:
         raise TransitionRefused(id=task.id, status=task.status, to=_P, next="only what is in progress can be released")
     to = _X if task.cancel_requested else _P
-    return move(task, to, now, fence=task.fence + 1, attempts=_unspent(task))
+    return move(task, to, now, fence=task.fence + 1, attempts=_count_earlier_attempts(task))
 
 
-def _unspent(task: Task) -> int:
+def _count_earlier_attempts(task: Task) -> int:
     """Return the attempts without the present one."""
     return max(0, task.attempts - (task.lease_until is not None))
 
@@ -263,7 +263,7 @@ def wait(task: Task, wait: Wait, now: datetime) -> Task:
         then, meant = task.wait.then, task.wait.meant
     held_lease = task.lease_until is not None
     wait = replace(wait, since=now, then=then, meant=meant)
-    return move(task, _W, now, wait=wait, fence=task.fence + held_lease, attempts=_unspent(task))
+    return move(task, _W, now, wait=wait, fence=task.fence + held_lease, attempts=_count_earlier_attempts(task))
 
 
 def resume(task: Task, now: datetime, patch: Any = None) -> Task:

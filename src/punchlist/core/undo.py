@@ -17,7 +17,7 @@ def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str
     """
     if before.plan_id != after.plan_id or current.plan_id != after.plan_id:
         return _undo_plan(current, before, after)
-    was, became, now = _spots(before), _spots(after), _spots(current)
+    was, became, now = _find_spots(before), _find_spots(after), _find_spots(current)
     nothing: Spot = (None, False)
     touched = [item_id for item_id in {**was, **became} if was.get(item_id, nothing) != became.get(item_id, nothing)]
     for item_id in touched:
@@ -54,7 +54,7 @@ def _undo_plan(current: TodoList, before: TodoList, after: TodoList) -> TodoList
     return replace(before, revision=current.revision, next_id=max(before.next_id, current.next_id))
 
 
-def _spots(todos: TodoList) -> dict[str, Spot]:
+def _find_spots(todos: TodoList) -> dict[str, Spot]:
     spots: dict[str, Spot] = {item.id: (item, False) for item in todos.items}
     spots.update({item.id: (item, True) for item in todos.omitted})
     return spots

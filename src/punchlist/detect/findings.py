@@ -56,11 +56,9 @@ class Finding(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """The kind of its event."""
         return "finding.cleared" if self.level == "ok" else "finding.raised"
 
     def data(self) -> dict[str, Any]:
-        """Return the data of its event."""
         return asdict(self)
 
 

@@ -45,16 +45,12 @@ MUTATING = frozenset(
 
 
 class WarnAfter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Counts from which the guardrail warns."""
-
     exact_failure: Count = 2
     same_tool_failure: Count = 3
     idempotent_no_progress: Count = 2
 
 
 class HardStopAfter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Counts from which the guardrail stops a call."""
-
     exact_failure: Count = 5
     same_tool_failure: Count = 8
     idempotent_no_progress: Count = 5

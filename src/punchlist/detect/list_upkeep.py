@@ -157,7 +157,6 @@ def _add_cleared(upkeep: Upkeep, state: StalenessState, found: Sequence[Finding]
 
 
 def _holds(state: StalenessState, detector: str, subject: str) -> bool:
-    """True if a reported finding still holds."""
     match detector:
         case "stale_item":
             entry = state.active.get(subject)

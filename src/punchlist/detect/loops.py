@@ -188,7 +188,7 @@ def record_start(
         state = replace(state, guard=guard)
     else:
         judged = judge(before[:place], call.tool, call.key, is_poll=seen.is_poll, options=options)
-        warned, verdict = _in_steps(state.warned, judged, call.run, options)
+        warned, verdict = _mark_news(state.warned, judged, call.run, options)
         if has_persisted or warned is not state.warned:
             state = replace(state, warned=warned, guard=Guard() if has_persisted else guard)
     if is_known:
@@ -334,7 +334,7 @@ def _find_held(held: Sequence[Call], call_id: str, key: str | None, run: str) ->
 # When a verdict is news.
 
 
-def _in_steps(
+def _mark_news(
     warned: tuple[tuple[str, int], ...], judged: Judged, run: str, options: LoopOptions
 ) -> tuple[tuple[tuple[str, int], ...], Verdict]:
     """Mark a verdict as news: the first of its kind, and each that has come a step further.
@@ -361,7 +361,6 @@ def _in_steps(
 
 
 def _update_guard(guard: Guard, call: Call) -> Guard:
-    """Return the guard after a call that has finished."""
     if guard.run != call.run or not (guard.left > 0 or guard.told):
         return guard
     same = f"{call.key}={call.outcome}"
@@ -421,7 +420,7 @@ def _find_repetition(
 ) -> Judged | None:
     """Ask the global breaker, then the detectors of polls, ping-pong and plain repetition."""
     repeats = [call for call in calls if call.key == key]
-    streak, result = _no_progress(repeats)
+    streak, result = _count_unchanged(repeats)
     known = f"{tool}:{key}:{result}"
     if streak >= options.global_threshold:
         return _judge_as("critical", "global_circuit_breaker", streak, _BREAKER, tool, f"global:{known}")
@@ -430,7 +429,7 @@ def _find_repetition(
             return _judge_as("critical", "known_poll_no_progress", streak, _POLL_CRITICAL, tool, f"poll:{known}")
         if streak >= options.warning_threshold:
             return _judge_as("warning", "known_poll_no_progress", streak, _POLL_WARNING, tool, f"poll:{known}")
-    if "ping_pong" in options.detectors and (pair := alternation(calls, key)) is not None:
+    if "ping_pong" in options.detectors and (pair := find_alternation(calls, key)) is not None:
         both = f"pingpong:{'|'.join(sorted((key, pair.key)))}"
         if pair.turns >= options.critical_threshold and pair.settled:
             return _judge_as("critical", "ping_pong", pair.turns, _PING_PONG_CRITICAL, tool, both, pair.tool)
@@ -444,7 +443,7 @@ def _find_repetition(
     return None
 
 
-def _no_progress(repeats: Sequence[Call]) -> tuple[int, str]:
+def _count_unchanged(repeats: Sequence[Call]) -> tuple[int, str]:
     """Count the last results that are equal, and return that result. Calls without a result are passed over."""
     results = [call.outcome for call in reversed(repeats) if call.outcome is not None]
     if not results:
@@ -452,7 +451,7 @@ def _no_progress(repeats: Sequence[Call]) -> tuple[int, str]:
     return sum(1 for _ in takewhile(results[0].__eq__, results)), results[0]
 
 
-def alternation(calls: Sequence[Call], key: str) -> Alternation | None:
+def find_alternation(calls: Sequence[Call], key: str) -> Alternation | None:
     """Return the turns that two calls took so far, if a call of that key would be the next turn."""
     if len(calls) < 2 or calls[-2].key != key or calls[-1].key == key:
         return None
@@ -469,7 +468,6 @@ def alternation(calls: Sequence[Call], key: str) -> Alternation | None:
 
 
 def _find_unknown_tool(calls: Sequence[Call], tool: str, options: LoopOptions) -> Judged | None:
-    """Detect repeated calls of a tool that does not exist."""
     missing = calls[-1].unknown_tool if calls else None
     if missing is None:
         return None

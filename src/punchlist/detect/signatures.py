@@ -66,17 +66,17 @@ def is_refusal(result: object) -> bool:
 
 def _refuses(result: object, depth: int) -> bool:
     if isinstance(result, str):
-        return _says(result, depth)
+        return _is_verdict(result, depth)
     if depth <= 0 or result is None:
         return False
     if isinstance(result, Mapping):
         return _is_object(fields(cast("object", result)), depth - 1)
     if isinstance(result, list | tuple):
         return any(_refuses(block, depth - 1) for block in islice(cast("list[Any]", result), _BLOCKS))
-    return isinstance(result, BaseException) and _says(str(result), depth)
+    return isinstance(result, BaseException) and _is_verdict(str(result), depth)
 
 
-def _says(text: str, depth: int) -> bool:
+def _is_verdict(text: str, depth: int) -> bool:
     opening = text[:_BLOCKS].lstrip()[:1]
     if opening not in ("{", "["):
         said = text.removeprefix(_ERROR)[:_LONGEST]
@@ -172,9 +172,9 @@ class _Writer:
         elif kind is bool:
             self.parts.append("true" if value else "false")
         elif kind is int:
-            self.parts.append(_integer(value))
+            self.parts.append(_format_integer(value))
         elif kind is float:
-            self.parts.append(_float(value))
+            self.parts.append(_format_float(value))
         elif depth <= 0:
             self.parts.append('"[Deep]"')
         elif value is UNDEFINED:
@@ -203,7 +203,7 @@ class _Writer:
         elif isinstance(value, str):
             self.text(str.__str__(value))
         elif isinstance(value, int | float):
-            self.parts.append(_integer(int(value)) if isinstance(value, int) else _float(float(value)))
+            self.parts.append(_format_integer(int(value)) if isinstance(value, int) else _format_float(float(value)))
         elif isinstance(value, bytes | bytearray):
             from base64 import b64encode
 
@@ -227,7 +227,7 @@ class _Writer:
             return
         parts, opening = self.parts, "{"
         left_out = self.leaving_out(value) if self.leaving_out else ()
-        for name, key in _names(value):
+        for name, key in _sort_names(value):
             if name in left_out:
                 continue
             if not self._begin_entry(opening, len(value)):
@@ -256,14 +256,14 @@ class _Writer:
         return True
 
 
-def _names(value: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
+def _sort_names(value: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
     """Return the keys in order, each with its name."""
     if all(type(key) is str for key in value):
         keys = cast("Iterable[str]", value)
-        ordered = sorted(keys) if "".join(keys).isascii() else sorted(keys, key=_units)
+        ordered = sorted(keys) if "".join(keys).isascii() else sorted(keys, key=_encode_units)
         return ((key, key) for key in ordered)
     named = [(_name(key), key) for key in value]
-    return sorted(named, key=lambda pair: (_units(pair[0]), type(pair[1]).__name__))
+    return sorted(named, key=lambda pair: (_encode_units(pair[0]), type(pair[1]).__name__))
 
 
 def _name(key: object) -> str:
@@ -272,12 +272,12 @@ def _name(key: object) -> str:
     return stable(key).decode().strip('"')
 
 
-def _units(name: str) -> bytes:
+def _encode_units(name: str) -> bytes:
     """Names are ordered as in JavaScript: by their UTF-16 units."""
     return name.encode("utf-16-be", "surrogatepass")
 
 
-def _integer(value: int) -> str:
+def _format_integer(value: int) -> str:
     if -_SAFE_INTEGER <= value <= _SAFE_INTEGER:
         return str(value)
     bits = value.bit_length()
@@ -287,7 +287,7 @@ def _integer(value: int) -> str:
     return f'"{sign}{bits} bits, {abs(value) >> (bits - 2048):x}…{abs(value) & ((1 << 2048) - 1):x}"'
 
 
-def _float(value: float) -> str:
+def _format_float(value: float) -> str:
     """As JavaScript prints it."""
     if not isfinite(value):
         return '"NaN"' if isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
@@ -400,7 +400,7 @@ def sight(tool: str, args: object) -> Sight:
     """Return the tool, key and way of reading of a call."""
     read = as_object(args)  # what it is for; its hash is that of what the host gave, unless its shape counts
     key = signature(tool, read if writes_list(tool) else args)
-    is_poll = tool == "command_status" or (tool == "process" and _action(read) in _POLLS)
+    is_poll = tool == "command_status" or (tool == "process" and _find_action(read) in _POLLS)
     return Sight(shorten_id(tool), key, reading(tool, read), is_poll)
 
 
@@ -409,12 +409,12 @@ def reading(tool: str, args: object) -> Reading:
     if tool == "exec":
         return "exec"
     if tool == "process":
-        return _POLLS.get(_action(args), "plain")
+        return _POLLS.get(_find_action(args), "plain")
     if writes_list(tool):
         return "plain" if list_shape(tool, args) is None else "plan"
-    if tool == "sessions_send" or (tool == "message" and _action(args) in _SENDING):
+    if tool == "sessions_send" or (tool == "message" and _find_action(args) in _SENDING):
         return "send"
-    if tool in _CHANNELS and _action(args) in ("send", "sendMessage"):
+    if tool in _CHANNELS and _find_action(args) in ("send", "sendMessage"):
         return "send"
     return "plain"
 
@@ -432,19 +432,18 @@ def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
     if isinstance(result, str) or not isinstance(result, Mapping):  # asked in this order, because that is quicker
         return Outcome(digest({"text": ""} if way == "plan" else result))
     given = fields(cast("object", result))
-    text, details = _text(given), fields(given.get("details"))
+    text, details = _join_text(given), fields(given.get("details"))
     may_be = may_refuse(text) or "error" in given or "guardrail" in given or "deniedReason" in details
     if may_be and is_refusal(given):
         return Outcome()
-    facts = _facts(way, details, text)
+    facts = _select_facts(way, details, text)
     return Outcome(digest(facts, _find_volatile if way == "send" else None))
 
 
-def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
-    """Return the part of a result that counts."""
+def _select_facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
     match way:
         case "exec":
-            return _exec_facts(details, text) or {"details": details, "text": text}
+            return _select_exec_facts(details, text) or {"details": details, "text": text}
         case "poll":
             extra = {"aggregated": details.get("aggregated")}
         case "log":
@@ -459,7 +458,7 @@ def _facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
     return {"action": way, "status": details.get("status", UNDEFINED), **ends, **extra, "text": text}
 
 
-def _exec_facts(details: Mapping[str, Any], text: str) -> object:
+def _select_exec_facts(details: Mapping[str, Any], text: str) -> object:
     status = details.get("status")
     if status == "running":
         return {"status": status, "tail": _string(details.get("tail"))}
@@ -487,7 +486,7 @@ def _find_volatile(given: Mapping[str, Any]) -> frozenset[str]:
     return _VOLATILE | {"id"} if named or isinstance(given.get("conversation"), Mapping) else _VOLATILE
 
 
-def _text(result: Mapping[str, Any]) -> str:
+def _join_text(result: Mapping[str, Any]) -> str:
     """Join the text blocks of a result; of very many, the first."""
     content = result.get("content")
     if not isinstance(content, list):
@@ -514,7 +513,7 @@ def _error_text(error: object) -> str:
     return stable(error).decode()
 
 
-def _action(args: object) -> str:
+def _find_action(args: object) -> str:
     return _string(fields(args).get("action"))
 
 
@@ -552,12 +551,12 @@ _JSON = re.compile(r"\s*\[\s*[{\"]")
 
 def writes_list(tool: str) -> bool:
     """True if a call of that tool may write a whole list."""
-    return bool(_own_name(tool))
+    return bool(_find_list_tool(tool))
 
 
 def list_shape(tool: str, args: object) -> object:
     """Return the shape of the list that a call writes; None for a call that writes no whole list."""
-    name = _own_name(tool)
+    name = _find_list_tool(tool)
     if not name or not isinstance(args, Mapping):
         return None
     given = fields(cast("object", args))
@@ -565,7 +564,7 @@ def list_shape(tool: str, args: object) -> object:
         return plan_shape(given)
     for key, texts in _LISTS[name].items():
         if key in given:
-            shape = _shape(key, given, texts)
+            shape = _reduce_list(key, given, texts)
             if shape is not None:
                 return shape
     return None
@@ -574,10 +573,10 @@ def list_shape(tool: str, args: object) -> object:
 def plan_shape(args: Mapping[str, Any]) -> object:
     """Reduce `update_plan` like the original, which reads anything else as a plan without steps."""
     given = args.get("plan")
-    return _of_entries(cast("list[Any]", given) if isinstance(given, list) else [], args, ("step",))
+    return _reduce_entries(cast("list[Any]", given) if isinstance(given, list) else [], args, ("step",))
 
 
-def _own_name(tool: str) -> str:
+def _find_list_tool(tool: str) -> str:
     """Return the name of a tool without its server; empty if it writes no list."""
     if tool in _LISTS or len(tool) > _LONGEST_NAME:
         return tool if tool in _LISTS else ""
@@ -588,20 +587,20 @@ def _own_name(tool: str) -> str:
     return max(ends, key=len, default="")
 
 
-def _shape(key: str, args: Mapping[str, Any], texts: tuple[str, ...]) -> object:
+def _reduce_list(key: str, args: Mapping[str, Any], texts: tuple[str, ...]) -> object:
     given: object = args[key]
     if isinstance(given, str):
         given = _parse_list(given)
     if isinstance(given, str):
-        return _of_text(given)
+        return _reduce_text(given)
     if key == "ops":
-        return _of_operations(cast("list[Any]", given)) if isinstance(given, list) else None
+        return _reduce_operations(cast("list[Any]", given)) if isinstance(given, list) else None
     if key == "set":
-        return _of_set(given, args, texts)
-    return _of_entries(cast("list[Any]", given), args, texts) if isinstance(given, list) else None
+        return _reduce_set(given, args, texts)
+    return _reduce_entries(cast("list[Any]", given), args, texts) if isinstance(given, list) else None
 
 
-def _of_entries(entries: list[Any], args: Mapping[str, Any], texts: tuple[str, ...]) -> dict[str, object]:
+def _reduce_entries(entries: list[Any], args: Mapping[str, Any], texts: tuple[str, ...]) -> dict[str, object]:
     """Return the statuses of a list, and True per step with a text; the ids too, if the steps have any."""
     objects = [fields(entry) for entry in islice(entries, KEYS)]
     statuses = [entry.get("status") for entry in objects]
@@ -619,17 +618,17 @@ def _of_entries(entries: list[Any], args: Mapping[str, Any], texts: tuple[str, .
     return shape
 
 
-def _of_set(given: object, args: Mapping[str, Any], texts: tuple[str, ...]) -> object:
+def _reduce_set(given: object, args: Mapping[str, Any], texts: tuple[str, ...]) -> object:
     """Reduce a call of our own tool: a whole list, or new words by id, and the rest of the call."""
     rest = {name: value for name, value in args.items() if name != "set" and name not in _WORDS}
     if isinstance(given, list):
-        return {**_of_entries(cast("list[Any]", given), args, texts), "rest": rest}
+        return {**_reduce_entries(cast("list[Any]", given), args, texts), "rest": rest}
     if isinstance(given, Mapping):
         return {"reworded": sorted(map(str, islice(cast("Mapping[Any, Any]", given), KEYS))), "rest": rest}
     return None
 
 
-def _of_operations(operations: list[Any]) -> object:
+def _reduce_operations(operations: list[Any]) -> object:
     """Reduce operations of oh-my-pi: a new list counts by its length in phases, others count in full."""
     made = list[Any]()
     has_init = False
@@ -646,7 +645,7 @@ def _of_operations(operations: list[Any]) -> object:
     return {"ops": made} if has_init else None
 
 
-def _of_text(text: str) -> object:
+def _reduce_text(text: str) -> object:
     """Return the boxes of a checklist in a text. A text without any box is not a list."""
     lines = [line for line in text[:CHARACTERS].splitlines() if line and not line.isspace()]
     boxes = [found[1] if (found := _BOX.match(line)) else None for line in lines[:KEYS]]

@@ -113,7 +113,7 @@ def find_stall(state: StallState, now: datetime, options: StallOptions = DEFAULT
     if options.notice_after <= 0 or state.told or silent < timedelta(seconds=options.notice_after):
         return state, None
     n = round(options.notice_after)
-    detector, said = _stall(state, n)
+    detector, said = _describe_stall(state, n)
     return replace(state, told=True, told_as=detector), Finding(detector, "warning", said, n, state.label)
 
 
@@ -122,7 +122,7 @@ def _note_heartbeat(state: StallState, at: datetime) -> StallState:
     return replace(state, alive_at=max(state.alive_at, at))
 
 
-def _stall(state: StallState, n: int) -> tuple[str, str]:
+def _describe_stall(state: StallState, n: int) -> tuple[str, str]:
     """Return the kind of the stall, and the original's sentence for it."""
     label = state.label
     if state.spoke:

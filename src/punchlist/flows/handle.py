@@ -13,7 +13,7 @@ from msgspec import Struct
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, decide_wait, is_wait_over, owner_key
 from punchlist.errors import FlowError, FlowRevisionMismatch, FlowUnknown
-from punchlist.flows.work import FlowWork, NewFlow, id_of, parse_status
+from punchlist.flows.work import FlowWork, NewFlow, parse_id, parse_status
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.flows import OVERTAKEN, FlowRow
 
@@ -24,16 +24,12 @@ _AT_ONCE = 50
 
 
 class FlowBoard(Protocol):
-    """The parts of a board that flows need."""
-
     store: Store
 
     def now(self) -> datetime: ...
 
 
 class FlowAgent(Protocol):
-    """The parts of an agent's handle that flows in its name need."""
-
     name: str
     session: str
 
@@ -97,8 +93,7 @@ class Flows:
     # Reading.
 
     def get(self, id: str) -> Flow | None:
-        """Return one flow, or None."""
-        name = id_of(id)
+        name = parse_id(id)
         return next(iter(self._find(lambda tx: [row] if (row := tx.flows.find(name)) is not None else [])), None)
 
     def _find(self, what: Callable[[Transaction], Sequence[FlowRow]]) -> tuple[Flow, ...]:
@@ -137,7 +132,7 @@ class Flows:
         return tuple(self._read(id, lambda tx, row: tx.flows.steps(row)))
 
     def _read(self, id: str, what: Callable[[Transaction, FlowRow], Sequence[T]]) -> Sequence[T]:
-        name = id_of(id)
+        name = parse_id(id)
 
         def read(tx: Transaction) -> Sequence[T] | None:
             row = tx.flows.find(name)

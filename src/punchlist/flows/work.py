@@ -73,7 +73,7 @@ class FlowWork:
 
     def row(self, id: str, revision: int | None = None, *, settled: bool = True) -> FlowRow:
         """Return the flow of an id in any spelling; raise if there is none, or if it is not at this revision."""
-        name = id_of(id)
+        name = parse_id(id)
         row = self.find(name) if settled else self.flows.find(name)
         if row is None:
             raise FlowUnknown(id=name)
@@ -86,7 +86,7 @@ class FlowWork:
         if after is row.flow:
             return row
         if after.state is not row.flow.state:
-            state_of(after.state)
+            check_state(after.state)
         saved, readied = self.flows.save(row, after)
         if readied:
             told["readied"] = list(readied[:_MOST_READIED])
@@ -114,13 +114,13 @@ class FlowWork:
         if origin is None:
             origin = "" if agent is None else agent.session
         return Flow(
-            id=str(uuid4()) if wanted is None else id_of(wanted),
-            controller_id=text_of("controller_id", controller_id, clean),
-            goal=text_of("goal", goal, clean),
-            owner_session_key=text_of("owner_session_key", owner, clean, blank=True),
-            requester_origin=text_of("requester_origin", origin, clean, blank=True),
-            current_step=text_of("current_step", fields.get("current_step", rules.FIRST_STEP), clean),
-            state=state_of(fields.get("state", EMPTY)),
+            id=str(uuid4()) if wanted is None else parse_id(wanted),
+            controller_id=check_text("controller_id", controller_id, clean),
+            goal=check_text("goal", goal, clean),
+            owner_session_key=check_text("owner_session_key", owner, clean, blank=True),
+            requester_origin=check_text("requester_origin", origin, clean, blank=True),
+            current_step=check_text("current_step", fields.get("current_step", rules.FIRST_STEP), clean),
+            state=check_state(fields.get("state", EMPTY)),
             created_at=self.now,
             updated_at=self.now,
         )
@@ -136,7 +136,7 @@ class FlowWork:
             session=None if agent is None else agent.session,
             by=self.by,
         )
-        before = [self.row(each) for each in dict.fromkeys(map(id_of, after))]
+        before = [self.row(each) for each in dict.fromkeys(map(parse_id, after))]
         for each in before:
             self.flows.link(row, each)
         told: dict[str, Any] = {"controller_id": flow.controller_id, "current_step": flow.current_step}
@@ -161,30 +161,30 @@ class FlowWork:
 
         A wait of another kind is ended by its controller only.
         """
-        row, kept = self.row(id, revision), wait_of(wait)
+        row, kept = self.row(id, revision), parse_wait(wait)
         return self.write(row, rules.wait(row.flow, kept, self.now), "waiting", wait=kept).flow
 
     def resume(self, id: str, patch: tuple[Any] | None = None, *, revision: int | None = None) -> Flow:
         row = self.row(id, revision, settled=False)
-        kept = _patch("patch", patch)
+        kept = _check_patch("patch", patch)
         after = rules.resume(row.flow, self.now, kept)
         return self.write(row, after, "resumed", state_patch=None if kept is None else kept[0]).flow
 
     def try_resume_external(self, id: str, topic: str, correlation_id: str, payload: Any = None) -> Flow | None:
         """Resume a flow if it waits for just this event, else None; the payload is in `state["resume_event"]`."""
-        row = self.find(id_of(id))
+        row = self.find(parse_id(id))
         if row is None or not rules.is_waiting_for(row.flow, topic, correlation_id):
             return None
         return self.resume(id, None if payload is None else ({"resume_event": payload},))
 
     def finish(self, id: str, patch: tuple[Any] | None = None, *, revision: int | None = None) -> Flow:
-        row, kept = self.row(id, revision), _patch("final_state", patch)
+        row, kept = self.row(id, revision), _check_patch("final_state", patch)
         after = rules.finish(row.flow, self.now, kept)
         return self.write(row, after, "finished", final_state=None if kept is None else kept[0]).flow
 
     def fail(self, id: str, reason: str, *, revision: int | None = None) -> Flow:
         """Fail a flow, which ends it; `state["failure"]` says why and when."""
-        row, said = self.row(id, revision), text_of("reason", reason, self.cleaner)
+        row, said = self.row(id, revision), check_text("reason", reason, self.cleaner)
         return self.write(row, rules.fail(row.flow, said, self.now), "failed", reason=said).flow
 
     def request_cancel(self, id: str, *, revision: int | None = None) -> Flow:
@@ -200,8 +200,8 @@ class FlowWork:
         self, id: str, patch: Any = EMPTY, *, next_step: str | None = None, revision: int | None = None
     ) -> Flow:
         """Merge a patch into the state, and move to another step; the status stays."""
-        row, kept = self.row(id, revision), state_of(patch)
-        step = None if next_step is None else text_of("next_step", next_step, self.cleaner)
+        row, kept = self.row(id, revision), check_state(patch)
+        step = None if next_step is None else check_text("next_step", next_step, self.cleaner)
         after = rules.update(row.flow, self.now, kept, step)
         return self.write(row, after, "state_updated", patch=kept, next_step=step).flow
 
@@ -238,16 +238,16 @@ class FlowWork:
     ) -> FlowStep:
         """Record what was seen of one run, in place of the last record of it. A session that was known stays known."""
         row = self.row(id)
-        run = text_of("run_id", run_id, self.cleaner)
+        run = check_text("run_id", run_id, self.cleaner)
         known = self.flows.step(row, run)
         session = None if known is None else known.child_session_key
         if child_session_key is not None:
-            session = text_of("child_session_key", child_session_key, self.cleaner)
+            session = check_text("child_session_key", child_session_key, self.cleaner)
         step = FlowStep(
             id=str(uuid4()) if known is None else known.id,
             flow_id=row.flow.id,
             run_id=run,
-            task=text_of("task", task, self.cleaner),
+            task=check_text("task", task, self.cleaner),
             status=parse_word("status of a step", status, get_args(StepStatus)),
             created_at=self.now if known is None else known.created_at,
             updated_at=self.now,
@@ -260,7 +260,7 @@ class FlowWork:
         return step
 
 
-def _patch(what: str, patch: tuple[Any] | None) -> tuple[Any] | None:
+def _check_patch(what: str, patch: tuple[Any] | None) -> tuple[Any] | None:
     return None if patch is None else (plain_json(what, patch[0]),)
 
 
@@ -272,7 +272,7 @@ def _check_same(known: Flow, asked: Flow) -> Flow:
     return known
 
 
-def text_of(what: str, value: Any, cleaner: Cleaner, *, blank: bool = False) -> str:
+def check_text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = False) -> str:
     if not isinstance(value, str):
         raise InvalidInput(problem=f"The `{what}` of a flow is a text.")
     if len(value) > LONGEST:
@@ -283,7 +283,7 @@ def text_of(what: str, value: Any, cleaner: Cleaner, *, blank: bool = False) -> 
     return cleaned
 
 
-def id_of(value: Any) -> str:
+def parse_id(value: Any) -> str:
     """Return a UUID in its usual spelling."""
     try:
         return str(UUID(value))
@@ -291,12 +291,12 @@ def id_of(value: Any) -> str:
         raise InvalidInput(problem=f"`{str(value)[:80]}` cannot name a flow: its id is a UUID.") from error
 
 
-def state_of(value: Any) -> Any:
+def check_state(value: Any) -> Any:
     """Return a state as JSON, up to a million bytes of it."""
     return {} if value is EMPTY else plain_json("state", value)
 
 
-def wait_of(value: Any) -> Any:
+def parse_wait(value: Any) -> Any:
     """Return a wait as JSON: a condition, or any value that a controller understands."""
     if isinstance(value, rules.WaitCondition):
         return value.json

@@ -139,11 +139,9 @@ class LogQueries(Rows):
         return in_order(0, self._rows.all(name, values))
 
     def of_agent(self, agent: int) -> Sequence[Event]:
-        """Return all events of an agent, in order."""
         return in_order(0, self._rows.all("log_of_agent", (agent,)))
 
     def of_task(self, task_list: int, task: int) -> Sequence[Event]:
-        """Return all events about a task, in order."""
         return in_order(0, self._rows.all("events_of_one_task", (task_list, task)))
 
     def findings(self, agent: int, after: int) -> tuple[Sequence[Event], int]:

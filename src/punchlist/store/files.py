@@ -192,7 +192,6 @@ def read_schema_version(connection: sqlite3.Connection, path: str) -> int:
 
 
 def _create_schema(connection: sqlite3.Connection, path: str) -> None:
-    """Bring the file to the present schema, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = read_schema_version(connection, path)  # again: another process may have been quicker

@@ -43,8 +43,6 @@ class FlowRow(NamedTuple):
 
 
 class FlowRows:
-    """Reads and writes flows, within one transaction."""
-
     def __init__(self, queries: Queries, tasks: TaskRows) -> None:
         self._queries = queries
         self._tasks = tasks
@@ -92,7 +90,7 @@ class FlowRows:
             before = tuple(self._queries.all("flows_before", {"task": number}))
         held = tuple(each for each, status in before if status != TaskStatus.COMPLETED.value)
         after = tuple(each for each, _ in before)
-        return FlowRow(task, session, readable(lambda task: _flow_of(task, name, owner, after, held), task.task))
+        return FlowRow(task, session, readable(lambda task: _make_flow(task, name, owner, after, held), task.task))
 
     # Changing.
 
@@ -100,7 +98,7 @@ class FlowRows:
         return self._tasks.find_list(FLOWS) or self._tasks.add_list(FLOWS, project="", session=None, at=at)
 
     def add(self, flow: Flow, *, agent: int | None, name: str | None, session: str | None, by: str) -> FlowRow:
-        where, made = self._where(flow.created_at), _task_of(flow, None, by=by, name=name)
+        where, made = self._where(flow.created_at), _make_task(flow, None, by=by, name=name)
         task = self._tasks.add(where, made, parent=None, agent=agent)
         at, number = records.microseconds(flow.created_at), task.number
         owner = flow.owner_session_key
@@ -114,7 +112,7 @@ class FlowRows:
         Raise `FlowRevisionMismatch` if another process changed it since it was read.
         """
         before = row.task
-        task = _task_of(flow, before.task)
+        task = _make_task(flow, before.task)
         moved = task.status is not before.task.status
         readied = self._tasks.tell_dependents(before, task) if moved else ()
         try:
@@ -180,7 +178,7 @@ def _read_step(flow: int, row: Any) -> FlowStep:
     return readable(lambda row: _step.decode(f"{flow} {row[0]}", row[1], row[2]), row)
 
 
-def _task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None = None) -> Task:
+def _make_task(flow: Flow, known: Task | None, *, by: str = "", name: str | None = None) -> Task:
     """Return the task that stores the flow, from the one that did before. Fields of flows go into its metadata."""
     told: dict[str, Any] = {
         "flow": flow.id,
@@ -198,7 +196,7 @@ def _task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None =
         status=_STATUSES[flow.status],
         state=flow.state,
         metadata=told,
-        wait=_wait_of(flow) if flow.status is FlowStatus.WAITING else None,
+        wait=_make_wait(flow) if flow.status is FlowStatus.WAITING else None,
         cancel_requested=flow.cancel_requested,
         started_at=flow.updated_at if began else task.started_at,
         finished_at=flow.updated_at if flow.status in TERMINAL else None,
@@ -207,7 +205,7 @@ def _task_of(flow: Flow, known: Task | None, *, by: str = "", name: str | None =
     )
 
 
-def _wait_of(flow: Flow) -> Wait | None:
+def _make_wait(flow: Flow) -> Wait | None:
     """Return the wait of a flow as one of a task, so that timers come due; None for a condition that says nothing."""
     found = parse_condition(flow.wait)
     if found is None:
@@ -223,7 +221,7 @@ def _wait_of(flow: Flow) -> Wait | None:
             return Wait(kind="manual", since=flow.updated_at, then="in_progress")
 
 
-def _flow_of(task: Task, id: str, owner: str, after: tuple[str, ...], held: tuple[str, ...]) -> Flow:
+def _make_flow(task: Task, id: str, owner: str, after: tuple[str, ...], held: tuple[str, ...]) -> Flow:
     told = task.metadata
     if task.created_at is None or task.updated_at is None or told["flow"] != id:
         raise ValueError("this task is no flow")

@@ -110,8 +110,6 @@ class RememberedAgent(NamedTuple):
 
 
 class Memories(Rows):
-    """Loads and saves the memories of agents, within one transaction."""
-
     def load(self, number: int) -> AgentMemory:
         found = self._rows.one("find_memory", (number,))
         return NEW if found is None or found[0] is None else _memory.decode(found[0])

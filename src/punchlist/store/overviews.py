@@ -55,8 +55,6 @@ class KeptRow(NamedTuple):
 
 
 class OverviewRows(Rows):
-    """Reads and writes read models, within one transaction."""
-
     def add_events(self, agent: int, events: Iterable[tuple[int, str, dict[str, Any]]], at: datetime) -> None:
         """Bring the rows of an agent up to date with events that are appended to its log."""
         activity = self.load_activity(agent)
@@ -122,7 +120,6 @@ class OverviewRows(Rows):
         return [KeptRow(agent, plan, _item.decode(body)) for agent, plan, body in self._rows.all("standing_items")]
 
     def completed_items(self, agent: int) -> Sequence[KeptRow]:
-        """Return all completed items of an agent."""
         return [KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("completed_items", (agent,))]
 
     def items_of_plan(self, agent: int, plan: str) -> Sequence[KeptItem]:

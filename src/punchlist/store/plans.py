@@ -125,8 +125,6 @@ def _head(agent: int, number: int) -> str:
 
 
 class ModeRows(Rows):
-    """Reads and writes the modes of agents, within one transaction."""
-
     def load_entry(self, agent: int) -> dict[str, Any] | None:
         """Return the reason that was given when the agent entered its mode, with its time; None if none was."""
         row = self._rows.one("find_mode", {"agent": agent})

@@ -34,8 +34,6 @@ class ChildRow(NamedTuple):
 
 
 class SubagentRows(Rows):
-    """Reads parents, children and heartbeats, within one transaction."""
-
     def parent_of(self, child: int) -> str | None:
         """Return the name of the agent that started this one."""
         found = self._rows.one("parent_of_agent", (child,))

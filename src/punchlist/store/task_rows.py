@@ -96,11 +96,11 @@ def due(task: Task) -> int | None:
             return None
 
 
-def lease_of(task: Task) -> int | None:
+def encode_lease(task: Task) -> int | None:
     return None if task.lease is None else round(task.lease * SECOND)
 
 
-def reserved_of(patterns: tuple[str, ...]) -> str | None:
+def encode_reserved(patterns: tuple[str, ...]) -> str | None:
     return records.encode(patterns).decode() if patterns else None
 
 
@@ -108,15 +108,15 @@ def head(where: int, id: int) -> str:
     return f"{where} {id}"
 
 
-def values_of(task: Task, where: int, id: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+def encode_columns(task: Task, where: int, id: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
     """Return the columns of a task in three parts: before `agent` and `parent`, after them, and the last ones."""
     wait = task.wait if task.status is TaskStatus.WAITING else None
     body = records.encode(Body(**{name: getattr(task, name) for name in Body.__struct_fields__}))
     topic, correlation_id = (None, None) if wait is None else (wait.topic, wait.correlation_id)
     first = (task.status.value, task.priority, task.owner)
     middle = (
-        task.runs_after, due(task), lease_of(task), task.fence, task.attempts, int(task.cancel_requested), topic,
-        correlation_id, reserved_of(task.reserved),
+        task.runs_after, due(task), encode_lease(task), task.fence, task.attempts, int(task.cancel_requested), topic,
+        correlation_id, encode_reserved(task.reserved),
     )  # fmt: skip
     last = (
         _at(task.started_at), _at(task.finished_at), _at(task.updated_at), task.revision,
@@ -125,7 +125,7 @@ def values_of(task: Task, where: int, id: int) -> tuple[tuple[Any, ...], tuple[A
     return first, middle, last
 
 
-def task_of(
+def decode_row(
     row: Any,
     name: str,
     *,

@@ -23,10 +23,10 @@ from punchlist.store.task_rows import (
     Reservation,
     TaskListRow,
     TaskRow,
-    lease_of,
-    reserved_of,
-    task_of,
-    values_of,
+    decode_row,
+    encode_columns,
+    encode_lease,
+    encode_reserved,
 )
 
 _GAPS = 4
@@ -38,8 +38,6 @@ _BLOCKING = {status.value: status for status in TaskStatus}
 
 
 class TaskRows:
-    """Reads and writes tasks, within one transaction."""
-
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
         self._edges = Edges(queries)
@@ -132,7 +130,7 @@ class TaskRows:
         above = None if parent is None else str(self._queries.one("ids_of_tasks", (parent,))[0])
 
         def convert(row: Any) -> Task:
-            return task_of(row, where.name, parent=above, blockers=blockers, blocks=blocks, below=below)
+            return decode_row(row, where.name, parent=above, blockers=blockers, blocks=blocks, below=below)
 
         return TaskRow(number, where, rank, parent, agent, children, readable(convert, row))
 
@@ -143,7 +141,7 @@ class TaskRows:
     def add(self, where: TaskListRow, task: Task, *, parent: TaskRow | None, agent: int | None) -> TaskRow:
         """Add a task, without edges, under the next id of the list, which is never given again."""
         (place,) = self._queries.one("next_task_id", {"list": where.number})
-        first, middle, last = values_of(task, where.number, place)
+        first, middle, last = encode_columns(task, where.number, place)
         above = None if parent is None else parent.number
         created = records.microseconds(task.created_at) if task.created_at is not None else 0
         values = (where.number, place, *first, agent, above, place, *middle, created, *last)
@@ -163,7 +161,7 @@ class TaskRows:
 
     def save(self, row: TaskRow, task: Task, *, parent: int | None, agent: int | None) -> TaskRow:
         """Write a changed task; raise `TaskRevisionConflict` if it was changed since it was read."""
-        first, middle, last = values_of(task, row.list.number, int(task.id))
+        first, middle, last = encode_columns(task, row.list.number, int(task.id))
         before = row.task
         values = (*first, agent, parent, *middle, *last, row.number, before.revision)
         if not self._queries.run("save_task", values):
@@ -190,7 +188,7 @@ class TaskRows:
 
     def save_lease(self, row: TaskRow, task: Task) -> None:
         until = None if task.lease_until is None else records.microseconds(task.lease_until)
-        self._queries.run("save_lease", {"lease": lease_of(task), "until": until, "task": row.number})
+        self._queries.run("save_lease", {"lease": encode_lease(task), "until": until, "task": row.number})
 
     def delete(self, row: TaskRow) -> Sequence[str]:
         """Delete a task that has no children, with its edges; return the ids of tasks that no longer wait for it."""
@@ -260,7 +258,7 @@ class TaskRows:
             "lease": round(lease.total_seconds() * SECOND),
             "limit": limit,
             "label": label,
-            "reserved": reserved_of(reserve),
+            "reserved": encode_reserved(reserve),
         }
         taken: list[Any] = []
         if self._queries.one("has_tasks_of_owner", {"list": where.number, "owner": owner, "label": label}) is not None:

@@ -36,8 +36,6 @@ class CallRow(msgspec.Struct, frozen=True):
 
 
 class ToolCallRows(Rows):
-    """Reads and writes the tool calls of agents, within one transaction."""
-
     def find(self, agent: int, call_id: str) -> CallRow | None:
         found = self._rows.one("find_tool_call", (agent, call_id))
         return None if found is None else _row(agent, found)
@@ -76,7 +74,6 @@ class ToolCallRows(Rows):
         return [_call(agent, *row) for row in reversed(self._rows.all("tool_calls_of_agent", (agent, limit)))]
 
     def has_any(self, agent: int) -> bool:
-        """True if any call of an agent was reported."""
         return self._rows.one("any_tool_call", (agent,)) is not None
 
     def of_task(self, key: str) -> list[tuple[int, ToolCall]]:

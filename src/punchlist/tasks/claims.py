@@ -12,7 +12,7 @@ from punchlist.core.task import Task, TaskStatus, fold_task
 from punchlist.errors import InvalidInput, ReservationRefused, TaskError
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_rows import Reservation, TaskRow
-from punchlist.tasks.fields import name_of
+from punchlist.tasks.fields import check_name
 
 LEASE = 900.0
 """Seconds that a claim lasts without a heartbeat, unless it says otherwise."""
@@ -157,7 +157,7 @@ def check_patterns(reserve: Sequence[str], project: str) -> tuple[str, ...]:
     if isinstance(reserve, str) or len(reserve) > _MOST_PATTERNS:
         raise InvalidInput(problem=f"`reserve` is a list of at most {_MOST_PATTERNS} files or patterns.")
     root = project.rstrip("/") + "/"
-    return tuple(dict.fromkeys(normalise(name_of("file or pattern", each).removeprefix(root)) for each in reserve))
+    return tuple(dict.fromkeys(normalise(check_name("file or pattern", each).removeprefix(root)) for each in reserve))
 
 
 def check_lease(seconds: Any) -> float:

@@ -199,7 +199,7 @@ def import_tasks(work: Work, found: Sequence[ForeignTask], *, key: str, in_order
         call_id = f"import {key} {each.task.id}"[:200]
         before = work.tasks.call(work.where, call_id)
         with _name_task_in_errors(each.task):
-            task = work.create(each.task.subject, call_id=call_id, **_new_fields(each.task))
+            task = work.create(each.task.subject, call_id=call_id, **_make_fields(each.task))
         new[each.task.id] = task.id
         if before is None:
             fresh.add(each.task.id)
@@ -241,7 +241,7 @@ def _name_task_in_errors(task: Task) -> Generator[None]:
         raise InvalidInput(problem=f"Task `{name}` of the file: {error} Nothing was imported.") from error
 
 
-def _new_fields(task: Task) -> NewTask:
+def _make_fields(task: Task) -> NewTask:
     names = "description active_form priority labels checklist state metadata max_attempts backoff runs_after"
     given = cast("NewTask", {name: getattr(task, name) for name in names.split()})
     if task.owner is not None and (task.status is TaskStatus.PENDING or _is_held(task)):

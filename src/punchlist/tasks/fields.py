@@ -116,13 +116,13 @@ def describe_completion(task: Task, given: Mapping[str, Any]) -> Task:
     """Return a task as it is to be completed, with the changes of the same call, for the gates that are asked first."""
     task = describe_task(task, given)
     if "owner" in given:
-        task = replace(task, owner=None if given["owner"] is None else name_of("owner", given["owner"]))
+        task = replace(task, owner=None if given["owner"] is None else check_name("owner", given["owner"]))
     if "parent" in given:
         task = replace(task, parent=given["parent"])
     return replace(task, result=plain_json("result", given["result"])) if "result" in given else task
 
 
-def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
+def check_text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
     most = LONGEST[what]
     if not isinstance(value, str):
         raise InvalidInput(problem=f"The `{what}` of a task is a text.")
@@ -134,7 +134,7 @@ def text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
     return cleaned
 
 
-def name_of(what: str, value: Any, *, longest: int = LONGEST["name"]) -> str:
+def check_name(what: str, value: Any, *, longest: int = LONGEST["name"]) -> str:
     """Return a worker's name, a call id or a topic; raise unless it is one line that is not empty."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > longest:
         said = repr(value)[:80]
@@ -142,16 +142,16 @@ def name_of(what: str, value: Any, *, longest: int = LONGEST["name"]) -> str:
     return value
 
 
-def list_name(name: str) -> str:
+def check_list_name(name: str) -> str:
     """Return the name of a list of tasks; raise for the list of flows, which have their own rules."""
     if name == FLOWS:
         raise InvalidInput(
             problem=f"The list `{FLOWS}` holds flows, which have rules of their own: use `board.flows()`."
         )
-    return name_of("name of a list", name, longest=_LONGEST_LIST)
+    return check_name("name of a list", name, longest=_LONGEST_LIST)
 
 
-def _several(what: str, value: Any) -> list[Any]:
+def _check_several(what: str, value: Any) -> list[Any]:
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidInput(problem=f"The `{what}` of a task are a list.")
     entries = list(cast("Iterable[Any]", value))
@@ -160,13 +160,14 @@ def _several(what: str, value: Any) -> list[Any]:
     return entries
 
 
-def _labels(value: Any, cleaner: Cleaner) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text("label", each, cleaner, blank=False).strip() for each in _several("labels", value)))
+def _parse_labels(value: Any, cleaner: Cleaner) -> tuple[str, ...]:
+    labels = (check_text("label", each, cleaner, blank=False).strip() for each in _check_several("labels", value))
+    return tuple(dict.fromkeys(labels))
 
 
-def _checklist(value: Any, cleaner: Cleaner) -> tuple[ChecklistLine, ...]:
+def _parse_checklist(value: Any, cleaner: Cleaner) -> tuple[ChecklistLine, ...]:
     checks: list[ChecklistLine] = []
-    for entry in _several("checklist", value):
+    for entry in _check_several("checklist", value):
         if isinstance(entry, ChecklistLine):
             said, done = entry.text, entry.done
         elif isinstance(entry, Mapping):
@@ -174,13 +175,13 @@ def _checklist(value: Any, cleaner: Cleaner) -> tuple[ChecklistLine, ...]:
             said, done = entry.get("text"), entry.get("done", False)
         else:
             said, done = entry, False
-        checks.append(ChecklistLine(text("check", said, cleaner, blank=False), done is True))
+        checks.append(ChecklistLine(check_text("check", said, cleaner, blank=False), done is True))
     return tuple(checks)
 
 
 def _tick_lines(task: Task, wanted: Any, *, done: bool) -> tuple[ChecklistLine, ...]:
     checks = list(task.checklist)
-    for which in _several("checked", wanted):
+    for which in _check_several("checked", wanted):
         places = [place for place, check in enumerate(checks) if which in (place, check.text)]
         if not places or isinstance(which, bool):
             said = repr(which)[:80]
@@ -201,11 +202,11 @@ def _accept(value: Any, is_valid: bool, problem: str) -> Any:
 
 
 _PARSERS: Mapping[str, Callable[[Any, Cleaner], Any]] = {
-    "subject": lambda value, cleaner: text("subject", value, cleaner, blank=False),
-    "description": lambda value, cleaner: text("description", value, cleaner),
-    "active_form": lambda value, cleaner: None if value is None else text("active_form", value, cleaner) or None,
-    "labels": _labels,
-    "checklist": _checklist,
+    "subject": lambda value, cleaner: check_text("subject", value, cleaner, blank=False),
+    "description": lambda value, cleaner: check_text("description", value, cleaner),
+    "active_form": lambda value, cleaner: None if value is None else check_text("active_form", value, cleaner) or None,
+    "labels": _parse_labels,
+    "checklist": _parse_checklist,
     "priority": lambda value, _: _accept(
         value,
         _is_number(value, int, FIRST, LAST),

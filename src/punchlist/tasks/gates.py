@@ -84,7 +84,7 @@ def _ask_callable(check: Callable[[Task], Answer], task: Task, gate: Gate) -> st
 
     def run() -> None:
         try:
-            outcome.append(_refusal(check(task)))
+            outcome.append(_find_refusal(check(task)))
         except BaseException as error:  # a gate that leaves the program ends only its thread
             outcome.append(f"The gate failed: {type(error).__name__}: {error}")
 
@@ -92,8 +92,7 @@ def _ask_callable(check: Callable[[Task], Answer], task: Task, gate: Gate) -> st
     return outcome[0] if outcome else f"The gate did not answer within {gate.seconds:g} seconds."
 
 
-def _refusal(answer: Any) -> str | None:
-    """Return the reason of an answer that refuses, or None."""
+def _find_refusal(answer: Any) -> str | None:
     if answer is None or answer is True:
         return None
     if isinstance(answer, str):
@@ -130,7 +129,7 @@ def _ask_command(gate: Gate, task: Task) -> str | None:
     if answer.is_cut and answer.out.lstrip().startswith(b"{"):
         return "The gate's answer is too long to be read."
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-        return _refusal(msgspec.json.decode(answer.out, type=dict[str, Any]))
+        return _find_refusal(msgspec.json.decode(answer.out, type=dict[str, Any]))
     return None
 
 

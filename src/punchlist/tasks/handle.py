@@ -16,17 +16,24 @@ from punchlist.errors import GateRefused, StoreBusy, TaskError, TaskRevisionConf
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.tasks.claims import Late
-from punchlist.tasks.fields import NewTask, TaskChanges, describe_completion, describe_new_task, list_name, parse_status
+from punchlist.tasks.fields import (
+    NewTask,
+    TaskChanges,
+    check_list_name,
+    describe_completion,
+    describe_new_task,
+    parse_status,
+)
 from punchlist.tasks.gates import MOST_ASKED, Gate, ask_gates
-from punchlist.tasks.queries import TaskGraph, number_of, with_list_progress
+from punchlist.tasks.queries import TaskGraph, parse_task_id, with_list_progress
 from punchlist.tasks.todo_links import (
     TodoAgent,
+    cut_subject,
     find_unpromoted,
     link_list,
+    make_promoted_fields,
+    make_steps,
     promote,
-    promoted_fields,
-    steps_of,
-    subject_of,
 )
 from punchlist.tasks.work import Work
 from punchlist.text import repair
@@ -48,8 +55,6 @@ class ClaimOptions(TypedDict, total=False):
 
 
 class TaskBoard(Protocol):
-    """The parts of a board that tasks need."""
-
     store: Store
 
     @property
@@ -62,8 +67,6 @@ class TaskBoard(Protocol):
 
 
 class TaskAgent(Protocol):
-    """The parts of an agent's handle that tasks in its name need."""
-
     name: str
     _grading: str
 
@@ -91,7 +94,7 @@ class Tasks:
         self, board: TaskBoard, name: str, *, project: str, agent: TaskAgent | None = None, by: str = "", lease: float
     ) -> None:
         self.board = board
-        self.name = list_name(name)
+        self.name = check_list_name(name)
         self.by = by or ("" if agent is None else agent.name)
         self.lease = lease
         self._project = project
@@ -147,7 +150,7 @@ class Tasks:
         """Return one task; raise `TaskUnknown`."""
 
         def read(tx: Transaction, where: TaskListRow) -> Task | None:
-            row = tx.tasks.find(where, number_of(id) or 0)
+            row = tx.tasks.find(where, parse_task_id(id) or 0)
             return None if row is None else with_list_progress(tx, row)
 
         task = self._read(read, None)
@@ -171,12 +174,12 @@ class Tasks:
         def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
             above: TaskRow | None = None
             if parent is not None:
-                above = tx.tasks.find(where, number_of(parent) or 0)
+                above = tx.tasks.find(where, parse_task_id(parent) or 0)
                 if above is None:
                     raise TaskUnknown(id=parent[:80], list=self.name)
             rows = tx.tasks.page(
                 where,
-                after=0 if after is None else number_of(after) or 0,
+                after=0 if after is None else parse_task_id(after) or 0,
                 limit=None if limit is None else _clamp_limit(limit),
                 status=word,
                 owner=None if owner is None else repair(owner),
@@ -200,7 +203,7 @@ class Tasks:
         """Return every event of a task, also of one that was deleted."""
 
         def read(tx: Transaction, where: TaskListRow) -> tuple[Event, ...]:
-            return tuple(tx.tasks.history(where, number_of(id) or 0))
+            return tuple(tx.tasks.history(where, parse_task_id(id) or 0))
 
         found = self._read(read, ())
         if not found:
@@ -388,7 +391,7 @@ class Tasks:
         """
         task = self.get(id)
         todos = agent.restore_list(
-            steps_of(task, self.list(parent=id)),
+            make_steps(task, self.list(parent=id)),
             by=by or self.by or agent.name,
             source=f"task {task.id} of {task.list}",
         )
@@ -400,7 +403,7 @@ class Tasks:
         todos = agent.todos
         if self._has_gate("create"):
             for item in self.board.store.read(lambda tx: find_unpromoted(tx, self.name, agent, todos)):
-                self._ask_about_new(subject_of(item), promoted_fields(agent, todos, item, parent))
+                self._ask_about_new(cut_subject(item), make_promoted_fields(agent, todos, item, parent))
         return self._change(lambda work: promote(work, agent, todos, parent))
 
     # The end.

@@ -18,7 +18,7 @@ class TaskGraph(Struct, frozen=True):
     edges: tuple[tuple[str, str], ...]
 
 
-def number_of(id: str | int) -> int | None:
+def parse_task_id(id: str | int) -> int | None:
     """Return the number of a task id; None if the text is no such id."""
     said = str(id)
     return int(said) if said.isascii() and said.isdecimal() and len(said) < 19 else None

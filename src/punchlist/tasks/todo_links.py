@@ -26,7 +26,7 @@ class TodoAgent(Protocol):
     def restore_list(self, todos: TodoList, *, by: str, source: str) -> TodoList: ...
 
 
-def steps_of(task: Task, children: tuple[Task, ...]) -> TodoList:
+def make_steps(task: Task, children: tuple[Task, ...]) -> TodoList:
     """Return the steps of a task as a list: its children that were not cancelled, else its checklist, else itself."""
     wanted = [child for child in children if child.status is not TaskStatus.CANCELLED]
     if wanted:
@@ -52,7 +52,7 @@ def link_list(work: Work, task: str, agent: TodoAgent, plan_id: str) -> Task:
     return work.write(row, replace(row.task, worked=worked), "task.changed").task
 
 
-def _call_id(agent: TodoAgent, todos: TodoList, item: TodoItem) -> str:
+def _make_call_id(agent: TodoAgent, todos: TodoList, item: TodoItem) -> str:
     """Return the call id under which an item is promoted: the same each time, hashed where it would be too long."""
     said = f"promote {agent.session} {agent.name} {todos.plan_id} {item.id}"
     if len(said) <= LONGEST["name"] and said.isprintable():
@@ -60,7 +60,7 @@ def _call_id(agent: TodoAgent, todos: TodoList, item: TodoItem) -> str:
     return f"promote {blake2b(said.encode(errors='replace'), digest_size=16).hexdigest()}"
 
 
-def promoted_fields(agent: TodoAgent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
+def make_promoted_fields(agent: TodoAgent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
     """Return the fields of the task that an item is promoted to."""
     origin = {"session": agent.session, "agent": agent.name, "plan_id": todos.plan_id, "item": item.id}
     given: NewTask = {"metadata": {"todo": origin}}
@@ -73,7 +73,7 @@ def promoted_fields(agent: TodoAgent, todos: TodoList, item: TodoItem, parent: s
     return given
 
 
-def subject_of(item: TodoItem) -> str:
+def cut_subject(item: TodoItem) -> str:
     return item.content[: LONGEST["subject"]]
 
 
@@ -81,7 +81,7 @@ def find_unpromoted(tx: Transaction, name: str, agent: TodoAgent, todos: TodoLis
     """Return the open items that have no task yet."""
     where = tx.tasks.find_list(name)
     items = todos.open_items
-    return [item for item in items if where is None or tx.tasks.call(where, _call_id(agent, todos, item)) is None]
+    return [item for item in items if where is None or tx.tasks.call(where, _make_call_id(agent, todos, item)) is None]
 
 
 def promote(work: Work, agent: TodoAgent, todos: TodoList, parent: str | None) -> tuple[Task, ...]:
@@ -91,9 +91,9 @@ def promote(work: Work, agent: TodoAgent, todos: TodoList, parent: str | None) -
 
         def make(item: TodoItem = item) -> tuple[Task, ...]:
             before: NewTask = {"blocked_by": [tasks[-1].id]} if tasks else {}
-            return (work.create(subject_of(item), **{**promoted_fields(agent, todos, item, parent), **before}),)
+            return (work.create(cut_subject(item), **{**make_promoted_fields(agent, todos, item, parent), **before}),)
 
-        (task,) = work.once(_call_id(agent, todos, item), ["promote"], make)
+        (task,) = work.once(_make_call_id(agent, todos, item), ["promote"], make)
         row = work.find(task.id)
         if row is not None:
             tasks.append(_put_after(work, row.task, tasks[-1]) if tasks else row.task)

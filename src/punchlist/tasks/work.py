@@ -36,13 +36,13 @@ from punchlist.tasks.fields import (
     NewTask,
     TaskChanges,
     check_known,
+    check_list_name,
+    check_name,
+    check_text,
     describe_task,
-    list_name,
-    name_of,
     parse_status,
-    text,
 )
-from punchlist.tasks.queries import number_of, with_list_ticks
+from punchlist.tasks.queries import parse_task_id, with_list_ticks
 from punchlist.text import repair
 
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
@@ -85,7 +85,7 @@ class Work:
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
-        self.name = list_name(name)
+        self.name = check_list_name(name)
         self.now = now
         self.by = by
         self.agent = agent
@@ -122,7 +122,7 @@ class Work:
     # Reading and writing one task.
 
     def find(self, id: str | int, *, alone: bool = False) -> TaskRow | None:
-        number = number_of(id)
+        number = parse_task_id(id)
         return None if self._where is None or number is None else self.tasks.find(self._where, number, alone=alone)
 
     def row(self, id: str | int, *, alone: bool = False) -> TaskRow:
@@ -214,7 +214,7 @@ class Work:
         """
         if call_id is None:
             return run()
-        name_of("call id", call_id)
+        check_name("call id", call_id)
         fingerprint = _fingerprint(asked)
         known = self.tasks.call(self.where, call_id)
         if known is not None:
@@ -238,7 +238,7 @@ class Work:
         task = describe_task(new, {**given, "subject": subject})
         owner = given.get("owner")
         if owner is not None:
-            task = replace(task, owner=name_of("owner", owner))
+            task = replace(task, owner=check_name("owner", owner))
         if task.checklist:
             task = replace(task, progress=own_progress(task.status, task.checklist))
         parent = given.get("parent")
@@ -296,7 +296,7 @@ class Work:
 
     def _give(self, task: Task, owner: str | None, *, keep_status: bool) -> Task:
         """Return the task with another owner: the claim on it is lost. Without an owner it is released."""
-        owner = None if owner is None else name_of("owner", owner)
+        owner = None if owner is None else check_name("owner", owner)
         if owner == task.owner:
             return task
         if task.wait is not None:
@@ -408,7 +408,7 @@ class Work:
         call_id: str | None = None,
     ) -> tuple[Task, ...]:
         """Claim the first ready tasks, or the one of that id, for this worker."""
-        name_of("owner", owner)
+        check_name("owner", owner)
         lease = check_lease(LEASE if lease is None else lease)
         if not 1 <= limit <= _MOST_AT_ONCE:
             raise InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
@@ -550,7 +550,7 @@ class Work:
     def _complete_deleted(self, id: str, fence: int | None, result: Any) -> Late:
         """Keep the result of a deleted task in its history; raise `TaskUnknown` if there never was one."""
         gone, known = None, False
-        for event in () if self._where is None else self.tasks.history(self._where, number_of(id) or 0):
+        for event in () if self._where is None else self.tasks.history(self._where, parse_task_id(id) or 0):
             gone = fold_task(gone, event.kind, event.data, event.at) or gone
             brought = (event.data.get("fence"), event.data.get("result"))
             known |= event.kind == "task.late" and brought == (fence, result)
@@ -572,7 +572,7 @@ class Work:
         """Fail a task; while there are attempts left, it is pending again after a rest."""
         row = self.row(id)
         self.ownership.check(row, fence)
-        after = rules.fail(row.task, self.now, text("reason", reason, Cleaner()))
+        after = rules.fail(row.task, self.now, check_text("reason", reason, Cleaner()))
         kind = "task.failed" if after.status is TaskStatus.FAILED else "task.retrying"
         return self.write(row, after, kind, fence=fence).task
 
@@ -588,7 +588,7 @@ class Work:
             rules.check_fence(row.task, fence)
             return self.write(row, rules.request_cancel(row.task), "task.cancel_requested").task
         self.ownership.check(row, fence)
-        reason = None if reason is None else text("reason", reason, Cleaner())
+        reason = None if reason is None else check_text("reason", reason, Cleaner())
         return self.write(row, rules.cancel(row.task, self.now, reason), "task.cancelled", fence=fence).task
 
     # Waiting.

@@ -205,7 +205,6 @@ def judge_checks(line: CheckedLine, output: str, *, exit_code: int | None, is_gu
 
 
 def _judge(check: Check, state: State | None, text: str, *, repeats: bool, is_guess: bool) -> Outcome:
-    """Apply the first rule that holds."""
     is_own_code = check.family == "probe" and check.program not in HTTP_CLIENTS
     runs_others = check.is_script or is_own_code or check.program in RUNS_OTHERS
     read = read_summary(text, check.program, runs_others=runs_others, is_test=check.family == "test", repeats=repeats)

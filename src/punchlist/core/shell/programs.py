@@ -129,21 +129,20 @@ def effect_of_line(line: str | Sequence[str]) -> Effect:
         return "changes"
     text = line if isinstance(line, str) else " ".join(line)
     least: Effect = "reads" if _NOT_VOUCHED_FOR.search(text) is None else "records"
-    return _strongest([least, _effect_of_list(tree)])
+    return _find_strongest([least, _effect_of_list(tree)])
 
 
 def is_temporary(path: str) -> bool:
-    """True for a path in a folder for temporary files."""
     return _TEMPORARY.match(path) is not None
 
 
-def _strongest(effects: Iterable[Effect]) -> Effect:
+def _find_strongest(effects: Iterable[Effect]) -> Effect:
     given = set(effects)
     return "changes" if "changes" in given else "records" if "records" in given else "reads"
 
 
 def _effect_of_list(tree: CommandList) -> Effect:
-    return "changes" if tree.is_cut else _strongest(_effect_of_node(entry.node) for entry in tree.entries)
+    return "changes" if tree.is_cut else _find_strongest(_effect_of_node(entry.node) for entry in tree.entries)
 
 
 def _effect_of_node(node: Node) -> Effect:
@@ -151,9 +150,9 @@ def _effect_of_node(node: Node) -> Effect:
         case SimpleCommand():
             return effect_of(node)
         case Pipeline():
-            return _strongest(map(_effect_of_node, node.parts))
+            return _find_strongest(map(_effect_of_node, node.parts))
         case CommandGroup():
-            return _strongest([*map(_effect_of_list, node.lists), *map(_effect_of_redirect, node.redirects)])
+            return _find_strongest([*map(_effect_of_list, node.lists), *map(_effect_of_redirect, node.redirects)])
 
 
 def effect_of(command: SimpleCommand) -> Effect:
@@ -162,11 +161,10 @@ def effect_of(command: SimpleCommand) -> Effect:
     if command.substitutions or not all(map(_HARMLESS_VARIABLES.fullmatch, command.assignments)):
         effects.append("records")  # what a substitution gives could be an option
     effects.append(_effect_of_words(command))
-    return _strongest(effects)
+    return _find_strongest(effects)
 
 
 def writes_file(command: SimpleCommand) -> bool:
-    """True if the output of a command goes to a file."""
     return any(">" in one.operator and _effect_of_redirect(one) != "reads" for one in command.redirects)
 
 
@@ -219,12 +217,12 @@ def _records(name: str, args: list[str]) -> bool:
     if name in ("awk", "gawk", "mawk"):
         return not any(re.search(r"print[^;}]*>|system|\||-i\b", arg) for arg in args)
     if name in _FORMS:
-        return name == "git" and _git_verb(args) in _RECORD_VERBS["git"] and args[:2] != ["stash", "pop"]
+        return name == "git" and _find_verb(args) in _RECORD_VERBS["git"] and args[:2] != ["stash", "pop"]
     verbs = _RECORD_VERBS.get(name)
-    return verbs is not None and bool(args) and _git_verb(args) in verbs and _WRITING_VERBS.isdisjoint(args[1:3])
+    return verbs is not None and bool(args) and _find_verb(args) in verbs and _WRITING_VERBS.isdisjoint(args[1:3])
 
 
-def _git_verb(args: Sequence[str]) -> str:
+def _find_verb(args: Sequence[str]) -> str:
     """Return the verb of a program whose options may come first, with a value for the few that take one."""
     at = 0
     while at < len(args) and args[at].startswith("-"):
@@ -236,7 +234,7 @@ def _git_verb(args: Sequence[str]) -> str:
 # Programs that read in some forms and write in others: a function of the arguments each.
 
 
-def _without(*writing: str, short: str = "") -> Callable[[list[str]], bool]:
+def _accept_without(*writing: str, short: str = "") -> Callable[[list[str]], bool]:
     """Accept all forms but those with an option that writes: a long one, or its beginning, or a short letter."""
 
     def accept(args: list[str]) -> bool:
@@ -326,7 +324,7 @@ _BRANCH_LISTS: Final = re.compile(r"--list|-l|--(?:no-)?(?:contains|merged)(?:=.
 _BRANCH_SHOWS: Final = re.compile(
     r"-[arvn\d]+|--all|--remotes|--verbose|--show-current|--(?:sort|format|column|color)(?:=.*)?|--no-\w+"
 )
-_git_writes_nothing = _without("--output", "--open-files-in-pager", "--exec")
+_git_writes_nothing = _accept_without("--output", "--open-files-in-pager", "--exec")
 
 
 def _reads_git(args: list[str]) -> bool:
@@ -359,32 +357,32 @@ def _reads_git(args: list[str]) -> bool:
 
 _FORMS: Final[Mapping[str, Callable[[list[str]], bool]]] = {
     "find": _FINDS.isdisjoint,
-    **dict.fromkeys(("fd", "fdfind"), _without("--exec", "--exec-batch", short="xX")),
-    "rg": _without("--pre", "--hostname-bin"),
+    **dict.fromkeys(("fd", "fdfind"), _accept_without("--exec", "--exec-batch", short="xX")),
+    "rg": _accept_without("--pre", "--hostname-bin"),
     "sed": _reads_sed,
     **dict.fromkeys(("awk", "gawk", "mawk"), _reads_awk),
-    "sort": _without("--output", "--compress-program", "--temporary-directory", short="oT"),
-    "printf": lambda args: _without(short="v")(args[:1]),
-    "base64": _without("--output", short="o"),
-    "ss": _without("--kill", short="K"),
-    "lsof": _without(short="D"),
-    "bat": lambda args: args[:1] != ["cache"] and _without("--pager")(args),
-    "ag": _without("--pager"),
-    "ack": _without("--pager", "--output"),
+    "sort": _accept_without("--output", "--compress-program", "--temporary-directory", short="oT"),
+    "printf": lambda args: _accept_without(short="v")(args[:1]),
+    "base64": _accept_without("--output", short="o"),
+    "ss": _accept_without("--kill", short="K"),
+    "lsof": _accept_without(short="D"),
+    "bat": lambda args: args[:1] != ["cache"] and _accept_without("--pager")(args),
+    "ag": _accept_without("--pager"),
+    "ack": _accept_without("--pager", "--output"),
     "uniq": lambda args: _count_operands(args) <= 1,
-    "xxd": lambda args: _count_operands(args) <= 1 and _without(short="r")(args),
-    "tree": _without("--output", short="oR"),
-    "file": _without("--compile", short="C"),
-    "date": lambda args: _without("--set", short="s")(args) and not any(arg.isdecimal() for arg in args),
-    "hostname": lambda args: not _count_operands(args) and _without("--file", short="Fb")(args),
-    "yq": _without("--inplace", "--in-place", "--split-exp", short="is"),
+    "xxd": lambda args: _count_operands(args) <= 1 and _accept_without(short="r")(args),
+    "tree": _accept_without("--output", short="oR"),
+    "file": _accept_without("--compile", short="C"),
+    "date": lambda args: _accept_without("--set", short="s")(args) and not any(arg.isdecimal() for arg in args),
+    "hostname": lambda args: not _count_operands(args) and _accept_without("--file", short="Fb")(args),
+    "yq": _accept_without("--inplace", "--in-place", "--split-exp", short="is"),
     "tar": lambda args: (
         bool(args)
         and re.fullmatch(r"-?t[vzjJf]*|-[vzjJ]*t[vzjJf]*", args[0]) is not None
         and not any(arg.startswith("-") for arg in args[1:])
     ),
     "unzip": lambda args: args[:1] in (["-l"], ["-Z"], ["-v"]),
-    "journalctl": _without(
+    "journalctl": _accept_without(
         "--vacuum", "--rotate", "--flush", "--sync", "--update-catalog", "--setup-keys", "--cursor-file"
     ),
     "git": _reads_git,
