@@ -246,7 +246,7 @@ _TASKS = FieldCodec(
 
 def encode_task(task: Task) -> dict[str, Any]:
     """Return a task as JSON values, without the fields that hold their default."""
-    return {"list": task.list, "id": task.id, "subject": task.subject, **_TASKS.encode(task)}
+    return {**name_task(task), **_TASKS.encode(task)}
 
 
 def decode_task(data: Mapping[str, Any]) -> Task:
@@ -259,8 +259,13 @@ def with_fields(task: Task, fields: Mapping[str, Any]) -> Task:
     return _TASKS.apply(task, fields)
 
 
+def name_task(task: Task) -> dict[str, Any]:
+    """Return the fields by which every event names its task."""
+    return {"list": task.list, "id": task.id, "subject": task.subject}
+
+
 def draft_creation(task: Task) -> Draft:
-    return Draft("task.created", {"list": task.list, "id": task.id, "subject": task.subject, "task": encode_task(task)})
+    return Draft("task.created", {**name_task(task), "task": encode_task(task)})
 
 
 def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | None:
@@ -272,7 +277,7 @@ def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | 
     fields.pop("updated_at", None)
     if not fields.keys() - {"revision"}:
         return None
-    return Draft(kind, {"list": after.list, "id": after.id, "subject": after.subject, "set": fields, **extra})
+    return Draft(kind, {**name_task(after), "set": fields, **extra})
 
 
 def fold_task(task: Task | None, kind: str, data: Mapping[str, Any], at: datetime) -> Task | None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from punchlist.core.task import ENDED, Blocking, LateResult, RunsAfter, Task, TaskStatus, Wait
+from punchlist.core.task import ENDED, LateResult, RunsAfter, Task, TaskStatus, Wait
 from punchlist.errors import (
     CancelPending,
     ChecklistOpen,
@@ -104,10 +104,6 @@ def check_not_cancelling(task: Task) -> None:
 def is_holding(status: TaskStatus, runs_after: RunsAfter) -> bool:
     """True if a blocker in this status holds back a task that runs after it in this way."""
     return status is not TaskStatus.COMPLETED and (runs_after == "completed" or status not in ENDED)
-
-
-def find_holding(blockers: tuple[Blocking, ...], runs_after: RunsAfter) -> tuple[Blocking, ...]:
-    return tuple(blocker for blocker in blockers if is_holding(blocker.status, runs_after))
 
 
 # Claims.

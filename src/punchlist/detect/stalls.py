@@ -67,23 +67,23 @@ def start_watch(at: datetime, label: str = "") -> StallState:
 def note_prompt(state: StallState, at: datetime, proxies: Iterable[str] = ()) -> StallState:
     """Note that the prompt was sent. `proxies` are the names of proxy variables that were set, never their values."""
     return replace(
-        _note_heartbeat(state, at), submitted=True, proxies=tuple(sorted(clean_name(name) for name in proxies))[:16]
+        note_hidden_output(state, at), submitted=True, proxies=tuple(sorted(clean_name(name) for name in proxies))[:16]
     )
 
 
 def note_activity(state: StallState, at: datetime, event: str = "") -> StallState:
     """Note an event of the agent that is not shown."""
-    return replace(_note_heartbeat(state, at), active=True, last_event=event)
+    return replace(note_hidden_output(state, at), active=True, last_event=event)
 
 
 def note_hidden_output(state: StallState, at: datetime) -> StallState:
-    """Note output of the agent that is not passed on."""
-    return _note_heartbeat(state, at)
+    """Note output of the agent that is not passed on. A clock that was set back does not make an agent look silent."""
+    return replace(state, alive_at=max(state.alive_at, at))
 
 
 def note_output(state: StallState, at: datetime) -> tuple[StallState, Finding | None]:
     """Note visible output. If a stall was reported, return the finding that it is over."""
-    now = replace(_note_heartbeat(state, at), spoke=True, told=False, told_as="")
+    now = replace(note_hidden_output(state, at), spoke=True, told=False, told_as="")
     if not state.told or state.over:
         return now, None
     return now, Finding("resumed", "ok", f"{state.label} resumed output.", subject=state.label)
@@ -115,11 +115,6 @@ def find_stall(state: StallState, now: datetime, options: StallOptions = DEFAULT
     n = round(options.notice_after)
     detector, said = _describe_stall(state, n)
     return replace(state, told=True, told_as=detector), Finding(detector, "warning", said, n, state.label)
-
-
-def _note_heartbeat(state: StallState, at: datetime) -> StallState:
-    """Note the time of a heartbeat. A clock that was set back does not make an agent look silent."""
-    return replace(state, alive_at=max(state.alive_at, at))
 
 
 def _describe_stall(state: StallState, n: int) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from punchlist.core.task import Blocking, ChecklistLine, LateResult, Task, TaskStatus, Wait, Worked, own_progress
-from punchlist.core.task_rules import find_holding
+from punchlist.core.task_rules import is_holding
 from punchlist.core.todo import Progress
 from punchlist.store import records
 from punchlist.store.records import check_row
@@ -152,7 +152,7 @@ def decode_row(
         priority=priority,
         blocks=blocks,
         blocked_by=tuple(blocker.id for blocker in blockers),
-        held_by=find_holding(blockers, runs_after) if blockers else (),
+        held_by=tuple(blocker for blocker in blockers if is_holding(blocker.status, runs_after)),
         open_blockers=open_blockers,
         runs_after=runs_after,
         attempts=attempts,

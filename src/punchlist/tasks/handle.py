@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, Un
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.json_values import plain_json
-from punchlist.core.task import Task, TaskStatus
+from punchlist.core.task import Task, TaskStatus, name_task
 from punchlist.core.todo import TodoList
 from punchlist.errors import GateRefused, StoreBusy, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Store, Transaction
@@ -186,38 +186,31 @@ class Tasks:
                 label=None if label is None else repair(label),
                 parent=None if above is None else above.number,
             )
-            return tuple([with_list_progress(tx, row) for row in rows])
+            return _show(tx, rows)
 
         return self._read(read, ())
 
     def ready(self, limit: int = 20, *, label: str | None = None) -> tuple[Task, ...]:
         """Return the tasks that a worker may claim now, in the order of claims: by priority, then id."""
 
-        def read(tx: Transaction, where: TaskListRow) -> tuple[Task, ...]:
-            rows = tx.tasks.ready(where, limit=_clamp_limit(limit), label=label and repair(label))
-            return tuple([with_list_progress(tx, row) for row in rows])
-
-        return self._read(read, ())
+        wanted = label and repair(label)
+        return self._read(
+            lambda tx, where: _show(tx, tx.tasks.ready(where, limit=_clamp_limit(limit), label=wanted)), ()
+        )
 
     def history(self, id: str) -> tuple[Event, ...]:
         """Return every event of a task, also of one that was deleted."""
-
-        def read(tx: Transaction, where: TaskListRow) -> tuple[Event, ...]:
-            return tuple(tx.tasks.history(where, parse_task_id(id) or 0))
-
-        found = self._read(read, ())
+        found = self._read(lambda tx, where: tuple(tx.tasks.history(where, parse_task_id(id) or 0)), ())
         if not found:
             raise TaskUnknown(id=str(id)[:80], list=self.name)
         return found
 
     def graph(self) -> TaskGraph:
         """Return the whole list with its edges."""
-
-        def read(tx: Transaction, where: TaskListRow) -> TaskGraph:
-            tasks = tuple([with_list_progress(tx, row) for row in tx.tasks.page(where)])
-            return TaskGraph(tasks, tuple(tx.tasks.edges(where)))
-
-        return self._read(read, TaskGraph((), ()))
+        return self._read(
+            lambda tx, where: TaskGraph(_show(tx, tx.tasks.page(where)), tuple(tx.tasks.edges(where))),
+            TaskGraph((), ()),
+        )
 
     # Creating and changing.
 
@@ -276,8 +269,7 @@ class Tasks:
         try:
             ask_gates(self.board.gates, "complete", task)
         except GateRefused as refused:
-            told = {"list": task.list, "id": task.id, "subject": task.subject}
-            draft = Draft("task.refused", {**told, "on": "complete", "reason": str(refused)})
+            draft = Draft("task.refused", {**name_task(task), "on": "complete", "reason": str(refused)})
             self._change(lambda work: work.tell(work.row(task.id), draft))
             raise
 
@@ -426,6 +418,10 @@ class Tasks:
 def _write_if_unchanged(work: Work, asked: Task, write: Callable[[Work], T]) -> tuple[tuple[T] | None, Task]:
     now = work.row(asked.id).task
     return ((write(work),) if now.revision == asked.revision else None), now
+
+
+def _show(tx: Transaction, rows: Sequence[TaskRow]) -> tuple[Task, ...]:
+    return tuple([with_list_progress(tx, row) for row in rows])
 
 
 def _clamp_limit(limit: int) -> int:

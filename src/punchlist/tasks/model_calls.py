@@ -8,10 +8,11 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from punchlist.core import task as asked
 from punchlist.core.commands import Repeat
 from punchlist.core.events import Draft
 from punchlist.core.json_values import plain_json
-from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask
+from punchlist.core.task import Task, TaskCommand, TaskResult, TaskStatus, UpdateTask, name_task
 from punchlist.dialects.base import Reply
 from punchlist.errors import GateRefused, InvalidInput, PunchlistError, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction
@@ -69,32 +70,30 @@ class TaskModelCall:
         if isinstance(error, GateRefused) and isinstance(self._command, UpdateTask):
             found = work.find(self._command.id)
             if found is not None:
-                told = {"list": work.name, "id": found.task.id, "subject": found.task.subject}
-                work.tell(found, Draft("task.refused", {**told, "on": "complete", "reason": str(error)}))
+                told = {**name_task(found.task), "on": "complete", "reason": str(error)}
+                work.tell(found, Draft("task.refused", told))
         return reply
 
     def _run(self, work: Work) -> TaskResult | Late:
         command = self._command
         match command:
-            case CreateTask():
-                return self._create(work, command)
+            case asked.CreateTask():
+                if has_gate(self._gates, "create", work.name):
+                    new = describe_new_task(work.name, command.subject, command.fields, by=work.by)
+                    self._pass_gates("create", new)
+                return TaskResult(command, after=work.create(command.subject, **command.fields))
             case UpdateTask():
                 return self._update(work, command)
-            case GetTask():
+            case asked.GetTask():
                 row = _find(work, command.id)
                 task = None if row is None else row.task
                 return TaskResult(command, task, task)
-            case ListTasks():
+            case asked.ListTasks():
                 where = work.tasks.find_list(work.name)
                 rows = () if where is None else work.tasks.page(where)
                 return TaskResult(command, tasks=tuple(row.task for row in rows))
             case _:
                 assert_never(command)
-
-    def _create(self, work: Work, command: CreateTask) -> TaskResult:
-        if has_gate(self._gates, "create", work.name):
-            self._pass_gates("create", describe_new_task(work.name, command.subject, command.fields, by=work.by))
-        return TaskResult(command, after=work.create(command.subject, **command.fields))
 
     def _update(self, work: Work, command: UpdateTask) -> TaskResult | Late:
         row = _find(work, command.id)

@@ -14,7 +14,16 @@ from punchlist.core import task_rules as rules
 from punchlist.core.commands import Cleaner, Problem
 from punchlist.core.events import Draft
 from punchlist.core.json_values import check_json_size, plain_json
-from punchlist.core.task import ENDED, Task, TaskStatus, draft_change, draft_creation, fold_task, own_progress
+from punchlist.core.task import (
+    ENDED,
+    Task,
+    TaskStatus,
+    draft_change,
+    draft_creation,
+    fold_task,
+    name_task,
+    own_progress,
+)
 from punchlist.errors import (
     CallReused,
     CancelPending,
@@ -370,7 +379,7 @@ class Work:
                 task, blocker = (row, other) if name.endswith("blocked_by") else (other, row)
                 adds = name.startswith("add")
                 if self.tasks.add_edge(task, blocker) if adds else self.tasks.remove_edge(task, blocker):
-                    told = {**_task_fields(task.task), "blocker": blocker.task.id}
+                    told = {**name_task(task.task), "blocker": blocker.task.id}
                     self.tell(task, Draft("task.linked" if adds else "task.unlinked", told))
                     touched = True
         return touched
@@ -390,7 +399,7 @@ class Work:
             if moved is not None:
                 self.tell(child, moved)
         readied = self.tasks.delete(row)
-        told = {**_task_fields(row.task), "readied": list(readied)} if readied else _task_fields(row.task)
+        told = {**name_task(row.task), "readied": list(readied)} if readied else name_task(row.task)
         self.tell(row, Draft("task.deleted", told))
         return row.task
 
@@ -442,7 +451,7 @@ class Work:
             self.where, owner, agent=number, now=self.now, lease=lease, limit=limit, label=label, reserve=patterns
         )
         for row in rows:
-            self.tell(row, Draft("task.claimed", {**_task_fields(row.task), "set": _claim_fields(row.task)}))
+            self.tell(row, Draft("task.claimed", {**name_task(row.task), "set": _claim_fields(row.task)}))
         # Leases that end later than any can were given by a clock that is ahead.
         most = self.now + timedelta(seconds=LONGEST_LEASE)
         for row in self.tasks.leases_beyond(self.where, most) if not rows else ():
@@ -557,7 +566,7 @@ class Work:
         if gone is None or fence is None:
             raise TaskUnknown(id=str(id)[:80], list=self.name)
         if result is not None and not known:
-            told = {**_task_fields(gone), "fence": fence, "result": result}
+            told = {**name_task(gone), "fence": fence, "result": result}
             self.tell(TaskRow(0, self.where, 0, None, None, 0, gone), Draft("task.late", told), by=self.by)
         then = "stop working on it" if result is None else "what you brought is kept in its history"
         return Late(gone, TaskDeleted(id=gone.id, list=self.name, next=then))
@@ -655,11 +664,6 @@ class Work:
             check_json_size("state", after.state)
         kind = "task.cancelled" if after.status is TaskStatus.CANCELLED else "task.resumed"
         return self.write(row, after, kind).task
-
-
-def _task_fields(task: Task) -> dict[str, Any]:
-    """Return the fields by which every event names its task."""
-    return {"list": task.list, "id": task.id, "subject": task.subject}
 
 
 def _claim_fields(task: Task) -> dict[str, Any]:

@@ -87,6 +87,14 @@ _MAY_NOT_RUN: Final = {"xargs": re.compile(r"-[0prtx]*r|--no-run-if-empty")}
 
 _SSH_VALUED: Final = word_set("-i -p -o -l -F -J")
 SHELLS: Final = word_set("bash sh zsh dash ksh fish busybox")
+_SCRIPT_OPTIONS: Final = {
+    "script": r"--command|-\w*c",
+    **dict.fromkeys(("powershell", "pwsh"), "(?i)-command|-c"),
+    "nix-shell": "--run",
+    "nix": "-c|--command",
+}
+"""Options before the text that these programs hand to a shell."""
+
 _SCRIPT_RUNNERS: Final = frozenset({"pdm run", "hatch run", "rye run", "pixi run"})
 _SCRIPT_NAMES: Final = word_set("test tests lint check checks types typecheck build ci cov")
 """`hatch run test` runs a script of the project, no program."""
@@ -240,18 +248,13 @@ def _find_script(words: tuple[str, ...]) -> str | None:
         return " ".join(words[1:])
     if name == "ssh":
         return " ".join(words[_count_options(words[1:], _SSH_VALUED) + 2 :]) or None
-    if name == "script":
-        option = next((word for word in words[1:-1] if word == "--command" or re.fullmatch(r"-\w*c", word)), "")
-        return words[words.index(option) + 1] if option else None
-    if name in ("powershell", "pwsh"):
-        option = next((word for word in words[1:-1] if word.lower() in ("-command", "-c")), "")
-        return " ".join(words[words.index(option) + 1 :]) if option else None
-    if name == "nix-shell" and "--run" in words[:-1]:
-        return words[words.index("--run") + 1]
-    if name == "nix" and words[1:2] in (("develop",), ("shell",)):
-        option = next((word for word in words[:-1] if word in ("-c", "--command")), "")
-        return " ".join(words[words.index(option) + 1 :]) if option else None
-    return None
+    option = _SCRIPT_OPTIONS.get(name)
+    if option is None or (name == "nix" and words[1:2] not in (("develop",), ("shell",))):
+        return None
+    at = next((at for at, word in enumerate(words[:-1]) if at and re.fullmatch(option, word)), None)
+    if at is None:
+        return None
+    return words[at + 1] if name in ("script", "nix-shell") else " ".join(words[at + 1 :])
 
 
 def _find_shell_script(words: tuple[str, ...]) -> str | None:
