@@ -143,6 +143,18 @@ def test_a_hook_that_reports_a_restored_call_adds_none(tmp_path: Path) -> None:
         assert len(started(board)) == 1
 
 
+def test_a_call_is_the_same_though_its_transcript_tells_the_folder(tmp_path: Path) -> None:
+    session = ClaudeSession(str(tmp_path))
+    session.bash("cd backend", "")
+    session.cwd = str(tmp_path / "backend")
+    session.bash("pytest -q", "3 passed in 0.1s")
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session=session.session, dialect="claude-code", project=tmp_path)
+        replay_work(agent, open_transcript(session.save(tmp_path)))
+        agent.tool_started("toolu_main_0002", "Bash", {"command": "pytest -q", "description": "pytest -q"})
+        assert len(started(board)) == 2
+
+
 def test_a_later_list_on_the_board_stands(tmp_path: Path) -> None:
     session = claude()
     with Board.open("memory:") as board:

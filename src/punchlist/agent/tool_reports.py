@@ -239,7 +239,11 @@ def _find_beginning(ctx: AgentContext, call_id: str, facts: Mapping[str, Any]) -
         return given, first
     if first.call.is_open and first.call.name == name:  # a host may tell its arguments again while they stream in
         return given, first
-    known = [row for row in calls.find_reused(number, given) if (row.call.name, row.call.hash) == (name, hashed)]
+    known = [
+        row
+        for row in calls.find_reused(number, given)
+        if row.call.name == name and (row.call.via or row.call.hash == hashed)
+    ]
     row = known[-1] if known else None
     if row is not None and (row.call.via or not _is_long_over(row.call, ctx)):
         found = row.id

@@ -34,6 +34,7 @@ _TASK_FIELDS: Final = ("subject", "description", "activeForm", "status", "taskId
 goes against them, and Claude Code let it pass."""
 
 _DELEGATING: Final = ("Task", "Agent", "spawn_agent")
+_FOLDERS: Final = frozenset({"cwd", "workdir", "working_directory"})
 _MOST_DELEGATIONS: Final = 1000
 _LONGEST_LABEL: Final = 200
 _OPTIONS: Final[AgentOptions] = {
@@ -145,6 +146,7 @@ class _Replay:
         self._main = board.agent(
             name, session=session, dialect=dialect, profile="off", project=project, **self._options
         )
+        self._project = self._main.project
         self._agents = {MAIN: self._main}
         self._delegations: dict[str, Mapping[str, Any]] = {}
         """Arguments of the calls that start subagents, by call id."""
@@ -218,9 +220,16 @@ class _Replay:
             self._delegations[step.call_id] = object_at(step.args)
         self.seen += 1
         if self._find_call(agent, step.call_id) is None:
-            agent.tool_started(step.call_id, step.name, step.args, via=VIA)
+            agent.tool_started(step.call_id, step.name, self._place(step), via=VIA)
             self.new += 1
             self._is_new = True
+
+    def _place(self, step: CallStart) -> Any:
+        """Return the arguments of a call; a shell line that names no folder is given the one in which it ran."""
+        args = object_at(step.args)
+        if step.cwd is None or "command" not in args or not _FOLDERS.isdisjoint(args) or step.cwd == self._project:
+            return step.args
+        return {**args, "cwd": step.cwd}
 
     def _end(self, step: CallEnd) -> None:
         agent = self._agent(step.agent)
