@@ -229,6 +229,16 @@ def test_steps_that_an_approved_plan_calls_done_are_confirmed_by_a_person_alone(
         assert approved.data.get("person", False) is person
 
 
+def test_what_a_person_completes_takes_no_work_from_the_next_item() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1", dialect="claude-code")
+        claude(agent, Paint="pending", Sand="pending", Wax="pending")
+        run(agent)
+        agent.edit([{"op": "done", "item": "Paint"}], by="ada", person=True)
+        claude(agent, Paint="completed", Sand="completed", Wax="pending")
+        assert grades(agent) == ["confirmed", "verified", None]
+
+
 def test_another_agent_confirms_nothing() -> None:
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1")

@@ -92,6 +92,10 @@ def test_another_author_is_graded_by_the_agents_work(session: str, complete: Com
     assert said == f"{done}\nNot counted as a person's word: --by gives another author.\n"
 
 
+def test_ones_own_name_is_no_other_author(session: str) -> None:
+    assert _item(session, "--by", "anna") == ("confirmed", "Marked completed: Paint\n")
+
+
 def test_a_worker_that_shows_its_fence_is_no_person(session: str) -> None:
     grade, said = _task(session, "--fence", "1")
     assert grade not in (None, "confirmed")

@@ -143,8 +143,10 @@ def find_folder(options: Namespace) -> str | None:
 
 def author(options: Namespace) -> str:
     """Return the name under which a change is recorded."""
-    if options.by:
-        return options.by
+    return options.by or _login_name()
+
+
+def _login_name() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -157,7 +159,8 @@ def find_doubt(options: Namespace) -> str | None:
         is_terminal = sys.stdin.isatty()
     except (AttributeError, ValueError):  # there is none, or it is closed
         is_terminal = False
-    return doubt_person(os.environ, is_terminal=is_terminal, author=options.by)
+    other = options.by if options.by != _login_name() else None
+    return doubt_person(os.environ, is_terminal=is_terminal, author=other)
 
 
 def explain_doubt(doubt: str) -> str:

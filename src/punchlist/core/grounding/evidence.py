@@ -102,9 +102,9 @@ def _is_unclaimed(call: ToolCall, item: TodoItem, since: datetime | None) -> boo
 
 
 def completion_before(item: TodoItem, others: Iterable[TodoItem]) -> datetime | None:
-    """When the last of the other items was finished that was so before this one."""
+    """Return when the last other item was finished before this one, but for those that a person completed."""
     end = item.finished_at
-    ends = (one.finished_at for one in others if one.id != item.id)
+    ends = (one.finished_at for one in others if one.id != item.id and one.grade != "confirmed")
     return max((at for at in ends if at is not None and end is not None and at < end), default=None)
 
 
