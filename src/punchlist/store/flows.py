@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft, Event
@@ -34,7 +35,7 @@ _STATUSES = {
 _BACK = {task: flow for flow, task in _STATUSES.items()}
 
 
-class FlowRow(NamedTuple):
+class FlowRow(Struct, frozen=True):
     """A flow, and the task that it is stored as. `session` is that of the agent that owns it, if an agent does."""
 
     task: TaskRow

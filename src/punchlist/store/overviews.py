@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from punchlist.core.events import Event
 from punchlist.core.overview import (
@@ -33,7 +34,7 @@ _summary = SealedRecord(ListSummary, _DAMAGED)
 _item = SealedRecord(KeptItem, _DAMAGED)
 
 
-class OverviewRow(NamedTuple):
+class OverviewRow(Struct, frozen=True):
     """An agent with its read models; `started_for` is the key of the item that its parent started it for."""
 
     number: int
@@ -46,7 +47,7 @@ class OverviewRow(NamedTuple):
     list: ListSummary
 
 
-class KeptRow(NamedTuple):
+class KeptRow(Struct, frozen=True):
     """An item, with its agent and the plan that it belongs to."""
 
     agent: int

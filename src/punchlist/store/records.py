@@ -151,7 +151,7 @@ _encode_changes = msgspec.json.Encoder().encode_lines
 _decode_changes = msgspec.json.Decoder(tuple[str, dict[str, Any]]).decode_lines
 
 
-class AgentRow(NamedTuple):
+class AgentRow(msgspec.Struct, frozen=True):
     """An agent as stored, with its list. `number` is the store's own key."""
 
     number: int
@@ -188,12 +188,12 @@ class SessionRow(NamedTuple):
     updated_at: datetime | None
 
 
-class StoredCall(NamedTuple):
+class StoredCall(msgspec.Struct, frozen=True):
     fingerprint: bytes
     reply: bytes
 
 
-class LastWrite(NamedTuple):
+class LastWrite(msgspec.Struct, frozen=True):
     """A write of a list by its own agent: when it was made there, and by which call if it came from a transcript."""
 
     at: datetime

@@ -6,9 +6,9 @@ A command that shows lists needs these rows and no other part of an agent's memo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from punchlist.detect.stalls import StallOptions, StallState
 from punchlist.store.records import Rows, SealedRecord
@@ -25,7 +25,7 @@ DAMAGED = "the memory of an agent is not what was written"
 _stall = SealedRecord(StallMemory, DAMAGED)
 
 
-class ChildRow(NamedTuple):
+class ChildRow(Struct, frozen=True):
     """An agent that another one started; `parent` is the name of that one."""
 
     number: int

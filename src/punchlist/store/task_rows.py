@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from punchlist.core.task import Blocking, ChecklistLine, LateResult, Task, TaskStatus, Wait, Worked, own_progress
 from punchlist.core.task_rules import is_holding
@@ -17,7 +18,7 @@ from punchlist.store.records import check_row
 SECOND = 1_000_000
 
 
-class TaskListRow(NamedTuple):
+class TaskListRow(Struct, frozen=True):
     """A list of tasks. `number` is the store's own key; `session` is set if it is the list of a session."""
 
     number: int
@@ -26,7 +27,7 @@ class TaskListRow(NamedTuple):
     session: str | None
 
 
-class TaskRow(NamedTuple):
+class TaskRow(Struct, frozen=True):
     """A task as stored, with its neighbours. `number`, `parent` and `agent` are the store's own keys."""
 
     number: int
@@ -38,7 +39,7 @@ class TaskRow(NamedTuple):
     task: Task
 
 
-class Reservation(NamedTuple):
+class Reservation(Struct, frozen=True):
     """The patterns of files that a live claim has reserved. `number` and `agent` are the store's own keys."""
 
     number: int
