@@ -1,4 +1,4 @@
-"""`punchlist todos` and `punchlist events`, start to end, beside a bare start of the same Python."""
+"""`punchlist todos`, `events` and `statusline`, start to end, beside a bare start of the same Python."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from benchmarks import boards
 from benchmarks.measure import ROOT, child_cpu, interleaved
 from benchmarks.report import Must, Row, not_measured
 from benchmarks.scale import Scale
+from punchlist import Board
 
 NOTE = (
     "CPU time, user and system, of the whole process, best of 20, byte code compiled. The bare start is "
@@ -17,12 +18,12 @@ NOTE = (
 )
 _PYTHON, _PUNCHLIST = ROOT / ".venv/bin/python", ROOT / ".venv/bin/punchlist"
 _BARE_MUST, _SIZE_MUST = Must("≤", 8), Must("≤", 1.2)
-_COMMANDS = ("todos", "events")
+_COMMANDS = ("todos", "events", "statusline")
 
 
 def run(scale: Scale) -> Iterator[Row]:
     if not _PUNCHLIST.exists():
-        yield not_measured("punchlist todos, events", "no .venv: `make setup`", _BARE_MUST)
+        yield not_measured("punchlist todos, events, statusline", "no .venv: `make setup`", _BARE_MUST)
         return
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
         folder = Path(name).resolve()
@@ -31,6 +32,7 @@ def run(scale: Scale) -> Iterator[Row]:
         many = scale.count(10_000, least=20)
         found = {
             "10 sessions": _board(folder / "few.db", 10, lambda _: str(project)),
+            "10 sessions with subagents": _board(folder / "nested.db", 10, lambda _: str(project), subagents=True),
             f"{many:,} sessions": _board(folder / "many.db", many, lambda _: str(project)),
             f"{many:,} sessions of 100 projects": _board(
                 folder / "spread.db",
@@ -41,8 +43,13 @@ def run(scale: Scale) -> Iterator[Row]:
         yield from _compared(scale, project, found)
 
 
-def _board(path: Path, count: int, project_of: Callable[[int], str]) -> Path:
+def _board(path: Path, count: int, project_of: Callable[[int], str], *, subagents: bool = False) -> Path:
     boards.sessions(path, count, project_of)
+    if subagents:
+        with Board.open(path) as board:
+            for row in board.lists(limit=count):
+                child = board.agent(row.agent, session=row.session, project=row.project).spawn("helper")
+                child.tool_started("call", "Bash", {"command": "make test"})
     return path
 
 
@@ -57,12 +64,12 @@ def _compared(scale: Scale, project: Path, found: dict[str, Path]) -> Iterator[R
         for contender in contenders.values():
             contender()
     except ChildProcessError as error:
-        yield not_measured("punchlist todos, events", str(error), _BARE_MUST)
+        yield not_measured("punchlist todos, events, statusline", str(error), _BARE_MUST)
         return
     taken = interleaved(scale.count(20, least=2), contenders)
     best = {name: min(seconds) for name, seconds in taken.items()}
     peer = f"bare start: {best['bare'] * 1e3:.1f} ms"
-    few, *larger = found
+    few, _, *larger = found  # the board with subagents is no larger
     for command in _COMMANDS:
         smallest = best[f"{command}, {few}"]
         for size in found:

@@ -188,14 +188,6 @@ class Troupe:
         return {agent.name: agent.dialect for agent in (self.builder, self.tester, self.writer)}
 
     def scenes(self) -> Iterator[Scene]:
-        yield from self._plan()
-        yield from self._work()
-        yield from self._interrupt()
-        yield from self._finish()
-
-    # Scenes.
-
-    def _plan(self) -> Iterator[Scene]:
         caption = "Three agents plan their work, each with the todo tool that it already knows."
         yield Scene(lambda: None, 0.5, caption)
         yield Scene(lambda: self._builder_writes("find"), 1.0)
@@ -204,8 +196,6 @@ class Troupe:
             lambda: self._todo(self.writer, set=["Update the guide", "Write the notes", "Check the links"]), 1.0
         )
         yield Scene(self._spawn_explorer, 2.0, "A subagent gets a list of its own, below the agent that started it.")
-
-    def _work(self) -> Iterator[Scene]:
         yield Scene(lambda: self._todo(self.tester, done="1"), 1.0, "Work goes on. Whoever finishes an item moves on.")
         yield Scene(lambda: self._explorer_writes("trace"), 1.0)
         started = [
@@ -221,8 +211,6 @@ class Troupe:
         caption = "The agent rewrites its whole list and knows nothing of your item: it stays all the same."
         yield Scene(lambda: self._builder_writes("fix"), 1.8, caption)
         yield Scene(lambda: self._explorer_writes("all"), 0.8)
-
-    def _interrupt(self) -> Iterator[Scene]:
         caption = "An item that has to wait says why, and nobody nags about it."
         yield Scene(lambda: self._todo(self.tester, done="2", block={"3": "staging key"}), 1.8, caption)
         yield Scene(self._spawn_fuzzer, 1.0)
@@ -233,8 +221,6 @@ class Troupe:
         yield Scene(lambda: self._builder_writes("test"), 0.9)
         unblock = [do.Unblock(Target(item="3", by="id")), do.Start(Target(item="3", by="id"))]
         yield Scene(lambda: self.tester.edit(unblock, by=PERSON), 1.0, "You bring the key: the tester goes on.")
-
-    def _finish(self) -> Iterator[Scene]:
         yield Scene(lambda: self._todo(self.writer, done="1"), 0.5)
         yield Scene(lambda: self._todo(self.fuzzer, done="1"), 0.5)
         yield Scene(lambda: self._builder_writes("version"), 0.5)
