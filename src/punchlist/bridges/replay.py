@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from punchlist.agent import Agent
@@ -67,21 +68,28 @@ class ReplayBoard(Board):
         return ()
 
 
-def replay_in_memory(path: str) -> tuple[Board, Transcript]:
-    """Replay a transcript into a new board in memory; return the board, for the caller to close, and the transcript."""
+def replay_in_memory(path: str) -> tuple[Board, str]:
+    """Replay a transcript into a new board in memory; return the board, for the caller to close, and its project."""
     transcript = open_transcript(path)
+    steps = read_steps(transcript)
+    begin: list[Step] = []
+    for step in steps:
+        begin.append(step)
+        if isinstance(step, CallStart):
+            break
+    # The project is where the session began; it may have gone into a folder of it later.
+    folders = [step.cwd for step in begin if isinstance(step, CallStart) and step.cwd is not None]
+    project = folders[0] if folders else transcript.origin.cwd
     clock = ReplayClock()
     board = ReplayBoard.open("memory:", clock=clock)
     try:
-        origin = transcript.origin
-        session = origin.session or "transcript"
-        _Replay(board, clock, session=session, project=origin.cwd, dialect=transcript.dialect).run(
-            read_steps(transcript)
-        )
+        session = transcript.origin.session or "transcript"
+        replay = _Replay(board, clock, session=session, project=project, dialect=transcript.dialect)
+        replay.run(chain(begin, steps))
     except BaseException:
         board.close()
         raise
-    return board, transcript
+    return board, replay.project
 
 
 class ReplayedCalls(NamedTuple):
@@ -146,7 +154,7 @@ class _Replay:
         self._main = board.agent(
             name, session=session, dialect=dialect, profile="off", project=project, **self._options
         )
-        self._project = self._main.project
+        self.project = self._main.project
         self._agents = {MAIN: self._main}
         self._delegations: dict[str, Mapping[str, Any]] = {}
         """Arguments of the calls that start subagents, by call id."""
@@ -227,7 +235,7 @@ class _Replay:
     def _place(self, step: CallStart) -> Any:
         """Return the arguments of a call; a shell line that names no folder is given the one in which it ran."""
         args = object_at(step.args)
-        if step.cwd is None or "command" not in args or not _FOLDERS.isdisjoint(args) or step.cwd == self._project:
+        if step.cwd is None or "command" not in args or not _FOLDERS.isdisjoint(args) or step.cwd == self.project:
             return step.args
         return {**args, "cwd": step.cwd}
 

@@ -87,8 +87,7 @@ def _replay_board(options: Namespace) -> Board:
         raise InvalidInput(
             problem="`--transcript` reports on one file; leave out `--session`, `--project` and `--all`."
         )
-    board, transcript = replay_in_memory(options.transcript)
-    options.project, options.session = transcript.origin.cwd, None
+    board, options.project = replay_in_memory(options.transcript)
     return board
 
 
