@@ -73,7 +73,7 @@ def _multiply(path: Path, sessions: int) -> None:
 def _copy(connection: sqlite3.Connection, source: int, session: str) -> None:
     values = {"source": source, "session": session}
     connection.execute(
-        "INSERT INTO sessions SELECT :session, s.project, s.created_at, s.recent FROM sessions s "
+        "INSERT INTO sessions SELECT :session, s.project, s.created_at, s.recent, s.state, s.checks FROM sessions s "
         "JOIN agents a ON a.session = s.id WHERE a.id = :source",
         values,
     )
@@ -94,9 +94,15 @@ def _copy(connection: sqlite3.Connection, source: int, session: str) -> None:
         "WHERE agent = :source",
         values,
     )
-    columns = "id, seq, tool, item, after_item, outcome, drifts, body"
+    done = "key, position, until, at, grade, body"
+    rows = connection.execute(f"SELECT {done} FROM completions WHERE agent = ?", (source,)).fetchall()
+    connection.executemany(
+        f"INSERT INTO completions ({done}, agent, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*row, new, checksum(f"completion {new} {row[0]}", row[-1])) for row in rows],
+    )
+    columns = "id, seq, tool, ended, outcome, drifts, body"
     calls = connection.execute(f"SELECT {columns} FROM tool_calls WHERE agent = ?", (source,)).fetchall()
     connection.executemany(
-        f"INSERT INTO tool_calls ({columns}, agent, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO tool_calls ({columns}, agent, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(*call, new, checksum(f"tool call {new} {call[0]}", call[-1])) for call in calls],
     )

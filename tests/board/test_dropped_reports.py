@@ -73,7 +73,7 @@ def test_a_completion_with_dropped_reports_is_not_called_unseen(tmp_path: Path) 
         assert not agent.call("todo", {"done": "2"}).is_error
         assert agent.call("todo", {"done": "3"}).is_error
         grades = [item.grade for item in agent.todos.items]
-        assert grades == [item.grade for item in board.report(session="s").items] == ["verified", None, None]
+        assert grades == [item.grade for item in board.report(session="s").items] == ["verified", "unchecked", None]
         assert _dropped(board) == [2]
 
 
@@ -85,7 +85,7 @@ def test_what_was_seen_of_the_work_is_still_graded_but_never_verified(tmp_path: 
             _call(agent, 1)
         _call(agent, 2)
         agent.call("todo", {"done": "1"})
-        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "worked"
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "unchecked"
 
 
 def test_a_report_that_the_disk_refuses_is_told_of_too() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.core.grounding.fold import Grounding
 from punchlist.core.grounding.tool_call import reused_id
 from punchlist.testing import FakeClock
 
@@ -33,7 +32,6 @@ def test_a_call_with_an_id_of_an_earlier_turn_is_a_call_of_its_own() -> None:
         agent.call("todo", {"set": ["A"]})
         _conversation(agent)
         assert (agent.work_on("1").calls, agent.work_on("1").failures) == (4, 1)
-        assert len(Grounding(board.events()).calls_by("s", "main")) == 4
         agent.call("todo", {"done": "1"})
         assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "verified"
 
@@ -83,7 +81,7 @@ def test_another_tool_under_the_id_of_a_call_that_still_runs_is_another_call() -
         agent.tool_started("1", "Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
         agent.tool_finished("1", result="ok")
         agent.call("todo", {"done": "1"})
-        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "worked"
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "unchecked"
 
 
 @pytest.mark.parametrize("between", [0, 64])
@@ -114,7 +112,7 @@ def test_an_end_told_to_another_process_is_that_of_the_call_that_began_last(tmp_
         mine.tool_started("0", "Bash", {"command": "pytest"})
         theirs.tool_finished("0", result="1 failed in 1s", exit_code=1)
         theirs.call("todo", {"done": "1"})
-        assert theirs.todos.items[0].grade == "contradicted"
+        assert theirs.todos.items[0].grade == "failing"
 
 
 def test_ids_in_use_again_that_are_remembered_are_few() -> None:

@@ -29,9 +29,9 @@ def _forgotten(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize(
-    ("happens", "grade"), [(_told_late, "contradicted"), (_given_up, "worked"), (_forgotten, "worked")]
+    ("happens", "grade"), [(_told_late, "failing"), (_given_up, "verified"), (_forgotten, "verified")]
 )
-def test_a_call_that_ends_in_no_ordinary_way_is_held_against_what_was_done(
+def test_a_call_that_ends_in_no_ordinary_way_bears_on_what_was_done_only_as_a_check(
     happens: Callable[[Agent], None], grade: str
 ) -> None:
     with Board.open("memory:") as board:

@@ -36,7 +36,7 @@ def test_everything_reported_again_is_counted_once(tmp_path: Path) -> None:
 
 
 def test_an_end_that_comes_before_its_beginning_says_how_the_check_went() -> None:
-    for result, code, grade in (("1 failed in 1s", 1, "contradicted"), ("2 passed in 1s", 0, "verified")):
+    for result, code, grade in (("1 failed in 1s", 1, "failing"), ("2 passed in 1s", 0, "verified")):
         with Board.open("memory:") as board:
             agent = board.agent("main", session="s")
             agent.call("todo", {"set": ["A", "B"]})
@@ -54,7 +54,7 @@ def test_an_id_of_the_host_is_never_taken_for_one_that_we_made_up() -> None:
         agent.tool_started(None, "Bash", {"command": "pytest"})
         agent.tool_finished(None, name="Bash", result="1 failed in 1s", exit_code=1)
         agent.call("todo", {"done": "1"})
-        assert agent.todos.items[0].grade == "contradicted"
+        assert agent.todos.items[0].grade == "failing"
 
 
 def test_of_two_ends_that_contradict_each_other_the_worse_is_believed() -> None:
@@ -66,7 +66,7 @@ def test_of_two_ends_that_contradict_each_other_the_worse_is_believed() -> None:
             for code in codes:
                 agent.tool_finished("1", result="1 failed in 1s" if code else "2 passed in 1s", exit_code=code)
             agent.call("todo", {"done": "1"})
-            assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "contradicted"
+            assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "failing"
 
 
 def test_an_end_without_an_id_that_is_told_twice_says_nothing_of_the_next_call() -> None:
@@ -80,7 +80,7 @@ def test_an_end_without_an_id_that_is_told_twice_says_nothing_of_the_next_call()
         assert agent.work_on("1").running == 1
         agent.tool_finished(None, name="Bash", result="1 failed in 1s", exit_code=1)
         agent.call("todo", {"done": "1"})
-        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "contradicted"
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "failing"
 
 
 def test_a_call_whose_end_without_an_id_came_before_its_beginning_proves_nothing() -> None:
@@ -92,4 +92,4 @@ def test_a_call_whose_end_without_an_id_came_before_its_beginning_proves_nothing
         agent.about_to_stop()
         assert agent.work_on("1").abandoned == 1
         agent.call("todo", {"done": "1"})
-        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "worked"
+        assert agent.todos.items[0].grade == board.report(session="s").items[0].grade == "unchecked"

@@ -79,7 +79,7 @@ def run(folder: Path, plan: Plan, *, restarts: bool) -> tuple[list[object], list
                 told.append(_plain(step(agent)))
         log: list[object] = [(event.kind, event.agent, event.at, dict(event.data)) for event in board.events()]
         report = board.report(session="s1")
-        return told, log, [(entry.grade, entry.tally, entry.later) for entry in report.items]
+        return told, log, [(entry.grade, entry.tally, entry.remarks) for entry in report.items]
 
 
 def _plain(value: object) -> object:
@@ -96,7 +96,7 @@ def test_a_restart_between_any_two_reports_gives_the_same_verdicts_and_grades(pl
 @given(st.lists(st.tuples(steps, st.sampled_from([0, 0, 1, 2, 90])), max_size=30))
 @settings(max_examples=size(25, 1000), deadline=None)
 def test_the_list_says_what_the_report_says(plan: Plan) -> None:
-    """The rows of tool calls and the fold of the log come to the same counts."""
+    """The handle of an agent and the report come to the same counts."""
     clock = FakeClock()
     with Board.open("memory:", clock=clock) as board:
         agent = board.agent("main", session="s1", profile="off")

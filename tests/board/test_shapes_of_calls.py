@@ -38,7 +38,7 @@ def graded(made: Agent, name: str, args: Any, result: str, **how: Any) -> str | 
     ],
 )
 def test_a_check_is_one_whichever_way_the_host_hands_it_on(name: str, args: Any) -> None:
-    assert graded(agent(), name, args, "1 failed, 2 passed in 1s", is_error=False) == "contradicted"
+    assert graded(agent(), name, args, "1 failed, 2 passed in 1s", is_error=False) == "failing"
     made = agent()
     assert graded(made, name, args, "2 passed in 1s", is_error=False) == "verified"
     assert made.work_on("1").files == ()
@@ -46,9 +46,9 @@ def test_a_check_is_one_whichever_way_the_host_hands_it_on(name: str, args: Any)
 
 def test_a_tool_that_a_check_of_ones_own_names_is_that_check() -> None:
     own = {"prove_all": "test"}
-    assert graded(agent(checks=own), "prove_all", {}, "2 failed", is_error=False) == "contradicted"
+    assert graded(agent(checks=own), "prove_all", {}, "2 failed", is_error=False) == "failing"
     assert graded(agent(checks=own), "mcp__ci__prove_all", {}, "", exit_code=0) == "verified"
-    assert graded(agent(), "prove_all", {}, "2 passed", exit_code=0) == "worked"
+    assert graded(agent(), "prove_all", {}, "2 passed", exit_code=0) == "unchecked"
 
 
 @pytest.mark.parametrize("name", ["robot", "trial", "tests", "Read", "run"])
@@ -86,7 +86,7 @@ def test_arguments_as_a_json_text_are_kept_like_the_object_that_they_are() -> No
 
 
 def test_output_that_came_while_a_check_ran_is_judged_when_its_end_brings_none() -> None:
-    for told, grade in (("1 failed, 2 passed in 1s", "contradicted"), ("2 passed in 1s", "verified"), ("…", "worked")):
+    for told, grade in (("1 failed, 2 passed in 1s", "failing"), ("2 passed in 1s", "verified"), ("…", "unchecked")):
         made = agent()
         made.tool_started("c1", "Bash", {"command": "pytest"})
         made.tool_updated("c1", "collecting")
@@ -104,7 +104,7 @@ def test_a_check_that_said_that_it_went_well_and_never_ended_proves_nothing() ->
     made.tool_updated("c1", "2 passed in 1s")
     made.user_turn()
     made.call("todo", {"done": "1"})
-    assert made.todos.items[0].grade == "worked"
+    assert made.todos.items[0].grade == "unchecked"
 
 
 def test_the_loop_detector_reads_a_json_text_but_counts_what_the_host_gave() -> None:

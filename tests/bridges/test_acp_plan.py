@@ -77,7 +77,7 @@ def test_what_the_protocol_has_no_field_for_is_in_meta() -> None:
         parent="7",
         blocker=Blocker("no key", "ada"),
         evidence=(Evidence("12 passed"),),
-        grade="asserted",
+        grade="unseen",
     )
     said = entry(item)
     assert said["priority"] == "medium"
@@ -91,7 +91,7 @@ def test_what_the_protocol_has_no_field_for_is_in_meta() -> None:
         "punchlist/blocker": "no key",
         "punchlist/waits_on": "ada",
         "punchlist/evidence": ["12 passed"],
-        "punchlist/grade": "asserted",
+        "punchlist/grade": "unseen",
     }
 
 

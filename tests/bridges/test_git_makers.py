@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from punchlist import Board
 from punchlist.bridges.git import Commit, find_makers
-from punchlist.core.events import Event
-from punchlist.core.grounding.fold import Committing, Grounding, committing
+from punchlist.core.grounding.commits import CommitCall, find_commit_call
 from punchlist.core.grounding.tool_call import Moment, Subject, ToolCall
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -40,7 +40,7 @@ def _call(name: str = "Bash", preview: str = "", result: str = "", kind: str = "
     ],
 )
 def test_a_line_of_git_and_what_names_its_commit_make_commits(call: ToolCall) -> None:
-    assert committing(call, lambda: [MINE]) is not None
+    assert find_commit_call(call, (MINE,)) is not None
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_a_line_of_git_and_what_names_its_commit_make_commits(call: ToolCall) ->
     ],
 )
 def test_other_calls_make_none(call: ToolCall) -> None:
-    assert committing(call, lambda: [MINE]) is None
+    assert find_commit_call(call, (MINE,)) is None
 
 
-def _made(who: str, *names: str, after: timedelta = timedelta(0), is_git: bool = True) -> Committing:
-    return Committing((Subject("s", who, ""),), NOON + after, NOON + after + SECOND, names, is_git)
+def _made(who: str, *names: str, after: timedelta = timedelta(0), is_git: bool = True) -> CommitCall:
+    return CommitCall((Subject("s", who, ""),), NOON + after, NOON + after + SECOND, names, is_git)
 
 
 def test_a_commit_belongs_to_the_call_that_names_it_else_to_the_line_of_git_that_ran() -> None:
@@ -69,14 +69,12 @@ def test_a_commit_belongs_to_the_call_that_names_it_else_to_the_line_of_git_that
 
 
 def test_a_call_of_a_child_counts_for_those_who_started_it() -> None:
-    def event(what: str, agent: str, **data: str) -> Event:
-        return Event(1, NOON, what, agent, "/p", "s", agent, data)
-
-    work = Grounding([
-        event("agent.spawned", "main", child="helper", item="p/1"),
-        event("agent.spawned", "helper", child="deeper"),
-        event("tool.started", "deeper", call_id="1", name="Bash", kind="shell", preview="git commit", item="q/2"),
-    ])  # fmt: skip
-    (found,) = work.committing()
-    assert found.of == (Subject("s", "deeper", "q/2"), Subject("s", "helper", ""), MINE)
-    assert found.end is None
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s")
+        agent.call("todo", {"set": ["Paint"]})
+        child = agent.spawn("helper")
+        deeper = child.spawn("deeper")
+        deeper.tool_started("1", "Bash", {"command": "git commit -m x"})
+        (found,) = board.report().committing
+        assert [(of.agent, of.item) for of in found.of] == [("deeper", ""), ("helper", ""), ("main", "p1/1")]
+        assert found.end is None

@@ -32,6 +32,7 @@ def worked(board: Board) -> Board:
     agent = board.agent("main", session="s1", dialect="claude-code")
     agent.call("TodoWrite", claude(("Paint <b>", "in_progress"), ("Sand", "pending"), ("Wax", "pending")))
     check(agent, "c1", "12 passed")
+    agent.call("TodoWrite", claude(("Paint <b>", "completed"), ("Sand", "pending"), ("Wax", "pending")))
     agent.call("TodoWrite", claude(("Paint <b>", "completed"), ("Sand", "completed"), ("Wax", "in_progress")))
     check(agent, "c2", "1 failed", is_error=True)
     assert list(board.events())  # which commits what waits
@@ -48,18 +49,23 @@ def test_a_report_on_nothing_says_where_to_look(run: Run) -> None:
 def test_a_report_shows_each_item_with_its_grade_and_the_totals(run: Run) -> None:
     said = run("report")
     assert re.search(r"Paint <b>\s+verified", said.out)
-    assert re.search(r"Sand\s+asserted", said.out)
+    assert re.search(r"Sand\s+unseen", said.out)
     assert "1 call" in said.out
-    assert "honest completion: 50 % (1 of 2)" in said.out
+    assert re.match(r"session red: pytest failed \d\d:\d\d and was not green since\n", said.out)
+    assert "grades: 1 verified, 1 unseen" in said.out
 
 
 @pytest.mark.usefixtures("worked")
 def test_a_report_for_programs_has_it_all(run: Run) -> None:
     report = json.loads(run("report", "--format", "json").out)
     first, second, third = report["items"]
-    assert (first["grade"], second["grade"], third["grade"]) == ("verified", "asserted", None)
+    assert (first["grade"], second["grade"], third["grade"]) == ("verified", "unseen", None)
     assert third["last_check"] == {"name": "pytest", "family": "test", "outcome": "failed"}
-    assert report["totals"]["honest_percent"] == 50
+    assert first["check"]["command"] == "pytest -q"
+    (session,) = report["sessions"]
+    assert (report["state"], session["state"], session["changes_since"]) == ("red", "red", 0)
+    assert [(check["program"], check["outcome"]) for check in session["checks"]] == [("pytest", "failed")]
+    assert report["totals"]["grades"] == {"verified": 1, "unseen": 1}
 
 
 @pytest.mark.usefixtures("worked")
@@ -192,10 +198,10 @@ def test_a_commit_for_an_item_that_was_told_before_is_not_told_of_another_one(
     ada.tool_finished("a1", result=git("commit", "-m", "Paint"), exit_code=0)
     ada.call("TodoWrite", claude(("Paint", "completed"), ("Sand", "in_progress")))
     told = json.loads(run("brief", "--json").out)
-    assert [len(entry["git"]["commits"]) for entry in (*told["worked"], *told["under_way"])] == [1, 0]
+    assert [len(entry["git"]["commits"]) for entry in (*told["unchecked"], *told["under_way"])] == [1, 0]
     ada.call("TodoWrite", claude(("Paint", "completed"), ("Sand", "completed")))
     told = json.loads(run("brief", "--json").out)
-    assert [entry["git"]["commits"] for entry in told["doubtful"]] == [[]]
+    assert [entry["git"]["commits"] for entry in told["unchecked"]] == [[]]
 
 
 def test_a_line_of_git_in_another_project_takes_no_commit_away(
@@ -290,7 +296,7 @@ def test_what_waits_on_the_reader_comes_first(run: Run, worked: Board) -> None:
     agent = worked.agent("main", session="s1", dialect="claude-code")
     agent.ask("Wax", "Which colour?")
     said = run("brief", "--keep").out
-    assert said.startswith("Waiting on you (1)")
+    assert said.splitlines()[1] == "Waiting on you (1)"
     assert said.count("Which colour?") == 1
     assert json.loads(run("brief", "--json").out)["waiting"] == []
 

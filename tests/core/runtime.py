@@ -6,14 +6,13 @@ from typing import Any
 
 from punchlist.core.checks import Patterns
 from punchlist.core.events import Event
-from punchlist.core.grounding.fold import Grounding
-from punchlist.core.grounding.observe import Watch, end_facts, start_facts
-from punchlist.core.grounding.tool_call import Subject
+from punchlist.core.grounding.observe import Watch, call_from, end_facts, start_facts
+from punchlist.core.grounding.tally import Tally, tally_of
+from punchlist.core.grounding.tool_call import ToolCall, joined
 from tests.core.build import NOW
 
 SHELL = "Bash"
 ITEM = "p1/1"
-MINE = Subject("s1", "main", ITEM)
 
 
 def event(second: float, what: str, /, *, agent: str = "main", seq: int | None = None, **data: Any) -> Event:
@@ -29,7 +28,6 @@ def begun(
     *,
     call_id: str = "",
     item: str = ITEM,
-    after: str = "",
     via: str = "",
     agent: str = "main",
     patterns: Patterns | None = None,
@@ -48,7 +46,6 @@ def begun(
         kind=kind,
         changes=kind in ("edit", "shell"),
         item=item,
-        after=after,
         via=via,
         watch=Watch(patterns=patterns),
     )
@@ -74,18 +71,16 @@ class Script:
         self.second = 0.0
         self.count = 0
 
-    def call(
-        self, name: str, arguments: Any = None, result: Any = "", *, is_error: bool = False, after: str = ""
-    ) -> "Script":
+    def call(self, name: str, arguments: Any = None, result: Any = "", *, is_error: bool = False) -> "Script":
         self.count += 1
         call_id = f"{self.agent}-c{self.count}"
-        start = begun(self.second, name, arguments, call_id=call_id, item=self.item, after=after, agent=self.agent)
+        start = begun(self.second, name, arguments, call_id=call_id, item=self.item, agent=self.agent)
         self.events += [start, ended(start, self.second + 1, result, is_error=is_error)]
         self.second += 2
         return self
 
-    def run(self, command: str, result: Any = "", *, is_error: bool = False, after: str = "") -> "Script":
-        return self.call(SHELL, {"command": command}, result, is_error=is_error, after=after)
+    def run(self, command: str, result: Any = "", *, is_error: bool = False) -> "Script":
+        return self.call(SHELL, {"command": command}, result, is_error=is_error)
 
     def edit(self, path: str = "a.py", *, is_error: bool = False) -> "Script":
         return self.call("Edit", {"file_path": path}, "", is_error=is_error)
@@ -95,5 +90,14 @@ class Script:
         return self
 
 
-def folded(events: Iterable[Event]) -> Grounding:
-    return Grounding(events)
+def calls_of(events: Iterable[Event]) -> list[ToolCall]:
+    """The calls that these reports tell of, by their ids."""
+    found: dict[str, ToolCall] = {}
+    for each in events:
+        report = call_from(each.kind, each.data, each.at, each.seq)
+        found[report.id] = joined(found[report.id], report) if report.id in found else report
+    return list(found.values())
+
+
+def tally(events: Iterable[Event]) -> Tally:
+    return tally_of(calls_of(events))

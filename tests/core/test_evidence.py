@@ -4,14 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from punchlist.core.grounding.evidence import Matched, grounded_by, match_evidence
-from punchlist.core.grounding.grades import Grade, grade
+from punchlist.core.grounding.evidence import Matched, match_evidence
 from punchlist.core.grounding.observe import Watch, call_from, start_facts
-from punchlist.core.grounding.tally import NOTHING, Tally
 from punchlist.core.proof import classify_evidence
 from punchlist.core.todo import Evidence
 from tests.core.build import NOW
-from tests.core.runtime import MINE, Script, folded
+from tests.core.runtime import Script, calls_of
 
 SCRIPT = (
     Script("p1/9")
@@ -21,7 +19,7 @@ SCRIPT = (
     .call("WebFetch", {"url": "https://example.com/release"})
     .call("TodoWrite", {"todos": ["pytest"]})
 )
-CALLS = folded(SCRIPT.events).calls_by("s1", "main")
+CALLS = calls_of(SCRIPT.events)
 
 
 def matched(text: str, kind: str | None = None) -> Matched:
@@ -123,7 +121,7 @@ def test_the_kind_of_evidence_is_what_was_said_or_what_it_looks_like(text: str, 
     ],
 )
 def test_a_file_is_named_by_any_of_its_usual_names(text: str, written: str, seen: bool) -> None:
-    calls = folded(Script().edit(written).events).calls_by("s1", "main")
+    calls = calls_of(Script().edit(written).events)
     (found,) = match_evidence([Evidence(text)], calls)
     assert found.is_seen is seen
 
@@ -150,38 +148,6 @@ def test_a_shell_call_is_known_again_whatever_is_kept_of_it(
     call = call_from("tool.started", {"call_id": "c1", **facts}, NOW)
     (found,) = match_evidence([Evidence(text)], [call])
     assert found.call == call
-
-
-WORKED = folded(Script().edit("a.py").events).tally(MINE)
-"""An edit for the item itself, before the calls that evidence names."""
-
-
-def graded(text: str, since: int = 0, own: Tally = NOTHING) -> Grade:
-    tally = grounded_by(own, [matched(text)], item=MINE.item, since=NOW + timedelta(seconds=since))
-    return grade(tally)
-
-
-def test_words_alone_ground_nothing() -> None:
-    assert graded("all 500 tests pass, I promise") == "asserted"
-
-
-def test_a_call_of_another_item_proves_nothing_by_itself() -> None:
-    assert graded("pytest -q tests/core") == "asserted"
-    assert graded("docs/guide.md") == "asserted"
-    assert graded("pytest -q tests/store") == "contradicted"
-
-
-def test_a_call_that_it_names_counts_beside_work_on_the_item_though_it_ran_under_another_one() -> None:
-    late = folded(Script("p1/9").edit().edit().run("pytest -q tests/core", "12 passed in 0.31s").events)
-    match = match_evidence([Evidence("pytest -q tests/core")], late.calls_by("s1", "main"))
-    assert grade(grounded_by(WORKED, match, item=MINE.item)) == "verified"
-
-
-def test_a_call_with_nothing_in_focus_counts_for_the_item_whose_evidence_names_it() -> None:
-    loose = folded(Script("").run("pytest -q tests/core", "12 passed in 0.31s").events)
-    match = match_evidence([Evidence("pytest -q tests/core")], loose.calls_by("s1", "main"))
-    assert grade(grounded_by(NOTHING, match, item=MINE.item)) == "verified"
-    assert grade(grounded_by(NOTHING, match, item=MINE.item, since=NOW + timedelta(seconds=1))) == "asserted"
 
 
 LONG = "pytest -q " + " ".join(f"tests/part_{number}" for number in range(30))
@@ -212,11 +178,6 @@ def test_a_call_is_known_again_whether_or_not_a_preview_of_it_is_kept(
     (other,) = match_evidence([Evidence(text + "x")], [call])
     assert (found.call, other.call) == (call, None)
     assert previews or not {"preview"} & set(facts)
-
-
-def test_a_call_of_the_item_itself_is_not_counted_again() -> None:
-    tally = grounded_by(NOTHING, [matched("pytest -q tests/core")], item="p1/9")
-    assert tally.calls == 0
 
 
 def test_evidence_names_no_call_that_came_after_it() -> None:

@@ -1,241 +1,233 @@
-"""Grades: what a completion is worth, by what was seen."""
+"""The record of a session's checks, the state that it tells, and the grades of completions."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from punchlist.core.grounding.grades import Grade, against, grade, regrade
-from punchlist.core.grounding.tally import NOTHING
-from tests.core.runtime import ITEM, MINE, Script, folded
-
-PASSES, FAILS, NOTHING_RAN = "3 passed in 0.1s", "1 failed, 2 passed in 0.1s", "no tests ran in 0.1s"
-
-
-def graded(script: Script) -> Grade:
-    return grade(folded(script.events).whole(MINE))
+from punchlist.core.checks import Family, Outcome
+from punchlist.core.grounding.grades import GRADES, Completion, covers, is_about_failure, judge
+from punchlist.core.grounding.session import NO_RECORD, CheckRun, SessionRecord, session_state
+from tests.core.build import NOW
 
 
-def test_with_nothing_seen_it_is_only_asserted() -> None:
-    assert grade(NOTHING) == "asserted"
+def run_of(
+    name: str = "pytest",
+    outcome: Outcome = "passed",
+    *,
+    family: Family = "test",
+    started: int = 1,
+    folder: str = "",
+    scope: tuple[str, ...] = (),
+    agent: int = 1,
+) -> CheckRun:
+    at = NOW + timedelta(seconds=started)
+    return CheckRun(
+        name=name,
+        family=family,
+        outcome=outcome,
+        started=started,
+        finished=started + 1,
+        at=at,
+        agent=agent,
+        call=f"c{started}",
+        folder=folder,
+        scope=scope,
+    )
+
+
+@dataclass
+class Session:
+    """Checks and changes, one after the other."""
+
+    record: SessionRecord = NO_RECORD
+    position: int = 0
+    changes: list[int] = field(default_factory=list[int])
+
+    def check(self, name: str = "pytest", outcome: Outcome = "passed", **more: object) -> "Session":
+        self.position += 2
+        run = run_of(name, outcome, started=self.position - 1, **more)  # pyright: ignore[reportArgumentType]
+        self.record = self.record.add_run(run, (run.agent,), changes_since=0)
+        return self
+
+    def change(self, *files: str, agent: int = 1) -> "Session":
+        self.position += 1
+        self.record = self.record.add_change(files or ("src/a.py",), self.position, (agent,))
+        return self
+
+    @property
+    def state(self) -> str:
+        return session_state("s", self.record).state
+
+    def done(self, **more: object) -> Completion:
+        known = {"last_change": self.record.last_change.get(1, 0), "calls": 1, "files": ("src/a.py",), **more}
+        return Completion(key="p1/1", agent=1, position=self.position, at=NOW, since=0, **known)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_session_without_checks_and_changes_is_idle_and_with_changes_unchecked() -> None:
+    assert (Session().state, Session().change().state) == ("idle", "unchecked")
+
+
+def test_a_session_is_green_while_nothing_changed_since_the_last_green_test() -> None:
+    session = Session().change().check()
+    assert session.state == "green"
+    assert session.change().state == "unchecked"
+    assert session_state("s", session.record).changes_since == 1
+    assert session.check("ruff", family="lint").state == "unchecked"  # a lint does not replace the test
+    assert session.check().state == "green"
+
+
+def test_a_lint_is_enough_where_nothing_else_ever_ran() -> None:
+    assert Session().change().check("ruff", family="lint").state == "green"
+
+
+def test_a_session_is_red_until_the_same_program_passes_on_as_much() -> None:
+    session = Session().check("pytest", "failed")
+    assert session.check("ruff", family="lint").state == "red"
+    assert session.check("pytest", scope=("tests/test_a.py",)).state == "red"
+    assert session.check("pytest").state == "green"
+
+
+def test_a_wider_pass_heals_a_narrow_failure_and_another_worktree_heals_nothing() -> None:
+    narrow = Session().check("pytest", "failed", scope=("tests/test_a.py::test_b",))
+    assert narrow.check("pytest", scope=("tests/test_a.py",)).state == "green"
+    folder = Session().check("pytest", "failed", folder="backend")
+    assert folder.check("pytest", folder="frontend").state == "red"
+    assert folder.check("pytest").state == "green"
+    tree = Session().check("pytest", "failed", folder="/work/other")
+    assert tree.check("pytest").state == "red"
+    chosen = Session().check("pytest", "failed")
+    assert chosen.check("pytest", scope=("-k parser",)).state == "red"
+
+
+def test_a_record_is_bounded_and_keeps_what_is_red() -> None:
+    session = Session().check("first", "failed")
+    for number in range(300):
+        session.check(f"check{number}").change(agent=number + 10)
+    assert len(session.record.checks) == 64
+    assert len(session.record.last_change) == 256
+    assert session.state == "red"
+
+
+def test_a_check_after_the_last_change_verifies_and_a_later_edit_does_not_take_that_back() -> None:
+    session = Session().change().check()
+    done = session.done()
+    assert judge(done, session.record).grade == "verified"
+    assert judge(done, session.change().record).grade == "verified"
+    assert judge(session.done(), session.record).grade == "unchecked"
+    assert judge(session.done(), session.check().record).grade == "verified"
+
+
+def test_red_at_the_completion_or_before_the_next_one_is_failing_until_it_is_healed() -> None:
+    session = Session().change().check("pytest", "failed")
+    done = session.done()
+    assert judge(done, session.record).grade == "failing"
+    assert judge(done, session.check("ruff", family="lint").record).grade == "failing"
+    assert judge(done, session.check().record).grade == "verified"
+
+
+def test_red_that_comes_after_the_next_completion_is_the_sessions_alone() -> None:
+    session = Session().change().check()
+    done = session.done(until=session.position + 1)
+    session.change().change().check("pytest", "failed")
+    assert (session.state, judge(done, session.record).grade) == ("red", "verified")
+
+
+def test_a_check_of_another_agent_accuses_nobody_and_may_prove() -> None:
+    session = Session().change().check("pytest", "failed", agent=2)
+    assert judge(session.done(), session.record).grade == "unchecked"
+    assert judge(session.done(), session.check("pytest", agent=2).record).grade == "verified"
+
+
+def test_only_reading_is_unchecked_and_nothing_at_all_unseen() -> None:
+    session = Session().change().check()
+    assert judge(session.done(only_read=True, files=()), session.record).grade == "unchecked"
+    assert judge(session.done(only_read=True, files=()), session.record).remarks == ("only read",)
+    assert judge(session.done(calls=0, files=()), session.record).grade == "unseen"
+    assert judge(session.done(calls=0, files=(), is_lossy=True), session.record).grade == "unchecked"
+
+
+def test_a_check_that_covers_none_of_the_changes_does_not_verify_and_the_remark_says_so() -> None:
+    session = Session().change("frontend/app.ts").check("pytest", folder="backend")
+    found = judge(session.done(files=("frontend/app.ts",)), session.record)
+    assert found.grade == "unchecked"
+    assert "covers none of the changes in frontend/" in found.remarks[0]
+
+
+def test_remarks_name_edited_tests_failed_commands_and_the_batch() -> None:
+    session = Session().check("pytest", "failed").change("tests/test_a.py").check()
+    done = session.done(failed=("docker", "docker"), batch=3, files=("tests/test_a.py",))
+    assert judge(done, session.record).remarks == (
+        "the failing test was edited (tests/test_a.py)",
+        "2 commands failed: docker",
+        "with 2 others",
+    )
 
 
 @pytest.mark.parametrize(
-    "script",
+    ("text", "expected"),
     [
-        Script().call("TodoWrite", {"todos": []}),
-        Script().call("think", {"thought": "hm"}),
-        Script().run("echo ok", "ok"),
-        Script().run("true"),
-        Script().run("cd /r && pwd; sleep 1"),
-        Script().run(": done").call("think", {}).call("TodoWrite", {"todos": []}),
+        ("Write a failing test for the parser", True),
+        ("RED: test the login", True),
+        ("Reproduce the crash", True),
+        ("Find out why the build is broken", True),
+        ("Fix the failing test", False),
+        ("Make the failing tests pass", False),
+        ("Resolve the failure in CI", False),
+        ("Redraw the chart", False),
+        ("Add retries to the client", False),
     ],
 )
-def test_talk_is_no_work(script: Script) -> None:
-    assert graded(script) == "asserted"
+def test_an_item_about_a_failure_is_not_accused_unless_it_asks_for_the_repair(text: str, expected: bool) -> None:
+    assert is_about_failure(text) is expected
+    session = Session().check("pytest", "failed")
+    done = session.done(is_about_failure=is_about_failure(text))
+    assert judge(done, session.record).grade == ("unchecked" if expected else "failing")
 
 
 @pytest.mark.parametrize(
-    "script",
+    ("folder", "scope", "files", "expected"),
     [
-        Script().edit(),
-        Script().call("Read", {"file_path": "a"}),
-        Script().run("python x.py"),
-        Script().call("WebSearch", {}),
-        Script().run("cat README.md"),
-        Script().run("ls").run("cat nowhere", is_error=True).run("cat here"),
-        Script().edit().run("ls nowhere", is_error=True),
-        Script().run("echo hi > a.txt"),
-        Script().edit(is_error=True).edit(),
-        Script().run("python x.py", is_error=True).run("ls").run("python x.py"),
-        Script().edit().run("pytest -k none", NOTHING_RAN, is_error=True),
-        Script().edit().run("pytest", "The tool use was rejected", is_error=True),
+        ("", (), ("src/a.py",), True),
+        ("backend", (), ("frontend/a.ts",), False),
+        ("backend", (), ("frontend/a.ts", "backend/b.py"), True),
+        ("", ("tests/test_parser.py",), ("src/parser.py",), True),
+        ("", ("tests/test_parser.py",), ("src/lexer.py",), False),
+        ("", ("tests/test_parser.py::test_a",), ("src/parser.py",), True),
+        ("", ("src/app.test.ts",), ("src/app.ts",), True),
+        ("", ("AppTest.java",), ("src/App.java",), True),
+        ("", ("tests",), ("src/lexer.py",), True),
+        ("", ("-k lexer",), ("src/lexer.py",), True),
+        ("", ("-k lexer",), ("src/parser.py",), False),
+        ("", (), (), True),
+        ("web", (), ("/home/ada/shop/web/a.ts",), True),
+        ("web", (), ("/home/ada/shop/api/a.py",), False),
     ],
 )
-def test_activity_where_nothing_failed_last_is_work(script: Script) -> None:
-    assert graded(script) == "worked"
-
-
-HEALS_NOTHING = [
-    Script().run("ls"),
-    Script().run("echo ok", "ok"),
-    Script().run("true"),
-    Script().call("Read", {"file_path": "a"}),
-    Script().call("think", {"thought": "fine"}),
-    Script().call("TodoWrite", {"todos": []}),
-    Script().edit("b.py"),
-]
-
-
-@pytest.mark.parametrize("after", range(len(HEALS_NOTHING)))
-@pytest.mark.parametrize("checked_before", [False, True])
-@pytest.mark.parametrize("healed", [False, True])
-def test_a_failure_is_made_good_by_its_own_kind_or_a_check_whether_or_not_one_came_before(
-    after: int, checked_before: bool, healed: bool
+def test_a_check_covers_its_folder_or_the_files_that_it_names(
+    folder: str, scope: tuple[str, ...], files: tuple[str, ...], expected: bool
 ) -> None:
-    script = Script().run("pytest", PASSES) if checked_before else Script()
-    script.run("python deploy.py", is_error=True)
-    for started in HEALS_NOTHING[after].events[::2]:
-        script.call(started.data["name"], {"command": started.data.get("preview", ""), "file_path": "b.py"})
-    assert graded(script) == "contradicted"
-    if healed:
-        again = Script()
-        again.events, again.second, again.count = list(script.events), script.second, script.count
-        assert graded(again.run("python deploy.py")) == "worked"
-    assert graded(script.run("pytest", PASSES)) == "verified"
+    assert covers(run_of(folder=folder, scope=scope), files) is expected
 
 
-def test_a_command_that_failed_beside_a_check_that_nobody_saw_contradicts() -> None:
-    assert graded(Script().edit().run("pytest && git push", is_error=True)) == "contradicted"
-    assert graded(Script().run("pytest", PASSES).run("pytest && git push", is_error=True)) == "contradicted"
-
-
-def test_where_nothing_but_looking_was_done_the_last_look_decides() -> None:
-    assert graded(Script().run("cat nowhere", is_error=True)) == "contradicted"
-    assert graded(Script().call("Read", {"file_path": "a"}, is_error=True).run("echo ok")) == "contradicted"
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        Script().run("pytest", PASSES),
-        Script().edit().run("pytest", PASSES),
-        Script().edit().run("ruff check ."),
-        Script().edit().run("pytest | tail -3", PASSES),
-        Script().edit().run("pytest", FAILS, is_error=True).edit().run("pytest", PASSES),
-        Script().edit().run("pytest", PASSES).run("git add . && git commit -m x"),
-        Script().edit().run("pytest", PASSES).run("cat a.py").call("Read", {"file_path": "a"}),
-        Script().edit().run("pytest", PASSES).run("ls nowhere", is_error=True),
-        Script().edit().run("pytest", PASSES).run("grep x a.py", {"exit_code": 1, "output": ""}),
-        Script().edit().run("pytest", PASSES).edit(is_error=True).run("pytest", PASSES),
-        Script().edit().run("pytest", PASSES).run("git push", is_error=True).run("git push"),
-        Script().edit().run("ruff check .", "Found 1 error.", is_error=True).run("pytest", PASSES),
-        Script().edit().run("pytest", PASSES).run("pytest -k none", NOTHING_RAN, is_error=True),
-        Script().run("sed -i s/a/b/ x.py && pytest", PASSES),
-    ],
-)
-def test_a_check_that_succeeded_behind_the_last_change_verifies(script: Script) -> None:
-    assert graded(script) == "verified"
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        Script().edit().run("pytest", PASSES).edit(),
-        Script().run("pytest", PASSES).run("sed -i s/a/b/ x.py"),
-        Script().run("pytest", PASSES).run("python generate.py"),
-        Script().run("pytest && sed -i s/a/b/ x.py", PASSES),
-        Script().edit().run("pytest", NOTHING_RAN),
-        Script().edit().run("pytest | tail -3", ""),
-        Script().edit().run("pytest || true", ""),
-        Script().edit().run("echo 3 passed in 0.1s", PASSES),
-        Script().edit().run("cat test.log", PASSES),
-        Script().run("pytest", PASSES).run("ruff check --fix ."),
-    ],
-)
-def test_a_change_behind_the_check_or_a_check_that_proved_nothing_is_only_work(script: Script) -> None:
-    assert graded(script) == "worked"
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        Script().run("pytest", FAILS, is_error=True),
-        Script().run("pytest || true", FAILS),
-        Script().run("pytest | tail -2", FAILS),
-        Script().run("make test", "make: *** [test] Error 1"),
-        Script().run("pytest", {"output": "boom", "exit_code": 2}),
-        Script().run("pytest", FAILS, is_error=True).edit(),
-        Script().run("pytest", FAILS, is_error=True).run("ruff check ."),
-        Script().run("pytest", PASSES).run("pytest", FAILS),
-        Script().run("pytest", PASSES).run("python migrate.py", is_error=True),
-        Script().run("pytest", PASSES).run("git push", is_error=True),
-        Script().edit(is_error=True),
-        Script().run("python x.py", is_error=True),
-        Script().run("ls", "").run("python x.py", {"exit_code": 1}),
-    ],
-)
-def test_a_failed_check_or_a_failure_that_came_last_contradicts(script: Script) -> None:
-    assert graded(script) == "contradicted"
-
-
-def test_a_person_may_confirm_what_was_contradicted() -> None:
-    tally = folded(Script().run("pytest", FAILS).events).whole(MINE)
-    assert grade(tally, confirmed=True) == "confirmed"
-    assert regrade("confirmed", tally, NOTHING) == "confirmed"
-
-
-def test_a_check_that_began_before_the_change_ended_does_not_cover_it() -> None:
-    from tests.core.runtime import begun, ended
-
-    edit = begun(0, "Edit", {"file_path": "a"}, call_id="e")
-    test = begun(1, "Bash", {"command": "pytest"}, call_id="t")
-    work = folded([edit, test, ended(edit, 2), ended(test, 3, PASSES)])
-    assert grade(work.whole(MINE)) == "worked"
-
-
-def test_equal_times_are_told_apart_by_their_place_in_the_log() -> None:
-    from msgspec.structs import replace
-
-    script = Script().edit().run("pytest", PASSES)
-    still = [replace(event, at=script.events[0].at, seq=number) for number, event in enumerate(script.events)]
-    assert grade(folded(still).whole(MINE)) == "verified"
-    other = Script().run("pytest", PASSES).edit()
-    still = [replace(event, at=other.events[0].at, seq=number) for number, event in enumerate(other.events)]
-    assert grade(folded(still).whole(MINE)) == "worked"
-
-
-def later(script: Script) -> Grade:
-    """The grade once everything is known; what has no focus came after the item."""
-    work = folded(script.events)
-    return regrade(None, work.whole(MINE), work.later(MINE))
-
-
-def test_a_failure_seen_after_the_completion_contradicts_it() -> None:
-    script = Script().edit().run("pytest", PASSES).on("").run("pytest", FAILS, after=ITEM)
-    assert later(script) == "contradicted"
-
-
-def test_a_change_after_the_completion_makes_verified_into_worked() -> None:
-    script = Script().run("pytest", PASSES).on("").run("sed -i s/a/b/ x.py", after=ITEM)
-    assert later(script) == "worked"
-
-
-def test_a_check_after_the_completion_verifies_it_late() -> None:
-    assert later(Script().edit().on("").run("pytest", PASSES, after=ITEM)) == "verified"
-    assert later(Script().on("").run("pytest", PASSES, after=ITEM)) == "verified"
-
-
-def test_looking_around_after_the_completion_makes_no_work_of_an_assertion() -> None:
-    assert later(Script().on("").run("ls", after=ITEM).run("git status", after=ITEM)) == "asserted"
-
-
-def test_work_on_another_item_says_nothing_about_this_one() -> None:
-    script = Script().run("pytest", PASSES).on("p1/2").edit().run("pytest", FAILS, is_error=True)
-    assert later(script) == "verified"
-
-
-def test_a_late_report_of_a_failure_regrades() -> None:
-    script = Script().run("pytest", PASSES).run("pytest", FAILS)
-    early, last = script.events[:3], script.events[3]
-    work = folded(early)
-    assert regrade(None, work.whole(MINE), work.later(MINE)) == "verified"
-    work.add(last)
-    assert regrade("verified", work.whole(MINE), work.later(MINE)) == "contradicted"
-
-
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        (Script().edit().run("pytest", PASSES).run("uv run pytest", FAILS, is_error=True), "pytest failed"),
-        (Script().run("ruff check .", is_error=True).run("pytest", FAILS, is_error=True), "pytest failed"),
-        (Script().run("pytest", PASSES).run("python x.py", is_error=True), "python failed"),
-        (Script().run("pytest", PASSES).edit(is_error=True), "Edit failed"),
-        (Script().edit().run("python x.py", is_error=True), "python failed"),
-        (Script().run("ls nowhere", is_error=True), "the last call failed"),
-        (Script().edit().run("ls nowhere", is_error=True), ""),
-        (Script().run("pytest", FAILS, is_error=True).run("pytest", PASSES), ""),
-        (Script().edit(is_error=True).edit(), ""),
-    ],
-)
-def test_what_contradicts_a_completion_has_a_name(script: Script, said: str) -> None:
-    tally = folded(script.events).whole(MINE)
-    assert against(tally) == said
-    assert (grade(tally) == "contradicted") == bool(said)
+@given(st.lists(st.sampled_from(["pass", "fail", "change", "lint"]), max_size=12), st.integers(0, 12))
+def test_every_completion_has_a_grade_and_verified_means_a_pass_after_the_last_change(
+    steps: list[str], place: int
+) -> None:
+    session, done, last_change, last_pass = Session(), None, 0, 0
+    for number, step in enumerate([*steps, "end"]):
+        if number == min(place, len(steps)):
+            done, last_change = session.done(), session.record.last_change.get(1, 0)
+        if step == "change":
+            session.change()
+        elif step in ("pass", "fail", "lint"):
+            session.check("ruff" if step == "lint" else "pytest", "failed" if step == "fail" else "passed")
+            last_pass = last_pass if step == "fail" else session.position - 1
+    assert done is not None
+    grade = judge(done, session.record).grade
+    assert grade in GRADES
+    assert grade != "confirmed"
+    if grade == "verified":
+        assert last_pass > last_change

@@ -61,11 +61,11 @@ def test_own_checks_are_looked_for() -> None:
 
 def test_facts_of_a_beginning_and_its_call_say_the_same() -> None:
     args = {"command": "pytest | tail -3", "run_in_background": True}
-    facts = start_facts("Bash", args, kind="shell", changes=True, after="p1/2")
+    facts = start_facts("Bash", args, kind="shell", changes=True, item="p1/2")
     call = call_from("tool.started", {"call_id": "a", **facts}, NOW, 7)
     assert call.check is not None
     assert call.check.is_detached
-    assert (call.after, call.started, call.changes, call.outcome) == ("p1/2", (NOW, 7), False, "running")
+    assert (call.item, call.started, call.changes, call.outcome) == ("p1/2", (NOW, 7), False, "running")
 
 
 def test_a_check_in_the_background_is_not_believed_for_having_been_started() -> None:

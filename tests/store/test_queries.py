@@ -53,8 +53,14 @@ HOT = {
     "loop_window": ["SEARCH tool_calls USING INDEX loop_window (agent=? AND loop_seq>?)"],
     "open_tool_calls": ["SEARCH tool_calls USING INDEX open_calls (agent=?)"],
     "oldest_open_tool_call": ["SEARCH tool_calls USING INDEX open_calls (agent=?)", "USE TEMP B-TREE FOR ORDER BY"],
-    "tool_calls_of_item": ["SEARCH tool_calls USING INDEX calls_of_item (agent=? AND item=?)"],
-    "tool_calls_after_item": ["SEARCH tool_calls USING INDEX calls_after_item (agent=? AND after_item=?)"],
+    "tool_calls_since": [
+        "COMPOUND QUERY",
+        "LEFT-MOST SUBQUERY",
+        "SEARCH tool_calls USING INDEX calls_ended (agent=? AND ended>?)",
+        "UNION ALL",
+        "SEARCH tool_calls USING INDEX open_calls (agent=? AND seq>?)",
+    ],
+    "previous_completion": ["SEARCH completions USING INDEX completions_in_order (agent=?)"],
     "findings_of_agent": [
         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
         "SEARCH e USING INDEX events_of_agent (agent=? AND revision=? AND rowid>?)",
@@ -235,7 +241,7 @@ PLANS = {**HOT, **TASKS, **FLOWS}
 @pytest.mark.parametrize("name", sorted(PLANS))
 def test_a_query_of_the_hot_paths_keeps_its_plan(connection: sqlite3.Connection, name: str) -> None:
     statement = queries()[name]
-    values = (1,) * statement.count("?") or VALUES
+    values = (1,) * statement.count("?") or {**VALUES, "at": 1}
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
     connection.close()
     assert plan == PLANS[name]
@@ -244,6 +250,8 @@ def test_a_query_of_the_hot_paths_keeps_its_plan(connection: sqlite3.Connection,
 def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
     more = (
         "at",
+        "position",
+        "since",
         "source",
         "target",
         "sum",

@@ -47,7 +47,7 @@ def test_a_call_that_fails_takes_no_report_with_it(tmp_path: Path) -> None:
         def fail(tx: Transaction) -> None:
             row = tx.agent("s", "main")
             assert row is not None
-            tx.memory.save(row.number, AgentMemory(done="broken"))
+            tx.memory.save(row.number, AgentMemory(ids=99))
             raise ArithmeticError
 
         with pytest.raises(ArithmeticError):

@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from punchlist.core.brief import STALLS, write_brief
+from punchlist.core.brief import STALLS, assemble_brief, find_noticed
 from punchlist.core.events import Event
+from punchlist.core.overview import NO_ACTIVITY, fold_activity
 from punchlist.surfaces.brief import Around, Silent, brief_lines, stall_words
 from punchlist.surfaces.spans import UNICODE, plain
 
@@ -17,7 +18,14 @@ def raised(session: str, seq: int, detector: str = "no_output") -> Event:
 
 
 def told(around: Around, *events: Event) -> list[str]:
-    found = write_brief(events, after=0, now=NOW + timedelta(minutes=3))
+    activities = {
+        (event.session or "", event.agent or ""): fold_activity(
+            NO_ACTIVITY, event.kind, event.data, event.at, event.seq
+        )
+        for event in events
+    }
+    noticed = find_noticed(activities, 0, NOW + timedelta(minutes=3))
+    found = assemble_brief([], [], [], noticed, after=0, until=len(events))
     return [plain(line) for line in brief_lines(found, around, {}, UNICODE)]
 
 

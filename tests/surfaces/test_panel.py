@@ -84,15 +84,15 @@ def test_a_line_is_cut_and_padded_to_the_cell(texts: list[str], columns: int):
 def test_a_completion_that_nothing_bears_out_is_marked_wherever_people_look():
     items = tuple(
         TodoItem(id=grade, content=f"Item {place}", status=Status.COMPLETED, grade=grade)
-        for place, grade in enumerate(("verified", "worked", "asserted", "contradicted"))
+        for place, grade in enumerate(("verified", "unchecked", "unseen", "failing"))
     )
     todos = TodoList(items=items, revision=1)
     rows = [plain(line) for line in list_lines(todos, Display())]
-    assert [row.rpartition(" — ")[2] for row in rows] == ["verified", "worked", "asserted", "contradicted"]
+    assert [row.rpartition(" — ")[2] for row in rows] == ["verified", "unchecked", "unseen", "failing"]
     assert status_line(todos, Display()).endswith("All done (4/4, 2 doubtful)")
     row = _row(1)._replace(todos=todos)
     shown = "\n".join(plain(line) for line in frame_lines(_frame(row), Display(columns=60), 40))
-    assert [grade for grade in ("verified", "worked", "asserted", "contradicted") if grade in shown] == [
-        "asserted",
-        "contradicted",
+    assert [grade for grade in ("verified", "unchecked", "unseen", "failing") if grade in shown] == [
+        "unseen",
+        "failing",
     ]

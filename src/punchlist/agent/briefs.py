@@ -1,7 +1,7 @@
-"""Build reports, briefs and the overview of a board.
+"""Build reports, briefs and the overview of a board from its rows.
 
-A report folds the log of a session, a project or the whole board. A brief and the overview read rows: the changes since
-a cursor, and the current state. Their time does not grow with the log.
+A report shows all items of a session, a project or the board; a brief those that changed since a cursor, or stand now.
+The time for a brief and for the overview does not grow with the log.
 """
 
 from __future__ import annotations
@@ -9,39 +9,46 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
+from typing import cast
 
 from msgspec.structs import replace
 
 from punchlist.agent.context import AgentBoard
+from punchlist.agent.grading import find_calls, tally_of_family
 from punchlist.agent.questions import open_questions, waiting_plans
 from punchlist.config import Folder, project_of
-from punchlist.core.brief import Brief, Noticed, assemble_brief, find_noticed, is_since
+from punchlist.core.brief import Brief, Noticed, assemble_brief, find_noticed
 from punchlist.core.events import Event
-from punchlist.core.grounding.fold import AgentKey, is_within
-from punchlist.core.grounding.tally import Tally, combined, tally_of
-from punchlist.core.grounding.tool_call import Subject, ToolCall, is_task, item_key, subject, task_of
+from punchlist.core.grounding.commits import find_commit_call
+from punchlist.core.grounding.evidence import match_evidence
+from punchlist.core.grounding.grades import Grade, judge
+from punchlist.core.grounding.session import NO_RECORD, SessionState, red_since, session_state
+from punchlist.core.grounding.tally import Tally, tally_of
+from punchlist.core.grounding.tool_call import Subject, ToolCall, is_task, item_key, subject
 from punchlist.core.overview import AgentOverview, KeptItem
-from punchlist.core.report import ItemReport, Report, Reporting, TaskBooks, report_item, report_task
-from punchlist.core.todo import TodoItem
+from punchlist.core.report import (
+    ItemReport,
+    Report,
+    TaskBooks,
+    TaskEntry,
+    known_stints,
+    sum_stints,
+    total_items,
+    worst_first,
+)
+from punchlist.core.todo import Status
 from punchlist.detect.list_upkeep import STORM
 from punchlist.store import Transaction
-from punchlist.store.overviews import OverviewRow
+from punchlist.store.overviews import KeptRow, OverviewRow
+
+_CALLS_LOOKED_AT = 4000
+"""Calls that are searched for evidence, the latest ones: all of a long session would be slow."""
 
 
 def report(board: AgentBoard, session: str | None, project: Folder) -> Report:
-    return Reporting(_log(board, session, project)).report(board.now())
-
-
-def _log(board: AgentBoard, session: str | None, project: Folder) -> Iterator[Event]:
-    """Yield the events of the agents of a session or a project, or all events."""
-    if session is None and project is None:
-        yield from board.events()
-        return
-    where, cursor = None if project is None else project_of(project), 0
-    while page := board.store.read(lambda tx, after=cursor: tx.log.page(session, where, after)):
-        yield from page
-        cursor = page[-1].seq
+    now, where = board.now(), None if project is None else project_of(project)
+    return board.store.read(lambda tx: BoardReader(tx, now, session, where).report())
 
 
 def overview(board: AgentBoard, project: Folder) -> list[AgentOverview]:
@@ -52,12 +59,15 @@ def overview(board: AgentBoard, project: Folder) -> list[AgentOverview]:
         waits[asked.session, asked.agent].append(f"asks: {asked.question.question}")
     for proposed in waiting_plans(board.store, board.now(), where):
         waits[proposed.session, proposed.agent].append("proposes a plan")
-    rows = board.store.read(lambda tx: tx.overviews.all(project=where))
-    found = [_overview_of(row, tuple(waits.get((row.session, row.agent), ()))) for row in rows]
+    rows, states = board.store.read(lambda tx: (tx.overviews.all(project=where), tx.session_states(where)))
+    found = [
+        _overview_of(row, tuple(waits.get((row.session, row.agent), ())), states.get(row.session, "idle"))
+        for row in rows
+    ]
     return sorted(found, key=lambda one: (not one.waits, 0.0 if one.at is None else -one.at.timestamp()))
 
 
-def _overview_of(row: OverviewRow, waits: tuple[str, ...]) -> AgentOverview:
+def _overview_of(row: OverviewRow, waits: tuple[str, ...], state: str) -> AgentOverview:
     activity, todos = row.activity, row.list
     return AgentOverview(
         project=row.project,
@@ -70,6 +80,7 @@ def _overview_of(row: OverviewRow, waits: tuple[str, ...]) -> AgentOverview:
         last_call=activity.last_call,
         waits=waits,
         findings=activity.findings,
+        session_state=state,
         at=activity.at,
     )
 
@@ -78,7 +89,7 @@ def brief(board: AgentBoard, after: int, session: str | None, project: Folder) -
     now, where = board.now(), None if project is None else project_of(project)
 
     def look(tx: Transaction) -> Brief:
-        found = _BriefReader(tx, after, now, session, where).read()
+        found = BoardReader(tx, now, session, where).brief(after)
         over = [one for one in found.noticed if one.detector == STORM and _is_over(tx, one, now)]
         return replace(found, noticed=tuple(one for one in found.noticed if one not in over)) if over else found
 
@@ -94,114 +105,165 @@ def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
     return until is None or until < now
 
 
-class StoredWork:
-    """The tool calls of some agents, read from their rows on demand. A `WorkSource`."""
+class BoardReader:
+    """Reads the agents of a session, of a project or of the board, with their items, tasks, calls and checks."""
 
-    def __init__(self, tx: Transaction, agents: Sequence[OverviewRow]) -> None:
+    def __init__(self, tx: Transaction, now: datetime, session: str | None, project: str | None) -> None:
         self._tx = tx
-        self.rows = {row.number: row for row in agents}
-        self.numbers = {(row.session, row.agent): row.number for row in agents}
-        self._calls: dict[int, list[ToolCall]] = {}
-        self._children: defaultdict[int, list[int]] = defaultdict(list)
-        self._started_for: defaultdict[Subject, list[int]] = defaultdict(list)
-        for row in agents:
-            if row.parent is not None and row.parent in self.rows:
-                self._children[row.parent].append(row.number)
-                self._started_for[self.subject(row.parent, row.started_for)].append(row.number)
-
-    def subject(self, agent: int, key: str) -> Subject:
-        row = self.rows[agent]
-        return subject(row.session, row.agent, key)
-
-    def calls_of(self, agent: int) -> list[ToolCall]:
-        if agent not in self._calls:
-            self._calls[agent] = self._tx.tool_calls.of_agent(agent)
-        return self._calls[agent]
-
-    def calls(self, of: Subject) -> Sequence[ToolCall]:
-        if is_task(of.item):
-            return [call for agent, call in self._tx.tool_calls.of_task(of.item) if agent in self.rows]
-        number = self.numbers.get((of.session, of.agent))
-        return [] if number is None else self._tx.tool_calls.of_item(number, of.item)
-
-    def calls_by(self, session: str, agent: str) -> Sequence[ToolCall]:
-        number = self.numbers.get((session, agent))
-        return [] if number is None else self.calls_of(number)
-
-    def has_calls(self, session: str, agent: str) -> bool:
-        number = self.numbers.get((session, agent))
-        return number is not None and self._tx.tool_calls.has_any(number)
-
-    def has_dropped(self, of: Subject, start: datetime | None, end: datetime | None) -> bool:
-        number = self.numbers.get((of.session, of.agent))
-        return number is not None and is_within(self._tx.memory.load(number).dropped, start, end)
-
-    def helpers(self, of: Subject) -> Sequence[AgentKey]:
-        rows = [self.rows[child] for child in self._started_for.get(of, ())]
-        return [AgentKey(row.session, row.agent) for row in rows if not row.activity.rests]
-
-    def later(self, of: Subject) -> Tally:
-        if is_task(of.item):
-            return tally_of(call for agent, call in self._tx.tool_calls.after_task(of.item) if agent in self.rows)
-        number = self.numbers.get((of.session, of.agent))
-        return tally_of([] if number is None else self._tx.tool_calls.after_item(number, of.item))
-
-    def whole(self, of: Subject) -> Tally:
-        family, waiting = set[int](), list(self._started_for.get(of, ()))
-        while waiting:
-            child = waiting.pop()
-            if child not in family:
-                family.add(child)
-                waiting += self._children.get(child, ())
-        return combined(
-            tally_of(self.calls(of)), [tally_of(self.calls_of(child)) for child in family], as_children=True
-        )
-
-
-class _BriefReader:
-    """One brief. It looks at the items and tasks that may belong into it: touched since, or standing."""
-
-    def __init__(self, tx: Transaction, after: int, now: datetime, session: str | None, project: str | None) -> None:
-        self._tx = tx
-        self._after = after
         self._now = now
         self._session = session
         self._project = project
-        self._work = StoredWork(tx, tx.overviews.all(session=session, project=project))
-        self._is_everything = session is None and project is None
+        self._rows = {row.number: row for row in tx.overviews.all(session=session, project=project)}
+        self._numbers = {(row.session, row.agent): row.number for row in self._rows.values()}
+        self._records = tx.completions.records(session=session, project=project)
         self._lists = tx.overviews.task_lists()
-        self._items: dict[tuple[int, str, str], KeptItem] = {}
-        self._tasks: dict[tuple[int, int], None] = {}
+        self._behind: set[tuple[int, str]] = set()  # the calls behind the items that were reported, by agent and id
+        self._started_for: defaultdict[Subject, list[OverviewRow]] = defaultdict(list)
+        for row in self._rows.values():
+            if row.parent in self._rows:
+                self._started_for[self._subject(row.parent, row.started_for)].append(row)
 
-    def read(self) -> Brief:
-        after, rows, overviews = self._after, self._work.rows, self._tx.overviews
-        last = overviews.agents_since(after)
-        since: list[ToolCall] = []
-        for kept in overviews.standing_items():
-            self._add_item(kept.agent, kept.plan, kept.kept)
-        for child in rows.values():
-            if child.started_for and not child.activity.rests and child.parent in rows:
-                self._add_key(child.parent, child.started_for)
-        for agent in last.keys() & rows.keys():
-            since += self._add_touched(agent)
-        self._add_tasks(overviews.tasks_since(after))
-        self._add_tasks(overviews.standing_tasks())
-        activities = {(row.session, row.agent): row.activity for row in rows.values()}
-        return assemble_brief(
-            [*self._report_items(), *self._report_tasks()],
-            since,
-            find_noticed(activities, after, self._now),
-            after=after,
-            until=self._last_event(last),
+    def report(self) -> Report:
+        kept = [row for agent in self._rows for row in self._tx.overviews.items_of_agent(agent)]
+        items = [*self._report_items(kept), *self._report_tasks(self._tx.overviews.tasks_since(0))]
+        calls = {agent: self._tx.tool_calls.of_agent(agent) for agent in self._rows}
+        commits = (
+            find_commit_call(call, self._lineage(agent, call.item)) for agent, each in calls.items() for call in each
+        )
+        return Report(
+            sessions=worst_first(map(self._state, dict.fromkeys(row.session for row in self._rows.values()))),
+            items=tuple(items),
+            elsewhere=self._work_elsewhere(calls),
+            totals=total_items(items, [call for each in calls.values() for call in each]),
+            committing=tuple(call for call in commits if call is not None),
         )
 
-    def _last_event(self, last: Mapping[int, int]) -> int:
+    def brief(self, after: int) -> Brief:
+        overviews, last = self._tx.overviews, self._tx.overviews.agents_since(after)
+        touched = [agent for agent in last if agent in self._rows]
+        kept = [
+            *(row for row in overviews.standing_items() if row.agent in self._rows),
+            *(row for agent in touched for row in overviews.items_completed_since(agent, after)),
+            *self._find_helped_items(),
+        ]
+        different = {(row.agent, row.plan, row.kept.item.id): row for row in kept}
+        tasks = [*overviews.tasks_since(after), *overviews.standing_tasks()]
+        activities = {(row.session, row.agent): row.activity for row in self._rows.values()}
+        return assemble_brief(
+            map(self._state, dict.fromkeys(self._rows[agent].session for agent in touched)),
+            [*self._report_items(different.values()), *self._report_tasks(tasks)],
+            [call for agent in touched for call in self._tx.tool_calls.since(agent, after)],
+            find_noticed(activities, after, self._now),
+            after=after,
+            until=self._last_event(after, last),
+        )
+
+    # Sessions and agents.
+
+    def _state(self, session: str) -> SessionState:
+        record = self._records.get(session, NO_RECORD)
+        since = red_since(record)
+        return session_state(session, record, 0 if since is None else self._tx.completions.count_since(session, since))
+
+    def _subject(self, agent: int, key: str) -> Subject:
+        row = self._rows[agent]
+        return subject(row.session, row.agent, key)
+
+    def _lineage(self, agent: int, key: str) -> tuple[Subject, ...]:
+        """Return an agent with an item, then who started it, for which item, and so on."""
+        found = [Subject(self._rows[agent].session, self._rows[agent].agent, key)]
+        seen = {agent}
+        row = self._rows[agent]
+        while row.parent in self._rows and row.parent not in seen:
+            seen.add(row.parent)
+            above = self._rows[row.parent]
+            found.append(subject(above.session, above.agent, row.started_for))
+            row = above
+        return tuple(found)
+
+    def _helpers(self, of: Subject) -> tuple[str, ...]:
+        """Return the subagents that were started for an item and are at work."""
+        return tuple(row.agent for row in self._started_for.get(of, ()) if not row.activity.rests)
+
+    def _last_event(self, after: int, last: Mapping[int, int]) -> int:
         """Return the number of the last event that belongs to the session, the project or the board."""
-        others = self._tx.overviews.others_since(self._after)
+        others = self._tx.overviews.others_since(after)
         if self._is_everything:
-            return max([self._after, *last.values(), *(seq for *_, seq in others)])
-        own = (seq for agent, seq in last.items() if agent in self._work.rows)
-        return max([self._after, *own, *(seq for *task, seq in others if self._is_own_task(task))])
+            return max([after, *last.values(), *(seq for *_, seq in others)])
+        own = (seq for agent, seq in last.items() if agent in self._rows)
+        return max([after, *own, *(seq for *task, seq in others if self._is_own_task(task))])
+
+    @property
+    def _is_everything(self) -> bool:
+        return self._session is None and self._project is None
+
+    # Items.
+
+    def _report_items(self, kept: Iterable[KeptRow]) -> list[ItemReport]:
+        """Report items in the order in which they came to be."""
+        return [self._report_item(row) for row in sorted(kept, key=lambda row: row.kept.first)]
+
+    def _report_item(self, row: KeptRow) -> ItemReport:
+        item, key = row.kept.item, item_key(row.plan, row.kept.item.id)
+        entry = self._describe(row.agent, self._subject(row.agent, key), key, row.kept)
+        if not item.evidence:
+            return entry
+        calls = self._tx.tool_calls.of_agent(row.agent, _CALLS_LOOKED_AT)
+        return replace(entry, evidence=match_evidence(item.evidence, calls, until=item.finished_at))
+
+    def _find_helped_items(self) -> Iterator[KeptRow]:
+        """Yield the items for which subagents were started that are at work."""
+        for child in self._rows.values():
+            plan, _, item_id = child.started_for.partition("/")
+            if child.activity.rests or not item_id or is_task(child.started_for) or child.parent not in self._rows:
+                continue
+            kept = self._tx.overviews.find_item(child.parent, plan, item_id)
+            if kept is not None:
+                yield KeptRow(child.parent, plan, kept)
+
+    def _describe(self, agent: int | None, of: Subject, key: str, kept: KeptItem | TaskEntry) -> ItemReport:
+        """Return the report of an item, or of a task, with the calls behind it."""
+        item, stints = kept.item, kept.stints or known_stints(kept.item)
+        row = None if agent is None else self._tx.completions.find(agent, key)
+        done = None if row is None or item.status is not Status.COMPLETED else row.completion
+        calls = [] if agent is None else find_calls(self._tx, agent, done, stints)
+        self._behind.update((maker, call.id) for maker, call in calls)
+        found = None if done is None else judge(done, self._records.get(self._rows[done.agent].session, NO_RECORD))
+        is_judged = found is not None and item.grade not in (None, "confirmed")
+        return ItemReport(
+            subject=of,
+            item=item,
+            tally=tally_of_family(agent, calls),
+            grade=cast("Grade | None", item.grade) if item.status is Status.COMPLETED else None,
+            evidence=(),
+            elapsed=sum_stints(stints, self._now),
+            remarks=found.remarks if found is not None and is_judged else (),
+            check=found.run if found is not None and is_judged else None,
+            is_gone=kept.is_gone,
+            touched=kept.touched,
+            commands=tuple(call.preview for _, call in calls if call.changes and call.kind == "shell"),
+            stints=stints,
+            helpers=self._helpers(of) if item.is_open else (),
+        )
+
+    def _work_elsewhere(self, calls: Mapping[int, Sequence[ToolCall]]) -> dict[Subject, Tally]:
+        """Return the work of each agent that belongs to no item."""
+        left = {agent: [call for call in each if (agent, call.id) not in self._behind] for agent, each in calls.items()}
+        return {self._subject(agent, ""): tally_of(each) for agent, each in left.items() if each}
+
+    # Tasks.
+
+    def _report_tasks(self, tasks: Iterable[tuple[int, int]]) -> list[ItemReport]:
+        """Report tasks that are more than notes for later, in the order in which they came to be."""
+        found: list[tuple[int, ItemReport]] = []
+        for task in dict.fromkeys(tasks):
+            events = [event for event in self._tx.log.of_task(*task) if self._is_event_in_scope(event, task)]
+            for of, entry in TaskBooks(events).entries.items():
+                if entry.is_work:
+                    agent = self._numbers.get(entry.worker)
+                    named = Subject(*entry.worker, of.item)
+                    found.append((events[0].seq, self._describe(agent, named, of.item, entry)))
+        return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
     def _is_own_task(self, task: Sequence[int | None]) -> bool:
         """True if the events of people on a task count: it is of the project, or an agent of the session had it."""
@@ -211,72 +273,7 @@ class _BriefReader:
 
     @cached_property
     def _tasks_of_session(self) -> set[tuple[int, int]]:
-        return self._tx.overviews.tasks_of_agents(self._work.rows)
-
-    # Find the items and tasks that may belong into the brief.
-
-    def _add_touched(self, agent: int) -> list[ToolCall]:
-        """Add what the calls of an agent since the cursor bear on, and the items it completed; return those calls."""
-        tx, calls = self._tx, [call for call in self._work.calls_of(agent) if is_since(call, self._after)]
-        for key in dict.fromkeys(key for call in calls for key in (call.item, call.after)):
-            self._add_key(agent, key)
-        above, seen = self._work.rows[agent], {agent}
-        while calls and above.parent is not None and above.parent in self._work.rows and above.parent not in seen:
-            seen.add(above.parent)
-            self._add_key(above.parent, above.started_for)
-            above = self._work.rows[above.parent]
-        begun = min((call.started.at for call in calls if call.started is not None), default=None)
-        for row in tx.overviews.completed_items(agent):
-            item = row.kept.item
-            # Calls with nothing in focus count for an item that never was in progress, if it ended after they began.
-            may_claim = (
-                begun is not None
-                and item.started_at is None
-                and (item.finished_at is None or item.finished_at >= begun)
-            )
-            if may_claim or row.kept.touched > self._after:
-                self._add_item(agent, row.plan, row.kept)
-        if begun is not None:
-            self._add_tasks(tx.overviews.tasks_finished_since(agent, begun))
-        return calls
-
-    def _add_key(self, agent: int, key: str) -> None:
-        if is_task(key):
-            name, number = task_of(key)
-            if name in self._lists and number.isdecimal():
-                self._add_tasks([(self._lists[name][0], int(number))])
-            return
-        plan, _, item_id = key.partition("/")
-        kept = self._tx.overviews.find_item(agent, plan, item_id) if item_id else None
-        if kept is not None:
-            self._add_item(agent, plan, kept)
-
-    def _add_item(self, agent: int, plan: str, kept: KeptItem) -> None:
-        if agent in self._work.rows:
-            self._items[agent, plan, kept.item.id] = kept
-
-    def _add_tasks(self, tasks: Iterable[tuple[int, int]]) -> None:
-        self._tasks.update(dict.fromkeys(tasks))
-
-    # Report them.
-
-    def _report_items(self) -> Iterator[ItemReport]:
-        def beside(agent: int, plan: str) -> Iterator[TodoItem]:
-            return (kept.item for kept in self._tx.overviews.items_of_plan(agent, plan))
-
-        for (agent, plan, item_id), kept in sorted(self._items.items(), key=lambda pair: pair[1].first):
-            of = self._work.subject(agent, item_key(plan, item_id))
-            yield report_item(of, kept, self._work, partial(beside, agent, plan), self._now)
-
-    def _report_tasks(self) -> list[ItemReport]:
-        found: list[tuple[int, ItemReport]] = []
-        for task in self._tasks:
-            events = [event for event in self._tx.log.of_task(*task) if self._is_event_in_scope(event, task)]
-            books = TaskBooks(events)
-            for of, entry in books.entries.items():
-                if entry.is_work or not self._work.whole(of).is_empty:
-                    found.append((events[0].seq, report_task(of, entry, self._work, self._now)))
-        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+        return self._tx.overviews.tasks_of_agents(self._rows)
 
     def _is_event_in_scope(self, event: Event, task: tuple[int, int]) -> bool:
         if not event.kind.startswith("task."):
@@ -284,5 +281,5 @@ class _BriefReader:
         if self._is_everything:
             return True
         if event.agent is not None:
-            return (event.session or "", event.agent) in self._work.numbers
+            return (event.session or "", event.agent) in self._numbers
         return self._is_own_task(task)

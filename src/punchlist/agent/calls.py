@@ -12,13 +12,12 @@ import msgspec
 
 from punchlist.agent import detectors
 from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner
-from punchlist.agent.grading import add_grades, doubt, judge_claims, refusal
+from punchlist.agent.grading import doubt, judge_claims, refusal, save_graded
 from punchlist.agent.plans import answer_plan_call
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Command, Elsewhere, Problem, Query, Repeat, Replace
 from punchlist.core.events import Draft
 from punchlist.core.flow import FlowCommand
-from punchlist.core.grounding.tool_call import item_key
 from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
@@ -172,12 +171,12 @@ def _answer(
     if isinstance(parsed, Query):
         return _save_and_reply(agent, ctx, parsed, Applied(row.state), arguments)
     applied = apply(row.state, parsed, agent.policy, ctx.now, by=agent.name)
-    if ctx.memory.watched or agent.settings.grades != "show":  # completions are held against what was seen
-        given = judge_claims(ctx.tx, row, applied)
+    if agent.settings.grades != "show" or ctx.tx.tool_calls.has_any(row.number):  # what was seen judges completions
+        given = judge_claims(ctx.tx, row, applied, ctx.now)
         if agent.settings.grades == "require" and (problem := refusal(given)) is not None:
             refused = reply_invalid(Invalid(problem.text, code=problem.code))
             return _refuse(agent, ctx, refused, problem.code, problem.text, arguments), False
-        applied = add_grades(applied, given)
+        applied = save_graded(ctx.tx, row, applied, given)
         if agent.settings.grades == "tell" and (problem := doubt(given)) is not None:
             applied = applied._replace(problems=(*applied.problems, problem))
     return _save_and_reply(agent, ctx, parsed, applied, arguments)
@@ -199,20 +198,10 @@ def _save_and_reply(
     ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now, events=events)
     ctx.tx.add_events(row, events, by=agent.name, at=ctx.now)
     if events:
-        _observe_write(agent, ctx, events)
+        detectors.observe_list_write(ctx, events, agent.settings.staleness, agent.name)
     else:
         detectors.observe_list_call(ctx, agent.settings.staleness)
     return reply, state.todos is not row.state.todos
-
-
-def _observe_write(agent: AgentRunner, ctx: AgentContext, events: Sequence[Draft]) -> None:
-    """Remember what was completed last, and look at how the list is kept."""
-    done = [draft.data["id"] for draft in events if draft.kind == "item.completed"]
-    if done and ctx.memory.watched:
-        plans = [draft.data["plan_id"] for draft in events if draft.kind == "plan.started"]
-        plan_id = plans[-1] if plans else ctx.row.state.todos.plan_id
-        ctx.remember(done=item_key(plan_id, done[-1]))
-    detectors.observe_list_write(ctx, events, agent.settings.staleness, agent.name)
 
 
 def _render(agent: AgentRunner, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 from msgspec.structs import replace
 
 from punchlist.agent.context import AgentRunner, check_name
-from punchlist.agent.grading import add_grades, find_claims, judge_claims
+from punchlist.agent.grading import add_grades, find_claims, judge_claims, save_graded
 from punchlist.core import commands as do
 from punchlist.core.apply import Applied, apply, items_known_to_agent
 from punchlist.core.commands import Command, Entry, Group, Limits, Operation, Policy, Target
@@ -46,14 +46,14 @@ def apply_graded_edit(
     applied = apply_edit(row.state, command, now, by=by, own=by == row.name, person=person)
     if person:
         return add_grades(applied, [(claim, "confirmed") for claim in find_claims(row.state.todos, applied.events)])
-    return _grade_by_work(tx, row, applied)
+    return _grade_by_work(tx, row, applied, now)
 
 
-def _grade_by_work(tx: Transaction, row: AgentRow, applied: Applied) -> Applied:
+def _grade_by_work(tx: Transaction, row: AgentRow, applied: Applied, now: datetime) -> Applied:
     """Grade what a change completes by the agent's work, if its calls are reported."""
-    if not any(kind in _CLAIMS for kind, _ in applied.events) or not tx.memory.load(row.number).watched:
+    if not any(kind in _CLAIMS for kind, _ in applied.events) or not tx.tool_calls.has_any(row.number):
         return applied
-    return add_grades(applied, judge_claims(tx, row, applied))
+    return save_graded(tx, row, applied, judge_claims(tx, row, applied, now))
 
 
 def change_list(agent: AgentRunner, command: Command, *, by: str, revision: int | None, person: bool) -> TodoList:
@@ -99,7 +99,7 @@ def restore_list(
         _check_revision(row, revision)
         applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)
         if graded:
-            applied = _grade_by_work(tx, row, applied)
+            applied = _grade_by_work(tx, row, applied, now)
         *events, last = applied.events
         if last.kind == "list.replaced":
             last = Draft("list.restored", {**last.data, "source": source})

@@ -1,33 +1,35 @@
-"""Grade completions in the transaction that writes them, and again when later reports contradict them."""
+"""Grade completions in the transaction that writes them, and again when a check comes out."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from msgspec.structs import replace
 
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields
-from punchlist.core.grounding.evidence import completion_before, grounded_by, match_evidence, with_unclaimed
-from punchlist.core.grounding.fold import is_within
-from punchlist.core.grounding.grades import SOUND, Grade, grade, limit_grade, regrade, stays
-from punchlist.core.grounding.tally import NOTHING, Tally, combined
-from punchlist.core.grounding.tool_call import ToolCall, is_task, item_key, task_key, task_of
+from punchlist.core.grounding.evidence import folded
+from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, judge
+from punchlist.core.grounding.session import SessionRecord, runs_of
+from punchlist.core.grounding.tally import Tally, tally_of
+from punchlist.core.grounding.tool_call import (
+    ToolCall,
+    changed_code,
+    changes_code,
+    is_task,
+    item_key,
+    task_key,
+    task_of,
+)
+from punchlist.core.overview import Stint
 from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
-from punchlist.tasks.grading import (
-    CALLS_LOOKED_AT,
-    UNSOUND,
-    contradiction_sentence,
-    item_name,
-    work_after,
-    work_on,
-    work_on_task,
-)
+from punchlist.store.completions import CompletionRow
+from punchlist.tasks.grading import explain, find_window, item_name, save_completions
 from punchlist.tasks.work import Work
 
 
@@ -36,6 +38,20 @@ class Claim(NamedTuple):
 
     item: TodoItem
     draft: Draft
+
+
+class Graded(NamedTuple):
+    """A claim with its window and its grade. `is_resent`: the item was finished before, and keeps its grade."""
+
+    claim: Claim
+    done: Completion | None
+    grade: Grade | None
+    why: str = ""
+    is_resent: bool = False
+
+    @property
+    def is_doubtful(self) -> bool:
+        return self.grade in DOUBTFUL and not self.is_resent
 
 
 def find_claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
@@ -51,188 +67,234 @@ def find_claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
     return found
 
 
-def add_grades(applied: Applied, given: Collection[tuple[Claim, str]]) -> Applied:
-    """Add these grades to the items and events of a change, in place: no other code holds them yet."""
-    if not given:
-        return applied
-    grades = {claim.item.id: one for claim, one in given}
-    for claim, one in given:
-        fields = claim.draft.data["item" if claim.draft.kind == "item.added" else "set"]
-        fields["grade"] = one
-    todos = applied.state.todos
-    items = tuple(replace(item, grade=grades[item.id]) if item.id in grades else item for item in todos.items)
-    state = ListState(replace(todos, items=items), applied.state.shown)
-    return applied._replace(state=state)
-
-
-# The work on an item, as the rows of its calls tell.
-
-
-def work_on_item(tx: Transaction, row: AgentRow, plan_id: str, item: TodoItem) -> Tally:
-    """Count the work on an item; for one that never was in progress, what was done with nothing in focus."""
-    tally = work_on(tx, row.number, item_key(plan_id, item.id))
-    if tally.is_empty and item.started_at is None and item.status is Status.COMPLETED:
-        since = completion_before(item, row.state.todos.items)
-        tally = with_unclaimed(NOTHING, item, tx.tool_calls.of_item(row.number, ""), since=since)
-    return tally
-
-
-def _work_with_evidence(tx: Transaction, row: AgentRow, plan_id: str, item: TodoItem) -> Tally:
-    """Count the work on an item with the calls that its evidence names."""
-    tally = work_on_item(tx, row, plan_id, item)
-    if not item.evidence:
-        return tally
-    calls = tx.tool_calls.of_agent(row.number, CALLS_LOOKED_AT)
-    matches = match_evidence(item.evidence, calls, until=item.finished_at)
-    return grounded_by(tally, matches, item=item_key(plan_id, item.id), since=item.created_at)
-
-
-def _limit_grade(tx: Transaction, row: AgentRow, item: TodoItem, found: Grade) -> Grade | None:
-    """Return the grade to give, in the light of reports that were dropped while the agent worked on the item."""
-    dropped = tx.memory.load(row.number).dropped
-    return limit_grade(found, is_lossy=is_within(dropped, item.started_at or item.created_at, item.finished_at))
-
-
-def judge_claims(tx: Transaction, row: AgentRow, applied: Applied) -> list[tuple[Claim, str]]:
-    """Return each completion of a change with its grade, but for those that cannot be judged."""
-    given: list[tuple[Claim, str]] = []
-    for claim in find_claims(row.state.todos, applied.events):
-        found = grade(_work_with_evidence(tx, row, applied.state.todos.plan_id, claim.item))
-        limited = _limit_grade(tx, row, claim.item, found)
-        if limited is not None:
-            given.append((claim, limited))
+def judge_claims(tx: Transaction, row: AgentRow, applied: Applied, now: datetime) -> list[Graded]:
+    """Return each completion of a change with its grade. All that one write completes share its window."""
+    claims = find_claims(row.state.todos, applied.events)
+    plan = applied.state.todos.plan_id
+    resent = [_find_resent(tx, row, claim, plan) for claim in claims]
+    batch = resent.count(None)
+    record = tx.completions.load_record(row.session) if claims else None
+    given: list[Graded] = []
+    for claim, known in zip(claims, resent, strict=True):
+        if known is not None or record is None:
+            given.extend([] if known is None else [known])
+            continue
+        key, item = item_key(plan, claim.item.id), claim.item
+        done = find_window(tx, row.number, key, item.content, started_at=item.started_at, now=now, batch=batch)
+        found = judge(done, record)
+        given.append(Graded(claim, done, found.grade, explain(found) if found.grade in DOUBTFUL else ""))
     return given
 
 
-def refusal(given: Iterable[tuple[Claim, str]]) -> Problem | None:
+def _find_resent(tx: Transaction, row: AgentRow, claim: Claim, plan: str) -> Graded | None:
+    """Return an item that is new on the list and finished, as the session finished it before; None if it did not."""
+    if claim.draft.kind != "item.added":
+        return None
+    wanted = folded(claim.item.content)
+    for kept in tx.overviews.finished_items(row.session):
+        item = kept.kept.item
+        if folded(item.content) == wanted and wanted:
+            known = tx.completions.find(kept.agent, item_key(kept.plan, item.id))
+            key = item_key(plan, claim.item.id)
+            done = None if known is None else replace(known.completion, key=key, agent=row.number)
+            return Graded(claim, done, cast("Grade | None", item.grade), is_resent=True)
+    return None
+
+
+def save_graded(tx: Transaction, row: AgentRow, applied: Applied, given: Sequence[Graded]) -> Applied:
+    """Keep the completions of a change, and add their grades to it."""
+    if not given:
+        return applied
+    for one in given:
+        if one.is_resent and one.done is not None and one.grade not in (None, "confirmed"):
+            tx.completions.save(one.done, one.grade)
+    fresh: list[tuple[Completion, Grade]] = [
+        (one.done, one.grade) for one in given if one.done is not None and one.grade is not None and not one.is_resent
+    ]
+    save_completions(tx, row.number, fresh)
+    return add_grades(applied, [(one.claim, one.grade) for one in given])
+
+
+def add_grades(applied: Applied, given: Collection[tuple[Claim, Grade | None]]) -> Applied:
+    """Add grades to the items and events of a change, in place: no other code holds them yet."""
+    grades = {claim.item.id: grade for claim, grade in given}
+    for claim, grade in given:
+        draft = claim.draft
+        draft.data["item" if draft.kind == "item.added" else "set"]["grade"] = grade
+    todos = applied.state.todos
+    items = tuple(replace(item, grade=grades[item.id]) if item.id in grades else item for item in todos.items)
+    return applied._replace(state=ListState(replace(todos, items=items), applied.state.shown))
+
+
+def refusal(given: Iterable[Graded]) -> Problem | None:
     """Return the refusal where only completions that hold up are accepted; None if they all do."""
-    bad = [(claim, one) for claim, one in given if one not in SOUND]
+    bad = [one for one in given if one.is_doubtful]
     if not bad:
         return None
     text = (
-        f"Not accepted as completed: {_list_claims(bad)}. Do the work or run a check while the item is in progress, "
-        "then send this again. Nothing was changed."
+        f"Not accepted as completed: {_list_claims(bad)}. Do the work, or run a check that passes, then send this "
+        "again. Nothing was changed."
     )
-    return Problem("not_grounded", text, fatal=True, data={"items": [claim.item.id for claim, _ in bad]})
+    return Problem("not_grounded", text, fatal=True, data={"items": [one.claim.item.id for one in bad]})
 
 
-def doubt(given: Iterable[tuple[Claim, str]]) -> Problem | None:
+def doubt(given: Iterable[Graded]) -> Problem | None:
     """Return the problem to tell the model of completions that nothing bears out; None if there are none."""
-    bad = [(claim, one) for claim, one in given if one not in SOUND]
+    bad = [one for one in given if one.is_doubtful]
     if not bad:
         return None
-    data = {"items": [claim.item.id for claim, _ in bad]}
+    data = {"items": [one.claim.item.id for one in bad]}
     return Problem("graded", f"Completed, but not borne out: {_list_claims(bad)}.", data=data)
 
 
-def regrade_after(tx: Transaction, row: AgentRow, call: ToolCall, now: datetime, *, failed: bool) -> None:
-    """Look again at the grades that a call, which has ended, bears on: its item's, and those of the agents above."""
-    todos = row.state.todos
-    graded = {
-        item_key(todos.plan_id, item.id): item
-        for item in todos.items
-        if item.grade is not None and item.status is Status.COMPLETED
-    }
-    keys: list[str] = []
-    for key in (call.item, call.after):
-        item = graded.get(key)
-        if item is None:
-            if is_task(key):
-                keys.append(key)
-        elif item.evidence or not stays(item.grade or "", call, failed=failed, later=key == call.after):
-            keys.append(key)
-    if keys:
-        regrade_items(tx, row, keys, now)
-    if row.parent is not None:
-        _regrade_above(tx, row, now)
-
-
-def regrade_items(tx: Transaction, row: AgentRow, keys: Collection[str] | None, now: datetime) -> None:
-    """Look again at completions of the present list: at those of these keys, or at all."""
-    todos, changed = row.state.todos, dict[str, Grade]()
-    for item in todos.items:
-        if item.grade in (None, "confirmed") or item.status is not Status.COMPLETED:
-            continue
-        key = item_key(todos.plan_id, item.id)
-        if keys is not None and key not in keys:
-            continue
-        own = _work_with_evidence(tx, row, todos.plan_id, item)
-        found = regrade(None, own, work_after(tx, row.number, key))
-        limited = _limit_grade(tx, row, item, found)
-        if limited is not None and limited != item.grade:
-            changed[item.id] = limited
-    if changed:
-        _write(tx, row, changed, now)
-    if keys is None or any(map(is_task, keys)):
-        _regrade_tasks(tx, row, keys, now)
-
-
-def _regrade_tasks(tx: Transaction, agent: AgentRow, keys: Collection[str] | None, now: datetime) -> None:
-    """Look again at completed tasks on which an agent worked: at those of these keys, or at all."""
-    for key in filter(is_task, tx.tool_calls.items(agent.number) if keys is None else keys):
-        name, number = task_of(key)
-        work = Work(tx, name, project=agent.project, now=now, by="punchlist")
-        row = work.find(number)
-        if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade in (None, "confirmed"):
-            continue
-        own = work_on_task(tx, {agent.number, row.agent}, key, row.task)
-        found = regrade(None, own, work_after(tx, agent.number, key))
-        if found != row.task.grade:
-            work.write(row, replace(row.task, grade=found), "task.graded", whose=row.agent)
-
-
-def _regrade_above(tx: Transaction, row: AgentRow, now: datetime) -> None:
-    """Look again at completions of the agents above, where this one was started for them."""
-    for parent, child in tx.ancestors(row):
-        key = tx.subagents.started_for(child.number)
-        if key:
-            regrade_items(tx, parent, [key], now)
-
-
-def _write(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:
-    before = row.state.todos
-    items = tuple(replace(item, grade=grades[item.id]) if item.id in grades else item for item in before.items)
-    todos = replace(before, items=items, revision=before.revision + 1)
-    drafts = [
-        Draft("item.changed", {"id": item.id, "content": item.content, "set": {"grade": item.grade}})
-        for item in items
-        if item.id in grades
-    ]
-    drafts.append(draft_header("list.graded", before, todos))
-    for draft in drafts:
-        draft.data.setdefault("revision", todos.revision)
-    state = ListState(todos, row.state.shown)
-    tx.save_list(row, state, unseen=row.unseen, at=now, events=drafts)
-    tx.add_events(row, drafts, by="punchlist", at=now)
-
-
-def contradictions(tx: Transaction, row: AgentRow, ids: Collection[str]) -> list[str]:
-    """Describe each of these items that was called done and is contradicted now, and by what."""
-    todos, said = row.state.todos, list[str]()
-    for item in todos.items:
-        if item.id in ids and item.status is Status.COMPLETED and item.grade == "contradicted":
-            own = _work_with_evidence(tx, row, todos.plan_id, item)
-            later = work_after(tx, row.number, item_key(todos.plan_id, item.id))
-            said.append(contradiction_sentence(item.id, item.content, combined(own, [later])))
-    return said
-
-
-def task_contradictions(tx: Transaction, agent: AgentRow, found: Iterable[Event], now: datetime) -> list[str]:
-    """Return a sentence for each task of these events that was called done and is contradicted now."""
-    said: list[str] = []
-    for name, number in dict.fromkeys((event.data["list"], event.data["id"]) for event in found):
-        row = Work(tx, name, project=agent.project, now=now).find(number)
-        if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade != "contradicted":
-            continue
-        key = task_key(name, number)
-        own = work_on_task(tx, {agent.number, row.agent}, key, row.task)
-        said.append(
-            contradiction_sentence(number, row.task.subject, combined(own, [work_after(tx, agent.number, key)]))
-        )
-    return said
-
-
-def _list_claims(bad: Iterable[tuple[Claim, str]]) -> str:
-    named = [f"{item_name(claim.item.id, claim.item.content)} ({UNSOUND.get(one, one)})" for claim, one in bad]
+def _list_claims(bad: Sequence[Graded]) -> str:
+    named = [f"{item_name(one.claim.item.id, one.claim.item.content)} ({one.why})" for one in bad]
     more = f"; and {len(named) - 10} more" if len(named) > 10 else ""
     return "; ".join(named[:10]) + more
+
+
+# Calls that end: code changes and checks.
+
+
+def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: int, now: datetime) -> None:
+    """Add a call that has ended to the record of the session; grade completions again where it was a check."""
+    runs = runs_of(call, row.number, position, now, row.project)
+    has_changed = changes_code(call, row.project)
+    if not runs and not has_changed:
+        return
+    lineage = tx.tool_calls.lineage(row.number)
+    record = tx.completions.load_record(row.session)
+    if has_changed:
+        record = record.add_change(changed_code(call, row.project), position, lineage)
+    if runs:
+        ended = tx.tool_calls.ended_since(row.session, runs[0].started)
+        changes = sum(changes_code(other, row.project) for other in ended)
+        for run in runs:
+            record = record.add_run(run, lineage, changes_since=changes)
+    tx.completions.save_record(row.session, record)
+    if runs:
+        regrade(tx, row.session, record, now)
+
+
+def regrade(tx: Transaction, session: str, record: SessionRecord, now: datetime) -> None:
+    """Judge the completions again that a check may change, and write those whose grade is another one now."""
+    for name, rows in tx.completions.open_to_checks(session).items():
+        changed: dict[str, Grade] = {}
+        for row in rows:
+            grade = judge(row.completion, record).grade
+            if grade != row.grade:
+                changed[row.completion.key] = grade
+        agent = tx.agent(session, name) if changed else None
+        if agent is None:
+            continue
+        for key, grade in changed.items():
+            tx.completions.save_grade(agent.number, key, grade)
+        _write_items(tx, agent, {key: grade for key, grade in changed.items() if not is_task(key)}, now)
+        for key in filter(is_task, changed):
+            _write_task(tx, agent, key, changed[key], now)
+
+
+def _write_items(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: datetime) -> None:
+    """Write grades of items: on the present list, and of items that are on none any more."""
+    before, drafts = row.state.todos, list[Draft]()
+    present = {item_key(before.plan_id, item.id): item for item in before.items if _is_graded(item)}
+    changed = {present[key].id: grade for key, grade in grades.items() if key in present}
+    gone = [_draft_gone(tx, row.number, key, grade) for key, grade in grades.items() if key not in present]
+    if changed:
+        items = tuple(replace(item, grade=changed.get(item.id, item.grade)) for item in before.items)
+        todos = replace(before, items=items, revision=before.revision + 1)
+        drafts = [
+            Draft("item.changed", {"id": item.id, "content": item.content, "set": {"grade": item.grade}})
+            for item in items
+            if item.id in changed
+        ]
+        drafts.append(draft_header("list.graded", before, todos))
+        for draft in drafts:
+            draft.data.setdefault("revision", todos.revision)
+        tx.save_list(row, ListState(todos, row.state.shown), unseen=row.unseen, at=now, events=drafts)
+    drafts += [draft for draft in gone if draft is not None]
+    if drafts:
+        tx.add_events(row, drafts, by="punchlist", at=now)
+
+
+def _draft_gone(tx: Transaction, agent: int, key: str, grade: Grade) -> Draft | None:
+    """Return the event that grades an item which left its list after it was completed."""
+    plan, _, item_id = key.partition("/")
+    kept = tx.overviews.find_item(agent, plan, item_id)
+    if kept is None or not _is_graded(kept.item):
+        return None
+    return Draft("item.graded", {"plan": plan, "id": item_id, "content": kept.item.content, "set": {"grade": grade}})
+
+
+def _is_graded(item: TodoItem) -> bool:
+    """True if the grade of an item may change: it is completed, and not by a person's word."""
+    return item.status is Status.COMPLETED and item.grade not in (None, "confirmed")
+
+
+def _write_task(tx: Transaction, agent: AgentRow, key: str, grade: Grade, now: datetime) -> None:
+    name, number = task_of(key)
+    work = Work(tx, name, project=agent.project, now=now, by="punchlist")
+    row = work.find(number)
+    if row is not None and row.task.status is TaskStatus.COMPLETED and row.task.grade not in (None, "confirmed"):
+        work.write(row, replace(row.task, grade=grade), "task.graded", whose=row.agent)
+
+
+# The calls behind an item.
+
+
+def find_calls(
+    tx: Transaction, agent: int, done: Completion | None, stints: Sequence[Stint]
+) -> list[tuple[int, ToolCall]]:
+    """Return the calls in the window of a completion, or while an item was in progress; each with its agent."""
+    if done is None and not stints:
+        return []
+    begun = stints[0].start if done is None else done.begun
+    first = None if begun is None else tx.completions.find_previous(agent, begun)
+    since = done.since if done is not None and begun is None else 0 if first is None else first.position
+    calls = tx.tool_calls.in_window(agent, since, tx.last_seq() if done is None else done.position)
+    return [
+        (maker, call) for maker, call in calls if (_is_during(call, stints) if done is None else done.includes(call))
+    ]
+
+
+def _is_during(call: ToolCall, stints: Sequence[Stint]) -> bool:
+    at = None if call.started is None else call.started.at
+    return at is not None and any(start <= at and (end is None or at <= end) for start, end in stints)
+
+
+def tally_of_family(agent: int | None, calls: Sequence[tuple[int, ToolCall]]) -> Tally:
+    """Count calls of an agent and its subagents."""
+    return tally_of((call for _, call in calls), child_calls=sum(maker != agent for maker, _ in calls))
+
+
+# What the model hears of completions that fail now.
+
+
+def describe_failing(tx: Transaction, row: AgentRow, ids: Collection[str]) -> list[str]:
+    """Describe each of these items of the present list that was called done and fails now, and by which check."""
+    todos, record = row.state.todos, tx.completions.load_record(row.session)
+    failing = [item for item in todos.items if item.id in ids and item.grade == "failing"]
+    return [
+        _failing_sentence(
+            tx.completions.find(row.number, item_key(todos.plan_id, item.id)), record, item.id, item.content
+        )
+        for item in failing
+    ]
+
+
+def describe_failing_tasks(tx: Transaction, agent: AgentRow, found: Iterable[Event], now: datetime) -> list[str]:
+    """Return a sentence for each task of these events that was called done and fails now."""
+    record, said = tx.completions.load_record(agent.session), list[str]()
+    for name, number in dict.fromkeys((event.data["list"], event.data["id"]) for event in found):
+        row = Work(tx, name, project=agent.project, now=now).find(number)
+        if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade != "failing":
+            continue
+        known = tx.completions.find(agent.number, task_key(name, number))
+        said.append(_failing_sentence(known, record, number, row.task.subject))
+    return said
+
+
+def _failing_sentence(known: CompletionRow | None, record: SessionRecord, id: str, text: str) -> str:
+    found = Judgement("failing") if known is None else judge(known.completion, record)
+    why = explain(found) if found.grade in DOUBTFUL else "a check failed"
+    return f"{item_name(id, text)} was called done, and a check says otherwise: {why}."

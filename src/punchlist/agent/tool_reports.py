@@ -11,14 +11,16 @@ from msgspec.structs import replace
 
 from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
-from punchlist.agent.grading import regrade_after, regrade_items, work_on, work_on_item
+from punchlist.agent.grading import find_calls, record_call_end, tally_of_family
 from punchlist.agent.turns import end_turn
 from punchlist.core.checks import Outcome, read_running_output
 from punchlist.core.events import Draft
 from punchlist.core.grounding.observe import background_facts, call_from, end_facts, start_facts
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import ToolCall, given_id, is_task, item_key, joined, reused_id, task_key
-from punchlist.core.task import TaskStatus
+from punchlist.core.overview import Stint
+from punchlist.core.task import Task, TaskStatus
+from punchlist.core.todo import TodoItem
 from punchlist.detect.findings import FINE, Verdict
 from punchlist.guidance.tools import classify_call, is_own
 from punchlist.options import AgentSettings
@@ -125,19 +127,34 @@ def take_compaction(agent: AgentRunner) -> None:
 
 
 def work_by_item(agent: AgentRunner) -> Mapping[str, Tally]:
-    """Return the work seen on each item of the present list, by id, on tasks, and with nothing in focus."""
+    """Return the work behind each item of the present list, by id, and behind tasks; that behind none is under ""."""
 
     def read(tx: Transaction) -> Mapping[str, Tally]:
         row = tx.agent(agent.session, agent.name)
         if row is None:
             return {}
-        todos = row.state.todos
-        found = {"": work_on(tx, row.number, "")}
-        found |= {item.id: work_on_item(tx, row, todos.plan_id, item) for item in todos.items}
-        found |= {key: work_on(tx, row.number, key) for key in tx.tool_calls.items(row.number) if is_task(key)}
-        return {name: tally for name, tally in found.items() if not tally.is_empty}
+        plan, items = row.state.todos.plan_id, row.state.todos.items
+        found = {item.id: _find_calls_behind(tx, row.number, item_key(plan, item.id), item) for item in items}
+        for task in tx.tasks.of_agent(row) if tx.has_tasks else ():
+            key = task_key(task.list.name, task.task.id)
+            found[key] = _find_calls_behind(tx, row.number, key, task.task)
+        behind = {call.id for calls in found.values() for _, call in calls}
+        calls = tx.tool_calls.of_agent(row.number)
+        found[""] = [(row.number, call) for call in calls if call.id not in behind and call.started is not None]
+        return {name: tally_of_family(row.number, calls) for name, calls in found.items() if calls}
 
     return agent.board.store.read(read)
+
+
+def _find_calls_behind(tx: Transaction, agent: int, key: str, item: TodoItem | Task) -> list[tuple[int, ToolCall]]:
+    """Return the calls behind an item or a task."""
+    row, kept = (
+        tx.completions.find(agent, key),
+        None if is_task(key) else tx.overviews.find_item(agent, *key.split("/")),
+    )
+    known = () if item.started_at is None else (Stint(item.started_at, item.finished_at),)
+    done = row.completion if row is not None and item.finished_at is not None else None
+    return find_calls(tx, agent, done, known if kept is None else kept.stints)
 
 
 def _describe(agent: AgentRunner, name: str, arguments: Any, via: str) -> SeenCall:
@@ -171,7 +188,7 @@ def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: Agen
     found = detectors.loop_findings(ctx, verdict, seen.name)
     if is_news:
         focus, item = ctx.row.state.todos.focus, key_in_focus(ctx)
-        facts = {"call_id": call_id, **seen.facts} | _belongs(item, ctx.memory.done)
+        facts = {"call_id": call_id, **seen.facts} | ({"item": item} if item else {})
         detectors.note_tool_report(ctx, seen.name)
         found += detectors.observe_work(ctx, "" if focus is None else focus.id, options.staleness)
         seq = ctx.add(Draft("tool.started", facts))
@@ -182,8 +199,8 @@ def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: Agen
         ctx.tx.tool_calls.save(ctx.row.number, CallRow(call, seq, seen.drifts, judged.recorded, loop_seq))
         _count_start(ctx, seen)
         ctx.tell(found)
-        if not call.is_open or call.changes:  # its end was reported first, or it perhaps changes something already
-            regrade_after(ctx.tx, ctx.row, call, ctx.now, failed=not call.is_open)
+        if not call.is_open:  # its end was reported first
+            record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
     else:
         ctx.tell(found)
     if options.guardrail is not None:
@@ -194,13 +211,6 @@ def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: Agen
     if verdict.for_model:
         ctx.remember(guidance=replace(ctx.memory.guidance, finding=verdict.for_model))
     return verdict
-
-
-def _belongs(item: str, done: str) -> dict[str, str]:
-    """Return what a call is for: the item in focus, else what came last before it."""
-    if item:
-        return {"item": item}
-    return {"after": done} if done else {}
 
 
 def key_in_focus(ctx: AgentContext) -> str:
@@ -319,10 +329,8 @@ def _record_end(
             _count_end(ctx, row, has_failed=has_failed)
         if running is not None and "check_of" in data:
             _tell_background(ctx, running, cast("Outcome", data["check_outcome"]))
-        elif not is_first:
-            regrade_items(ctx.tx, ctx.row, None, ctx.now)
-        elif call.started is not None:
-            regrade_after(ctx.tx, ctx.row, call, ctx.now, failed=has_failed)
+        else:
+            record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
     if options.guardrail is not None:
         detectors.guard_end(ctx, known.id, result, failed=has_failed, options=options.guardrail)
 
@@ -340,9 +348,10 @@ def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:
 
 def _tell_background(ctx: AgentContext, row: CallRow, told: Outcome) -> None:
     """Record how a check in the background goes, as another call read it."""
-    ctx.add(Draft("tool.updated", {"call_id": row.call.id, "name": row.call.name, "told": told}))
-    ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=joined(row.call, ToolCall(id=row.call.id, told=told))))
-    regrade_items(ctx.tx, ctx.row, None, ctx.now)
+    seq = ctx.add(Draft("tool.updated", {"call_id": row.call.id, "name": row.call.name, "told": told}))
+    call = joined(row.call, ToolCall(id=row.call.id, told=told))
+    ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call))
+    record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
 
 
 def _count_end(ctx: AgentContext, row: CallRow, *, has_failed: bool) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
-from punchlist.agent.grading import contradictions, regrade_after, task_contradictions
+from punchlist.agent.grading import describe_failing, describe_failing_tasks
 from punchlist.agent.questions import take_answers
 from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import TURN_ENDS, Draft, Event
@@ -160,8 +160,6 @@ def end_turn(agent: AgentRunner, ctx: AgentContext, draft: Draft | None = None, 
         ctx.remember(stall=stalls.note_prompt(detectors.new_stall(ctx.row, ctx), ctx.now))
     elif stall is not None:
         ctx.remember(stall=stalls.end_watch(stall))
-    for row in left_open:
-        regrade_after(tx, ctx.row, replace(row.call, outcome="abandoned"), ctx.now, failed=True)
 
 
 def _note_message(ctx: AgentContext) -> None:
@@ -264,26 +262,26 @@ def _hear(agent: AgentRunner, ctx: AgentContext, memory: Memory) -> Memory:
     if agent.rules.tell_findings:
         found, upto = ctx.tx.log.findings(ctx.row.number, memory.found)
         memory = replace(hear_findings(memory, found), found=upto)
-    return _hear_contradicted(ctx, memory) if agent.settings.grades != "show" else memory
+    return _hear_failing(ctx, memory) if agent.settings.grades != "show" else memory
 
 
-def _hear_contradicted(ctx: AgentContext, memory: Memory) -> Memory:
-    """Return the memory with completions that were contradicted since the last turn and still are."""
+def _hear_failing(ctx: AgentContext, memory: Memory) -> Memory:
+    """Return the memory with completions that turned failing since the last turn and still are."""
     tx, row, said = ctx.tx, ctx.row, list[str]()
     revision = row.state.todos.revision
     if revision != memory.regraded:
         changed = tx.log.regraded_items(row.number, memory.regraded)
         if changed:
-            said += contradictions(tx, row, {event.data["id"] for event in changed})
+            said += describe_failing(tx, row, {event.data["id"] for event in changed})
         memory = replace(memory, regraded=revision)
     if tx.has_tasks:
         changed, upto = tx.log.regraded_tasks(row.number, memory.tasks_regraded)
         if changed:
-            said += task_contradictions(tx, row, changed, ctx.now)
+            said += describe_failing_tasks(tx, row, changed, ctx.now)
         memory = replace(memory, tasks_regraded=upto)
     if not said:
         return memory
-    more = [f"{len(said) - _MOST_HEARD} more are contradicted too."] if len(said) > _MOST_HEARD else []
+    more = [f"{len(said) - _MOST_HEARD} more are failing too."] if len(said) > _MOST_HEARD else []
     return replace(memory, finding="\n".join([memory.finding, *said[:_MOST_HEARD], *more]).strip("\n"))
 
 

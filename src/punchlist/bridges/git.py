@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from punchlist.core.grounding.fold import Committing
+from punchlist.core.grounding.commits import CommitCall
 
 TIMEOUT: Final = 5.0
 """Seconds for one question to Git."""
@@ -226,7 +226,7 @@ class GitFacts(Struct, frozen=True):
         return [_sum_changes(*share) for share in zip(made, uncommitted, strict=True)]
 
 
-def find_makers(commit: Commit, calls: Sequence[Committing]) -> list[Committing]:
+def find_makers(commit: Commit, calls: Sequence[CommitCall]) -> list[CommitCall]:
     """Return the calls that made a commit: those whose results name it, else lines of Git that ran at that time."""
     named = [call for call in calls if any(map(commit.hash.startswith, call.names))]
     if named:

@@ -25,7 +25,7 @@ from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.brief import Brief
-from punchlist.core.grounding.fold import Committing
+from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.tool_call import Subject, is_task, todo_subject
 from punchlist.core.report import ItemReport, Report
 from punchlist.errors import InvalidInput, SessionUnknown, StoreBusy
@@ -226,7 +226,7 @@ _Place = tuple[_Owner, int | None]
 """An item by its owner and its index among the owner's; None where only the owner is known."""
 
 
-def _find_changes(board: Board, items: Iterable[ItemReport], calls: Sequence[Committing] | None) -> Changes:
+def _find_changes(board: Board, items: Iterable[ItemReport], calls: Sequence[CommitCall] | None) -> Changes:
     """Return what Git saw of the work on each item that was begun, in projects that still are where they were.
 
     `calls` are those that make commits, of all agents there; None if only some agents were looked at.
@@ -258,7 +258,7 @@ def _group_by_project(items: Iterable[ItemReport], where: Callable[[str], str]) 
 
 
 def _share_changes(
-    facts: GitFacts, entries: Iterable[ItemReport], calls: Sequence[Committing]
+    facts: GitFacts, entries: Iterable[ItemReport], calls: Sequence[CommitCall]
 ) -> Iterator[tuple[Subject, Changed]]:
     """Yield the changes of each item; commits that belong to none are counted for none."""
     groups: dict[_Owner, list[ItemReport]] = {}
@@ -283,7 +283,7 @@ def _collect_work(entries: Iterable[ItemReport]) -> list[ItemWork]:
     ]
 
 
-def _find_place(call: Committing, groups: _Groups) -> _Place | None:
+def _find_place(call: CommitCall, groups: _Groups) -> _Place | None:
     """Return where a call counts: for its item; without one, for its agent, else for the item that started that."""
     for of in call.of:
         for owner, group in groups.items():

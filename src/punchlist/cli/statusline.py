@@ -45,8 +45,8 @@ def _show(options: Namespace) -> None:
         given: dict[str, Any] = {}
         with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand
             given = _read_input()
-        todos, helped = _find_todos(options, given)
-        line = "" if todos is None else status_line(todos, detect_display(), helped)
+        todos, helped, state = _find_todos(options, given)
+        line = "" if todos is None else status_line(todos, detect_display(), helped, state)
         if line:
             print(line)
 
@@ -66,18 +66,19 @@ def _read_input() -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _find_todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | None, Helped]:
-    """Return the list to show, and the subagents at work on its items."""
+def _find_todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | None, Helped, str]:
+    """Return the list to show, the subagents at work on its items, and the state of its session."""
     path = store_path(board_url(options))
     if not os.path.exists(path):
-        return None, {}
+        return None, {}, "idle"
     session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
     with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         project = None if session else _find_folder(given)
         row = _find_list(board, session, project, options.agent)
         if row is None:
-            return _find_tasks(board, session, project, options.agent), {}
-        return row.todos, board.helpers(row.session).get(row.agent, {})
+            return _find_tasks(board, session, project, options.agent), {}, "idle"
+        state = board.store.read(lambda tx: tx.session_state(row.session))
+        return row.todos, board.helpers(row.session).get(row.agent, {}), state
 
 
 def _find_list(board: BoardReader, session: str | None, project: str | None, agent: str | None) -> ListRow | None:

@@ -7,14 +7,15 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from punchlist.core.events import Event
+from punchlist.core.grounding.grades import DOUBTFUL
+from punchlist.core.grounding.session import SessionState
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import ToolCall
-from punchlist.core.overview import NO_ACTIVITY, STALLS, Activity, fold_activity
-from punchlist.core.report import ItemReport, Reporting
+from punchlist.core.overview import STALLS, Activity
+from punchlist.core.report import ItemReport, worst_first
 from punchlist.core.todo import Status
 
-__all__ = ["STALLS", "Brief", "Noticed", "assemble_brief", "find_noticed", "is_since", "write_brief"]
+__all__ = ["STALLS", "Brief", "Noticed", "assemble_brief", "find_noticed"]
 
 
 class Noticed(Struct, frozen=True):
@@ -30,14 +31,16 @@ class Noticed(Struct, frozen=True):
 
 
 class Brief(Struct, frozen=True):
-    """Items by what became of them: the first five were completed or regraded since, the rest stands now.
+    """Items by what became of them: the first five were completed or graded since, the rest stands now.
 
-    `doubtful` are those contradicted or only asserted, `waiting` are blocked, `work` is what tools did since.
+    `sessions` are the states of the sessions with news, the worst first. `doubtful` items are failing or unseen,
+    `waiting` ones are blocked; `work` is what tools did since.
     """
 
+    sessions: tuple[SessionState, ...]
     verified: tuple[ItemReport, ...]
     confirmed: tuple[ItemReport, ...]
-    worked: tuple[ItemReport, ...]
+    unchecked: tuple[ItemReport, ...]
     doubtful: tuple[ItemReport, ...]
     unjudged: tuple[ItemReport, ...]
     failed: tuple[ItemReport, ...]
@@ -50,43 +53,28 @@ class Brief(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         """True if nothing happened and nothing waits."""
-        done = (self.verified, self.confirmed, self.worked, self.doubtful, self.unjudged)
+        done = (self.verified, self.confirmed, self.unchecked, self.doubtful, self.unjudged)
         return not any((*done, self.failed, self.waiting, self.noticed)) and self.work.is_empty
 
 
-def write_brief(events: Iterable[Event], *, after: int, now: datetime) -> Brief:
-    """Write the brief for a person who has seen everything up to the event `after`, from the whole log.
-
-    `until` is where to go on the next time. A board reads its rows instead (see `agent/briefs.py`), with one result.
-    """
-    reporting, activities = Reporting(), dict[tuple[str, str], Activity]()
-    until = after
-    for event in events:
-        reporting.add(event)
-        owner = (event.session or "", event.agent or "")
-        known = activities.get(owner, NO_ACTIVITY)
-        activities[owner] = fold_activity(known, event.kind, event.data, event.at, event.seq)
-        until = max(until, event.seq)
-    return assemble_brief(
-        reporting.report(now).items,
-        [call for call in reporting.work.every_call() if is_since(call, after)],
-        find_noticed(activities, after, now),
-        after=after,
-        until=until,
-    )
-
-
 def assemble_brief(
-    items: Sequence[ItemReport], calls: Iterable[ToolCall], noticed: tuple[Noticed, ...], *, after: int, until: int
+    sessions: Iterable[SessionState],
+    items: Sequence[ItemReport],
+    calls: Iterable[ToolCall],
+    noticed: tuple[Noticed, ...],
+    *,
+    after: int,
+    until: int,
 ) -> Brief:
     """Sort reports of items into a brief. `calls` are those that began or ended since."""
-    done = [entry for entry in _with(items, Status.COMPLETED) if _is_news(entry, after)]
+    done = [entry for entry in _with(items, Status.COMPLETED) if entry.touched > after]
     helped = (entry for entry in _with(items, Status.PENDING) if entry.helpers)
     return Brief(
+        sessions=worst_first(sessions),
         verified=tuple(entry for entry in done if entry.grade == "verified"),
         confirmed=tuple(entry for entry in done if entry.grade == "confirmed"),
-        worked=tuple(entry for entry in done if entry.grade == "worked"),
-        doubtful=tuple(entry for entry in done if entry.grade in ("contradicted", "asserted")),
+        unchecked=tuple(entry for entry in done if entry.grade == "unchecked"),
+        doubtful=tuple(entry for entry in done if entry.grade in DOUBTFUL),
         unjudged=tuple(entry for entry in done if entry.grade is None),
         failed=_with(items, Status.FAILED),
         waiting=_with(items, Status.BLOCKED),
@@ -99,16 +87,6 @@ def assemble_brief(
 
 def _with(items: Iterable[ItemReport], status: Status) -> tuple[ItemReport, ...]:
     return tuple(entry for entry in items if entry.item.status is status and not entry.is_gone)
-
-
-def _is_news(entry: ItemReport, after: int) -> bool:
-    ends = (tally.last_end.at.order for tally in (entry.tally, entry.later) if tally.last_end is not None)
-    return entry.touched > after or any(order > after for order in ends)
-
-
-def is_since(call: ToolCall, after: int) -> bool:
-    """True if the latest that is known of a call came after that event."""
-    return (call.finished or call.started or (None, 0))[1] > after
 
 
 def find_noticed(activities: Mapping[tuple[str, str], Activity], after: int, now: datetime) -> tuple[Noticed, ...]:

@@ -220,7 +220,7 @@ class ListSummary(Struct, frozen=True, omit_defaults=True):
 def summarise_list(todos: TodoList) -> ListSummary:
     """Count the items of a list."""
     focus = todos.focus
-    counts = Counter([item.status for item in todos.items])
+    counts = Counter([item.status.value for item in todos.items])
     grades = Counter([item.grade for item in todos.items if item.grade is not None])
     return ListSummary(None if focus is None else focus.label, dict(counts), dict(grades))
 
@@ -229,6 +229,7 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
     """The row of one agent, for a person who looks at all of them.
 
     `waits` says what waits on a person: questions and plans. `findings` are those of detectors that hold.
+    `session_state` is that of the agent's session: red, unchecked, green or idle.
     """
 
     project: str
@@ -241,4 +242,5 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
     last_call: LastCall | None = None
     waits: tuple[str, ...] = ()
     findings: tuple[OpenFinding, ...] = ()
+    session_state: str = "idle"
     at: datetime | None = None

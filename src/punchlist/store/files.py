@@ -28,9 +28,9 @@ CHECKPOINT_PAGES = 2000
 APPLICATION_ID = 0x50554E43
 """'PUNC' in the file's header marks the file as a board."""
 
-_BEFORE = 99
-"""The schema version before the first script of `migrations/`, which makes schema 100. Boards of unreleased versions
-have 1 to 12, so that none of them is taken for one of ours."""
+_BEFORE = 100
+"""The schema version before the first script of `migrations/`, which makes schema 101. Boards of unreleased versions
+have 1 to 12 and 100, so that none of them is taken for one of ours."""
 
 SCHEMA = _BEFORE + len(migrations())
 """The schema version that this program reads and writes: `PRAGMA user_version`."""

@@ -84,9 +84,6 @@ class AgentMemory(StallMemory, frozen=True, omit_defaults=True):
     reused: Mapping[str, str] = {}
     """Ids that the host uses again, each with that of the call which began under it last."""
 
-    done: str = ""
-    """The key of the item, or task, that was completed last."""
-
     upkeep: Upkeep = Upkeep()
     loops: LoopMemory = LoopMemory()
     guardrail: GuardrailMemory | None = None

@@ -25,7 +25,6 @@ from punchlist.core.overview import (
     summarise_list,
 )
 from punchlist.core.todo import TodoList
-from punchlist.store import records
 from punchlist.store.records import Rows, SealedRecord
 
 _DAMAGED = "a read model is not what was written; `punchlist doctor --rebuild` rebuilds it"
@@ -63,7 +62,8 @@ class OverviewRows(Rows):
             activity = fold_activity(activity, kind, data, at, seq)
             item_id = find_item_id(kind, data)
             if item_id:
-                self._add_item_event(agent, activity.plan_id, item_id, kind, data, at, seq)
+                plan = data.get("plan", activity.plan_id)  # an item that left its list may be of an earlier plan
+                self._add_item_event(agent, plan, item_id, kind, data, at, seq)
             elif kind == "agent.spawned":
                 self._wake_child(agent, data.get("child"))
         self._rows.run("save_activity", (agent, _activity.encode(activity)))
@@ -120,11 +120,22 @@ class OverviewRows(Rows):
         """Return the items that are in progress, blocked or failed, and still on a list."""
         return [KeptRow(agent, plan, _item.decode(body)) for agent, plan, body in self._rows.all("standing_items")]
 
-    def completed_items(self, agent: int) -> Sequence[KeptRow]:
-        return [KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("completed_items", (agent,))]
+    def finished_items(self, session: str) -> Sequence[KeptRow]:
+        """Return all completed items of a session, the latest first."""
+        return [
+            KeptRow(agent, plan, _item.decode(body))
+            for agent, plan, body in self._rows.all("finished_items", (session,))
+        ]
 
-    def items_of_plan(self, agent: int, plan: str) -> Sequence[KeptItem]:
-        return [_item.decode(body) for (body,) in self._rows.all("items_of_plan", (agent, plan))]
+    def items_completed_since(self, agent: int, after: int) -> Sequence[KeptRow]:
+        """Return the completed items of an agent that an event after a cursor is about."""
+        return [
+            KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("completed_since", (agent, after))
+        ]
+
+    def items_of_agent(self, agent: int) -> Sequence[KeptRow]:
+        """Return every item that the lists of an agent ever had."""
+        return [KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("items_of_agent", (agent,))]
 
     # The log since a cursor.
 
@@ -143,10 +154,6 @@ class OverviewRows(Rows):
     def tasks_of_agents(self, agents: Iterable[int]) -> set[tuple[int, int]]:
         """Return the tasks about which any of these agents has an event."""
         return {(task_list, task) for agent in agents for task_list, task in self._rows.all("tasks_in_log", (agent,))}
-
-    def tasks_finished_since(self, agent: int, at: datetime) -> Sequence[tuple[int, int]]:
-        """Return the tasks about which an agent has an event, and that were finished since."""
-        return self._rows.all("tasks_finished_since", {"agent": agent, "at": records.microseconds(at)})
 
     def standing_tasks(self) -> Sequence[tuple[int, int]]:
         """Return the tasks that are in progress, waiting or failed."""

@@ -43,10 +43,6 @@ class SubagentRows(Rows):
         """Return the agents of a session that others started, in that order."""
         return [ChildRow(*row) for row in self._rows.all("children_of_session", (session,))]
 
-    def of_item(self, parent: int, item: str) -> Sequence[int]:
-        """Return the agents that a parent started for the item of that key."""
-        return [number for (number,) in self._rows.all("children_started_for", (parent, item))]
-
     def of_agent(self, parent: int) -> Sequence[int]:
         return [number for number, _ in self._rows.all("children_of_agent", (parent,))]
 

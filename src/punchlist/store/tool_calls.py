@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -54,48 +54,43 @@ class ToolCallRows(Rows):
         call, body = row.call, _encode(row.call)
         total = records.checksum(f"tool call {agent} {call.id}", body)
         loop = None if row.loop is None else _encode(row.loop)
-        state = (call.item, call.after, call.outcome, row.drifts, row.loop_seq, loop, total, body)
+        ended = None if call.finished is None else call.finished.order
+        state = (ended, call.outcome, row.drifts, row.loop_seq, loop, total, body)
         self._rows.run("save_tool_call", (agent, call.id, row.seq, call.name, *state))
 
     def open(self, agent: int) -> Sequence[CallRow]:
         """Return the calls that still run, oldest first."""
         return [_row(agent, row) for row in self._rows.all("open_tool_calls", (agent,))]
 
-    def of_item(self, agent: int, item: str) -> list[ToolCall]:
-        """Return the calls that belong to an item, or to none, oldest first; not ends whose beginning is unknown."""
-        return self._decode_started(agent, self._rows.all("tool_calls_of_item", (agent, item)))
+    def in_window(self, agent: int, since: int, until: int) -> list[tuple[int, ToolCall]]:
+        """Return the calls of an agent and its subagents between two positions, each with its agent, oldest first."""
+        rows = self._rows.all("tool_calls_in_window", {"agent": agent, "since": since, "until": until})
+        return [(row[0], _call(*row)) for row in rows]
 
-    def after_item(self, agent: int, item: str) -> list[ToolCall]:
-        """Return the calls made after an item was called done, with nothing else in focus, oldest first."""
-        return self._decode_started(agent, self._rows.all("tool_calls_after_item", (agent, item)))
+    def ended_since(self, session: str, since: int) -> list[ToolCall]:
+        """Return the calls of a session that ended after a position."""
+        return [_call(*row) for row in self._rows.all("tool_calls_ended_since", {"session": session, "since": since})]
+
+    def since(self, agent: int, after: int) -> list[ToolCall]:
+        """Return the calls of an agent that began or ended after a position."""
+        return [_call(*row) for row in self._rows.all("tool_calls_since", {"agent": agent, "after": after})]
 
     def of_agent(self, agent: int, limit: int = -1) -> list[ToolCall]:
         """Return the latest calls of an agent, oldest first."""
         return [_call(agent, *row) for row in reversed(self._rows.all("tool_calls_of_agent", (agent, limit)))]
 
     def has_any(self, agent: int) -> bool:
-        return self._rows.one("any_tool_call", (agent,)) is not None
+        """True if any call of an agent, or of its subagents, was reported."""
+        return self._rows.one("any_tool_call_in_family", {"agent": agent}) is not None
 
-    def of_task(self, key: str) -> list[tuple[int, ToolCall]]:
-        """Return the calls of all agents that belong to a task, each with its agent, oldest first."""
-        return [(row[0], _call(*row)) for row in self._rows.all("tool_calls_of_task", (key,))]
-
-    def after_task(self, key: str) -> list[tuple[int, ToolCall]]:
-        """Return the calls of all agents made after a task was called done, each with its agent, oldest first."""
-        return [(row[0], _call(*row)) for row in self._rows.all("tool_calls_after_task", (key,))]
-
-    def items(self, agent: int) -> Sequence[str]:
-        """Return the keys of all items and tasks that calls of an agent belong to, or came after."""
-        return [key for (key,) in self._rows.all("items_of_tool_calls", {"agent": agent})]
+    def lineage(self, agent: int) -> tuple[int, ...]:
+        """Return an agent and those who started it, the nearest first."""
+        return tuple(number for (number,) in self._rows.all("lineage", {"agent": agent}))
 
     def loop_window(self, agent: int, after: int, limit: int) -> tuple[Call, ...]:
         """Return the latest calls that the loop detector recorded after an event, oldest first."""
         rows = self._rows.all("loop_window", (agent, after, limit))
         return tuple(_decode_loop(body) for (body,) in reversed(rows))
-
-    @staticmethod
-    def _decode_started(agent: int, rows: Iterable[Any]) -> list[ToolCall]:
-        return [call for call in (_call(agent, *row) for row in rows) if call.started is not None]
 
 
 def _row(agent: int, row: Any) -> CallRow:

@@ -33,6 +33,7 @@ from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
 
 if TYPE_CHECKING:
+    from punchlist.store.completions import CompletionRows
     from punchlist.store.memory import Memories
     from punchlist.store.tool_calls import ToolCallRows
 
@@ -45,9 +46,8 @@ _DEEPEST = 32
 """Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
 
 _DELETES = (
-    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_tool_calls", "delete_overview",
-    "delete_kept_items", "delete_plans",
-    "delete_questions", "delete_agent",
+    "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_tool_calls", "delete_completions",
+    "delete_overview", "delete_kept_items", "delete_plans", "delete_questions", "delete_agent",
 )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ class Transaction(Queries):
     def log(self) -> LogQueries:
         return LogQueries(self)
 
-    # The next two need the detectors and the checks, which a command that only shows lists does not load. A process
+    # The next three need the detectors and the checks, which a command that only shows lists does not load. A process
     # with an agent's handle has loaded them before its first transaction: an import here could hang a fork.
 
     @property
@@ -78,6 +78,12 @@ class Transaction(Queries):
         from punchlist.store.tool_calls import ToolCallRows
 
         return ToolCallRows(self)
+
+    @property
+    def completions(self) -> CompletionRows:
+        from punchlist.store.completions import CompletionRows
+
+        return CompletionRows(self)
 
     @property
     def modes(self) -> ModeRows:
@@ -138,6 +144,20 @@ class Transaction(Queries):
         """Return the project of a session; None if there is no such session."""
         row = self.one("find_session", {"session": session})
         return None if row is None else row[0]
+
+    def session_state(self, session: str) -> str:
+        """Return the state of a session by its checks: red, unchecked, green or idle."""
+        row = self.one("find_session_state", (session,))
+        return "idle" if row is None else row[0]
+
+    def session_states(self, project: str | None = None) -> dict[str, str]:
+        """Return the states of the sessions of a project or of the board that are not idle."""
+        return dict(self.all("session_states", {"project": project}))
+
+    def place_of(self, number: int) -> tuple[str, str]:
+        """Return the session and the project of an agent."""
+        session, project = self.one("place_of_agent", (number,))
+        return session, project
 
     def add_agent(
         self,

@@ -17,11 +17,14 @@ from punchlist.surfaces.reports import (
     check_words,
     count_words,
     item_data,
+    session_data,
     span,
+    state_lines,
     tally_words,
     work_words,
 )
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
+from punchlist.surfaces.spans import cut as cut_line
 from punchlist.text import cut, fit, width
 
 _STALLS: Final = {
@@ -104,7 +107,7 @@ class ItemRows:
         """Yield the facts about an item, the more important first."""
         owner, changed = (entry.subject.session, entry.subject.agent), self._changes.get(entry.subject)
         said = [
-            entry.grade if entry.grade in ("contradicted", "asserted", "confirmed") else "",
+            entry.grade if entry.grade in ("failing", "unseen", "confirmed") else "",
             helper_words(entry.helpers) if entry.helpers else "",
             change_words(changed),
             check_words(entry),
@@ -167,6 +170,8 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     if is_empty(brief, around):
         yield (Span("Nothing happened since you last looked, and nothing waits for you."),)
         return
+    for line in state_lines(brief.sessions, glyphs):
+        yield cut_line(line, columns or None, glyphs)
     rows = ItemRows((*completed_items(brief), *brief.failed, *brief.under_way), changes, glyphs, columns)
     waiting = [*around.questions, *around.plans, *(_blocked_words(entry) for entry in brief.waiting)]
     stalled = _noticed_words(brief, around)
@@ -177,7 +182,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
         ("Stalled or going in circles", [wrap_row(text, glyphs, columns) for text in stalled], "warning"),
         ("Done and checked", rows.of(brief.verified), "good"),
         ("Done, confirmed by a person", rows.of(brief.confirmed), "good"),
-        ("Done, with work behind it", rows.of(brief.worked), "plain"),
+        ("Done, not checked", rows.of(brief.unchecked), "plain"),
         ("Done, not judged", rows.of(brief.unjudged), "dim"),
         ("Under way", rows.of(brief.under_way), "focus"),
     )
@@ -204,14 +209,15 @@ def _noticed_words(brief: Brief, around: Around) -> list[str]:
 
 def completed_items(brief: Brief) -> tuple[ItemReport, ...]:
     """Return all items that were marked done."""
-    return (*brief.verified, *brief.confirmed, *brief.worked, *brief.doubtful, *brief.unjudged)
+    return (*brief.verified, *brief.confirmed, *brief.unchecked, *brief.doubtful, *brief.unjudged)
 
 
 def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]:
     """Return a brief as JSON values."""
-    parts = ("verified", "confirmed", "worked", "doubtful", "unjudged", "failed", "waiting", "under_way")
+    parts = ("verified", "confirmed", "unchecked", "doubtful", "unjudged", "failed", "waiting", "under_way")
     called = names({(one.session, one.agent) for one in around.stalls})
     return {
+        "sessions": [session_data(session) for session in brief.sessions],
         **{name: [item_data(entry, changes.get(entry.subject)) for entry in getattr(brief, name)] for name in parts},
         "noticed": [
             {

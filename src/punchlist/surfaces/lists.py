@@ -23,9 +23,9 @@ STYLES: dict[Status, tuple[Style, Style]] = {
 GRADES: dict[str, Style] = {
     "verified": "good",
     "confirmed": "good",
-    "worked": "dim",
-    "asserted": "warning",
-    "contradicted": "bad",
+    "unchecked": "dim",
+    "unseen": "warning",
+    "failing": "bad",
 }
 """The style of each grade of a completion."""
 
@@ -33,7 +33,7 @@ Helped = Mapping[str, Sequence[str]]
 """The subagents that are at work on an item, by its id."""
 
 NOBODY: Helped = {}
-DOUBTFUL = frozenset({"asserted", "contradicted"})
+DOUBTFUL = frozenset({"unseen", "failing"})
 
 _LONE_PHASE = "Todos"
 """The phase that stands for none; alone on a list it needs no heading."""
@@ -168,10 +168,10 @@ def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
     return walk_tree(rows, lambda row: row.number, lambda row: row.parent)
 
 
-def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY) -> str:
+def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY, state: str = "idle") -> str:
     """Return a list in one line for a status bar: the item in progress, else the next, the progress, doubtful items.
 
-    Subagents that are at work on items are counted.
+    Subagents that are at work on items are counted. `state` is that of the session: red, unchecked, green or idle.
     """
     done, total, _ = todos.progress
     if not todos.items:
@@ -191,6 +191,8 @@ def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY) -> s
     doubtful = sum(grade_word(item) in DOUBTFUL for item in todos.items)
     others = len({name for names in helped.values() for name in names})
     counts = [f"{done}/{total}"]
+    if state != "idle":
+        counts.append(f"session {state}")
     if doubtful:
         counts.append(f"{doubtful} doubtful")
     if others:

@@ -19,6 +19,7 @@ from punchlist.surfaces.reports import (
     focus_name,
     item_words,
     span,
+    state_words,
     status_words,
     tally_words,
     total_words,
@@ -26,8 +27,8 @@ from punchlist.surfaces.reports import (
 from punchlist.surfaces.spans import safe_line
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8885; --verified: #2a9d5c; --worked: #3b82c4; --asserted: #c98a1b;
-  --contradicted: #d1453b; --none: #8889; }
+:root { color-scheme: light dark; --line: #8885; --verified: #2a9d5c; --unchecked: #3b82c4; --unseen: #c98a1b;
+  --failing: #d1453b; --none: #8889; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
   overflow-wrap: break-word }
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
@@ -37,13 +38,15 @@ td div { overflow-wrap: anywhere } .item { min-width: 14rem } .said { min-width:
 td div + div { margin-top: .2rem } .kind { opacity: .75 }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dt { font-weight: 600 } dd { margin: 0 }
 .grade { font-weight: 600 }
-.verified, .confirmed { color: var(--verified) } .worked { color: var(--worked) } .asserted { color: var(--asserted) }
-.contradicted { color: var(--contradicted) }
+.verified, .confirmed, .green { color: var(--verified) }
+.unchecked { color: var(--unchecked) } .unseen { color: var(--unseen) }
+.failing, .red { color: var(--failing) }
 .row, .axis { display: grid; grid-template-columns: minmax(8rem, 32%) 1fr; column-gap: 1rem; align-items: center }
 .label { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 svg { display: block; width: 100%; height: 16px; border-left: 1px solid var(--line) }
-rect { fill: var(--none) } rect.verified, rect.confirmed { fill: var(--verified) } rect.worked { fill: var(--worked) }
-rect.asserted { fill: var(--asserted) } rect.contradicted { fill: var(--contradicted) } rect.span { opacity: .35 }
+rect { fill: var(--none) } rect.verified, rect.confirmed { fill: var(--verified) }
+rect.unchecked { fill: var(--unchecked) }
+rect.unseen { fill: var(--unseen) } rect.failing { fill: var(--failing) } rect.span { opacity: .35 }
 .times { grid-column: 2; display: flex; flex-wrap: wrap; justify-content: space-between; column-gap: 1rem;
   font-size: 12px; opacity: .75 }
 .scroll { overflow-x: auto }
@@ -74,6 +77,7 @@ def report_page(report: Report, changes: Changes, *, title: str, now: datetime, 
         f"<style>{_STYLE}</style></head><body>",
         f"<h1>{_text(title)}</h1>",
         f'<p>As of <time datetime="{now.isoformat()}">{now:%Y-%m-%d %H:%M} UTC</time>.</p>',
+        *(f'<p class="{one.state}">session {one.state}: {_text(state_words(one))}</p>' for one in report.sessions),
         "<dl>",
         *(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in total_words(report.totals)),
         "</dl>",

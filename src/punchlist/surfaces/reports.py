@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from punchlist.core.grounding.evidence import Matched
+from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
 from punchlist.core.grounding.tally import CheckSeen, Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, task_of
-from punchlist.core.report import ItemReport, Report, Share, Totals
+from punchlist.core.report import ItemReport, Report, Totals
 from punchlist.surfaces.lists import helper_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import fit
@@ -25,9 +26,9 @@ _MOMENT: Final = timedelta(seconds=1)
 _GRADE_STYLES: dict[str | None, Style] = {
     "verified": "good",
     "confirmed": "good",
-    "worked": "plain",
-    "asserted": "warning",
-    "contradicted": "bad",
+    "unchecked": "plain",
+    "unseen": "warning",
+    "failing": "bad",
 }
 _IN, _DEEPER = "    ", "      "
 
@@ -48,6 +49,8 @@ Changes = Mapping[Subject, Changed]
 def report_data(report: Report, changes: Changes) -> dict[str, Any]:
     """Return the whole report as JSON values."""
     return {
+        "state": report.state,
+        "sessions": [session_data(session) for session in report.sessions],
         "items": [item_data(entry, changes.get(entry.subject)) for entry in report.items],
         "elsewhere": [
             {"session": of.session, "agent": of.agent, "item": of.item, **_work(tally)}
@@ -68,6 +71,8 @@ def item_data(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         "content": item.content,
         "status": item.status.value,
         "grade": entry.grade,
+        "remarks": list(entry.remarks),
+        "check": None if entry.check is None else _run(entry.check),
         "gone": entry.is_gone,
         "started_at": _time(item.started_at),
         "finished_at": _time(item.finished_at),
@@ -75,7 +80,6 @@ def item_data(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         **_work(entry.tally),
         "last_check": _check(entry.last_check),
         "helpers": list(entry.helpers),
-        "later_calls": entry.later.calls,
         "evidence": [
             {
                 "text": match.evidence.text,
@@ -88,6 +92,32 @@ def item_data(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         ],
         "git": None if changed is None else asdict(changed),
     }
+
+
+def session_data(session: SessionState) -> dict[str, Any]:
+    """Return the state of a session as JSON values."""
+    return {
+        "session": session.session,
+        "state": session.state,
+        "changes_since": session.changes_since,
+        "done_since": session.done_since,
+        "checks": [
+            {
+                "program": check.program,
+                "family": check.family,
+                "outcome": check.outcome,
+                "at": _time(check.at),
+                "scope": list(check.scope),
+                "changes_since": check.changes_since,
+                "command": check.command,
+            }
+            for check in session.checks
+        ],
+    }
+
+
+def _run(run: CheckRun) -> dict[str, Any]:
+    return {"name": run.name, "family": run.family, "outcome": run.outcome, "at": _time(run.at), "command": run.command}
 
 
 def _work(tally: Tally) -> dict[str, Any]:
@@ -116,8 +146,6 @@ def _totals(totals: Totals) -> dict[str, Any]:
         "grades": dict(totals.grades),
         "judged": totals.judged,
         "unjudged": totals.unjudged,
-        "honest_percent": totals.honest.percent,
-        "verified_percent": totals.verified.percent,
         "calls": totals.calls,
         "failures": totals.failures,
         "active_seconds": totals.active.total_seconds(),
@@ -191,19 +219,15 @@ def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
 
 
 def check_words(entry: ItemReport) -> str:
-    """Describe the last check, also one that came after the item was called done."""
-    check = entry.last_check
-    if check is None:
-        return ""
-    return f"{check.name} {check.outcome}{'' if check == entry.tally.last_check else ' afterwards'}"
+    """Return the evidence for a grade: the command that passed or failed, else the last check that was seen."""
+    check = entry.check or entry.last_check
+    return "" if check is None else f"{check.command or check.name} {check.outcome}"
 
 
 def item_words(entry: ItemReport) -> list[str]:
     """Describe the work on an item: subagents at work and the last check first."""
     said = [helper_words(entry.helpers) if entry.helpers else "", check_words(entry), *work_words(entry.tally)]
-    if entry.later.calls:
-        said.append(f"{entry.later.calls:,} more after it was called done")
-    return [part for part in said if part]
+    return [part for part in (*entry.remarks, *said) if part]
 
 
 def file_words(tally: Tally, root: str = "") -> list[str]:
@@ -234,24 +258,51 @@ def changed_words(changed: Changed | None) -> str:
     return f"{said}, {count_words(len(changed.commits), 'commit')}{shared}"
 
 
-def share_words(share: Share) -> str:
-    return "nothing to judge" if share.percent is None else f"{share.percent} % ({share.part} of {share.of})"
+_STATE_STYLES: dict[str, Style] = {"red": "bad", "unchecked": "warning", "green": "good", "idle": "dim"}
+
+
+def state_words(session: SessionState) -> str:
+    """Say by which check a session has its state, when, and how many code changes ago."""
+    check = session.decided_by
+    if session.state == "idle":
+        return "nothing was changed, and nothing was checked"
+    if check is None:
+        return f"{count_words(session.changes, 'change')}, and no check ran"
+    at = f"{check.at.astimezone():%H:%M}"
+    if session.state == "red":
+        done = count_words(session.done_since, "item was", "items were")
+        after = f"; {done} marked done after it" if session.done_since else ""
+        return f"{_name_check(check)} failed {at} and was not green since{after}"
+    if session.state == "green":
+        return f"{_name_check(check)} passed {at}, nothing changed since"
+    return f"{count_words(session.changes_since, 'change')} since the last check ({_name_check(check)}, {at})"
+
+
+def _name_check(check: CheckState) -> str:
+    where = ", ".join(path for path in check.scope[:2] if path)
+    return f"{check.program} {where}" if where else check.program
+
+
+def state_lines(sessions: Sequence[SessionState], glyphs: Glyphs) -> Iterator[Line]:
+    """Yield one line per session that is not idle: its state, its name where there are several, then why."""
+    for session in sessions:
+        if session.state != "idle":
+            name = f" {glyphs.dot} {safe_line(session.session)}" if len(sessions) > 1 else ""
+            state = Span(f"session {session.state}", _STATE_STYLES[session.state])
+            yield (state, Span(f"{name}: {safe_line(state_words(session))}"))
 
 
 def total_words(totals: Totals) -> list[tuple[str, str]]:
     """Return the totals, each with its name."""
     done = f"{totals.completed} of {totals.items - totals.cancelled} done"
     items = f"{done}, {totals.open} open" + (f", {totals.cancelled} given up" if totals.cancelled else "")
-    judged = share_words(totals.honest)
-    if totals.unjudged:
-        judged += f"; {totals.unjudged} not judged, because nobody reported what was done"
     grades = ", ".join(f"{count} {grade}" for grade, count in totals.grades.items()) or "none"
+    if totals.unjudged:
+        grades += f"; {totals.unjudged} not judged, because nobody reported what was done"
     work = f"{count_words(totals.calls, 'call')}, {totals.failures:,} failed, {span(totals.active)} active"
     return [
         ("items", items),
         ("grades", grades),
-        ("honest completion", judged),
-        ("checked or confirmed", share_words(totals.verified)),
         ("work", work),
     ]
 
@@ -266,12 +317,12 @@ def report_lines(
 
     With `columns`, lines fit into them: only an item's text is cut. Files below `root` are named from there.
     """
+    yield from state_lines(report.sessions, glyphs)
     owner = None
     for entry in report.items:
         of = entry.subject
         if (of.session, of.agent) != owner:
-            if owner is not None:
-                yield ()
+            yield ()
             owner = (of.session, of.agent)
             yield (Span(safe_line(of.agent), "bold"), Span(f" {glyphs.dot} session {safe_line(of.session)}", "dim"))
         yield _item_line(entry, glyphs, columns)
@@ -323,6 +374,7 @@ def _indent(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
 def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
     """Return a table for each agent, in which no text of a board is markup. Files below `root` are named from there."""
     lines = ["# Work report", ""]
+    lines += [f"- session {one.state} ({_escape(one.session)}): {_escape(state_words(one))}" for one in report.sessions]
     owner = None
     for entry in report.items:
         of = entry.subject

@@ -23,6 +23,7 @@ _ITEM_VERBS = {
     "item.omitted": "left out",
     "item.restored": "brought back",
     "item.removed": "removed",
+    "item.graded": "graded",
 }
 _DEEDS = {
     "plan.started": "began a new plan",
@@ -63,7 +64,7 @@ _LIST_DEEDS = {
     "list.merged": "merged items into {list}",
     "list.edited": "edited {list}",
     "list.undone": "took back a change to {list}",
-    "list.graded": "looked anew at what is done in {list}",
+    "list.graded": "graded completed items of {list} again",
     "list.confirmed": "wrote {list} as it was",
 }
 _TASK_DEEDS = {
@@ -77,7 +78,7 @@ _TASK_DEEDS = {
     "task.waiting": "put {task} aside",
     "task.resumed": "let {task} go on",
     "task.completed": "finished {task}",
-    "task.graded": "graded {task} anew",
+    "task.graded": "graded {task} again",
     "task.late": "came too late with {task}",
     "task.failed": "failed at {task}",
     "task.retrying": "failed at {task}, which will be tried again",

@@ -1,74 +1,87 @@
-"""Grade completed tasks by the reported work on them, as the items of a list are graded."""
+"""Grade completions by the rows of a board: find the window of an item or a task, and judge it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from msgspec.structs import replace
 
 from punchlist.core.commands import Problem
-from punchlist.core.grounding.grades import SOUND, against, grade
-from punchlist.core.grounding.tally import NOTHING, Tally, combined, tally_of, work_during
+from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, judge, look_back
 from punchlist.core.grounding.tool_call import task_key
 from punchlist.core.task import Task
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import Transaction
 from punchlist.text import cut, for_prompt
 
-CALLS_LOOKED_AT: Final = 4000
-"""Calls that are searched for evidence, the latest ones: all of a long session would be slow."""
-
-UNSOUND: Final = {
-    "asserted": "no work on it was seen",
-    "contradicted": "the last that was seen of it failed",
-}
+_WHY: Final[dict[str, str]] = {"unseen": "no work on it was seen", "failing": "a check fails"}
 
 
-def grade_task(tx: Transaction, task: Task, agents: Collection[int | None], policy: str) -> tuple[Task, Problem | None]:
+def find_window(
+    tx: Transaction,
+    agent: int,
+    key: str,
+    text: str,
+    *,
+    started_at: datetime | None,
+    now: datetime,
+    batch: int = 1,
+) -> Completion:
+    """Return the window of what is completed now: since the last completing write, and while it was in progress."""
+    session, project = tx.place_of(agent)
+    previous = tx.completions.find_previous(agent)
+    since, at = (0, None) if previous is None else previous
+    begun = started_at if at is not None and started_at is not None and started_at < at else None
+    first = None if begun is None else tx.completions.find_previous(agent, begun)
+    position = tx.last_seq()
+    window = Completion(
+        key=key,
+        agent=agent,
+        position=position,
+        at=now,
+        since=since,
+        begun=begun,
+        batch=batch,
+        is_lossy=_has_dropped(tx.memory.load(agent).dropped, begun or at, now),
+        last_change=tx.completions.load_record(session).last_change.get(agent, 0),
+    )
+    oldest = since if begun is None else 0 if first is None else first.position
+    return look_back(window, text, (call for _, call in tx.tool_calls.in_window(agent, oldest, position)), project)
+
+
+def _has_dropped(dropped: Iterable[tuple[datetime, datetime]], start: datetime | None, end: datetime) -> bool:
+    """True if reports were lost between these times."""
+    return any(since <= end and (start is None or start <= until) for since, until in dropped)
+
+
+def save_completions(tx: Transaction, agent: int, given: Iterable[tuple[Completion, Grade]]) -> None:
+    """Keep completions of one write with their grades; the windows of earlier ones end here."""
+    for done, grade in given:
+        tx.completions.close(agent, done.position)
+        tx.completions.save(done, grade)
+
+
+def grade_task(tx: Transaction, task: Task, worker: int, policy: str, now: datetime) -> tuple[Task, Problem | None]:
     """Return a completed task with its grade, and the doubt to tell; raise where the policy requires a sound grade."""
-    found = grade(work_on_task(tx, agents, task_key(task.list, task.id), task))
-    task = replace(task, grade=found)
-    if found in SOUND or policy == "show":
+    key = task_key(task.list, task.id)
+    done = find_window(tx, worker, key, task.subject, started_at=task.started_at, now=now)
+    session, _ = tx.place_of(worker)
+    found = judge(done, tx.completions.load_record(session))
+    if found.grade in DOUBTFUL and policy == "require":
+        raise TaskNotGrounded(id=task.id, task=item_name(task.id, task.subject), why=explain(found))
+    save_completions(tx, worker, [(done, found.grade)])
+    task = replace(task, grade=found.grade)
+    if found.grade not in DOUBTFUL or policy == "show":
         return task, None
-    named, why = item_name(task.id, task.subject), UNSOUND.get(found, found)
-    if policy == "require":
-        raise TaskNotGrounded(id=task.id, task=named, why=why)
-    return task, Problem("graded", f"Completed, but not borne out: {named} ({why}).", data={"items": [task.id]})
+    text = f"Completed, but not borne out: {item_name(task.id, task.subject)} ({explain(found)})."
+    return task, Problem("graded", text, data={"items": [task.id]})
 
 
-def work_on_task(tx: Transaction, agents: Collection[int | None], key: str, task: Task) -> Tally:
-    """Count the work of these agents on a task, with that of their children; else their work while they had it."""
-    numbers = [number for number in agents if number is not None]
-    own = combined(NOTHING, [work_on(tx, number, key) for number in numbers])
-    if not own.is_empty:
-        return own
-    calls = [tx.tool_calls.of_agent(number, CALLS_LOOKED_AT) for number in numbers]
-    return combined(NOTHING, [work_during(each, task.started_at, task.finished_at) for each in calls])
-
-
-def work_on(tx: Transaction, agent: int, key: str) -> Tally:
-    """Count the work of an agent on an item or a task, with that of children who were started for it."""
-    own = tally_of(tx.tool_calls.of_item(agent, key))
-    waiting, seen, found = list(tx.subagents.of_item(agent, key)), set[int](), list[Tally]()
-    while waiting:
-        child = waiting.pop()
-        if child not in seen:
-            seen.add(child)
-            found.append(tally_of(call for call in tx.tool_calls.of_agent(child) if call.started is not None))
-            waiting.extend(tx.subagents.of_agent(child))
-    return combined(own, found, as_children=True)
-
-
-def work_after(tx: Transaction, agent: int, key: str) -> Tally:
-    """Count what was seen after an item was called done, with nothing else in focus."""
-    return tally_of(tx.tool_calls.after_item(agent, key))
-
-
-def contradiction_sentence(id: str, text: str, work: Tally) -> str:
-    """Return a sentence about a completed item or task, and the work that contradicts it."""
-    why = against(work) or UNSOUND["contradicted"]
-    return f"{item_name(id, text)} was called done, and what was seen since contradicts it: {why}."
+def explain(found: Judgement) -> str:
+    """Return why a completion is doubtful, for the model: the check that fails, or that nothing was seen."""
+    return _WHY[found.grade] if found.run is None else f"{found.run.command or found.run.name} failed"
 
 
 def item_name(id: str, text: str) -> str:

@@ -183,16 +183,13 @@ class Work:
         worker = row.agent if self.agent is None else self.agent.number
         if worker is None and self._worker is not None:
             worker = self._worker.number
-        memory = None if worker is None else self.tx.memory.load(worker)
-        if worker is None or memory is None or (self.grades == "show" and not memory.watched):
+        if worker is None or (self.grades == "show" and not self.tx.tool_calls.has_any(worker)):
             return after  # no host reported the worker's tool calls
-        from punchlist.tasks.grading import grade_task, task_key  # loads the checks, where tool calls are reported
+        from punchlist.tasks.grading import grade_task  # loads the checks, where tool calls are reported
 
-        after, doubt = grade_task(self.tx, after, {worker, row.agent}, self.grades)
+        after, doubt = grade_task(self.tx, after, worker, self.grades, self.now)
         if doubt is not None:
             self.doubts.append(doubt)
-        if memory.watched:
-            self.tx.memory.save(worker, replace(memory, done=task_key(after.list, after.id)))
         return after
 
     def tell(self, row: TaskRow, *drafts: Draft, by: str | None = None, whose: int | None = None) -> None:

@@ -39,20 +39,20 @@ class WorkContract:
         with self.watched() as (board, _, row):
             store, number = board.store, row.number
             assert store.read(lambda tx: tx.memory.load(number)) == NEW
-            for done in ("p1/1", "p1/2"):
-                store.transact(lambda tx, done=done: tx.memory.save(number, AgentMemory(watched=True, done=done)))
-            assert store.read(lambda tx: tx.memory.load(number)) == AgentMemory(watched=True, done="p1/2")
+            for made in (1, 2):
+                store.transact(lambda tx, made=made: tx.memory.save(number, AgentMemory(watched=True, ids=made)))
+            assert store.read(lambda tx: tx.memory.load(number)) == AgentMemory(watched=True, ids=2)
 
     def test_a_memory_that_is_rolled_back_is_not_saved(self) -> None:
         with self.watched() as (board, _, row):
-            board.store.transact(lambda tx: tx.memory.save(row.number, AgentMemory(done="kept")))
+            board.store.transact(lambda tx: tx.memory.save(row.number, AgentMemory(ids=7)))
 
             def fail(tx: Transaction) -> None:
-                tx.memory.save(row.number, AgentMemory(done="lost"))
+                tx.memory.save(row.number, AgentMemory(ids=9))
                 raise ArithmeticError
 
             raises(ArithmeticError, lambda: board.store.transact(fail))
-            assert board.store.transact(lambda tx: tx.memory.load(row.number)).done == "kept"
+            assert board.store.transact(lambda tx: tx.memory.load(row.number)).ids == 7
 
     def test_threads_that_count_in_a_memory_lose_nothing(self) -> None:
         with self.watched() as (board, _, row):
@@ -68,12 +68,12 @@ class WorkContract:
             in_threads(5, count)
             assert board.store.read(lambda tx: tx.memory.load(row.number)).ids == 50
 
-    def test_a_call_is_found_by_its_id_its_item_and_what_it_came_after(self) -> None:
+    def test_a_call_is_found_by_its_id_and_by_when_it_ended(self) -> None:
         with self.watched() as (board, clock, row):
             store, number, at = board.store, row.number, Moment(clock(), 1)
             first = CallRow(ToolCall(id="c1", name="Bash", item="p1/1", started=at), 1)
-            later = CallRow(ToolCall(id="c2", name="Read", after="p1/1", started=at), 2, drifts=True)
-            early = CallRow(ToolCall(id="c3", name="Read", finished=at, outcome="ok"), 3)
+            later = CallRow(ToolCall(id="c2", name="Read", started=Moment(clock(), 2)), 2, drifts=True)
+            early = CallRow(ToolCall(id="c3", name="Read", finished=Moment(clock(), 3), outcome="ok"), 3)
 
             def save(tx: Transaction) -> None:
                 for one in (first, later, early):
@@ -82,11 +82,12 @@ class WorkContract:
             store.transact(save)
             assert store.read(lambda tx: tx.tool_calls.find(number, "c2")) == later
             assert store.read(lambda tx: tx.tool_calls.find(number, "c4")) is None
-            assert store.read(lambda tx: tx.tool_calls.of_item(number, "p1/1")) == [first.call]
-            assert store.read(lambda tx: tx.tool_calls.of_item(number, "")) == [later.call]
-            assert store.read(lambda tx: tx.tool_calls.after_item(number, "p1/1")) == [later.call]
+            window = store.read(lambda tx: tx.tool_calls.in_window(number, 2, 2))
+            assert window == [(number, first.call), (number, later.call)]
+            assert store.read(lambda tx: tx.tool_calls.in_window(number, 3, 9)) == window
+            assert [call.id for call in store.read(lambda tx: tx.tool_calls.since(number, 2))] == ["c3"]
+            assert store.read(lambda tx: tx.tool_calls.ended_since(row.session, 2)) == [early.call]
             assert [call.id for call in store.read(lambda tx: tx.tool_calls.of_agent(number, 2))] == ["c2", "c3"]
-            assert set(store.read(lambda tx: tx.tool_calls.items(number))) == {"", "p1/1"}
             ended = replace(first, call=replace(first.call, outcome="failed", finished=at))
             assert [one.id for one in store.read(lambda tx: tx.tool_calls.open(number))] == ["c1", "c2"]
             store.transact(lambda tx: tx.tool_calls.save(number, ended))
@@ -131,11 +132,10 @@ class WorkContract:
                 other = tx.add_agent("s2", "other", project=f"{PROJECT}/2", at=clock())
                 child = tx.add_agent("s1", "child", project=PROJECT, at=clock(), parent=row.number)
                 for one in (row, other, child):
-                    tx.memory.save(one.number, AgentMemory(done=one.name))
+                    tx.memory.save(one.number, AgentMemory(ids=7))
                     tx.add_events(one, [Draft("agent.output", {"characters": 1})], by=one.name, at=clock())
                 tx.subagents.save_started_for(child.number, "p1/1")
-                assert tx.subagents.of_item(row.number, "p1/1") == tx.subagents.of_agent(row.number) == [child.number]
-                assert tx.subagents.of_item(row.number, "p1/2") == []
+                assert tx.subagents.of_agent(row.number) == [child.number]
                 assert (tx.subagents.started_for(child.number), tx.subagents.started_for(row.number)) == ("p1/1", "")
                 assert tx.subagents.parent_of(child.number) == "main"
                 assert tx.subagents.parent_of(row.number) is None
@@ -145,7 +145,7 @@ class WorkContract:
             store.transact(more)
             assert [one.agent for one in store.read(lambda tx: tx.memory.all())] == ["main", "other", "child"]
             found = store.read(lambda tx: tx.memory.all(project=f"{PROJECT}/2"))
-            assert [one.memory.done for one in found] == ["other"]
+            assert [(one.agent, one.memory.ids) for one in found] == [("other", 7)]
             assert [one.agent for one in store.read(lambda tx: tx.memory.all(session="s1"))] == ["main", "child"]
             assert [one.agent for one in store.read(lambda tx: tx.log.page("s1", None, 0))] == ["main", "child"]
             assert [one.agent for one in store.read(lambda tx: tx.log.page(None, PROJECT, 0))] == ["main", "child"]

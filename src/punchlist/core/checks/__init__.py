@@ -10,8 +10,10 @@ from punchlist.core.checks.outcome import (
     find_checks,
     find_main_commands,
     find_tool_check,
+    judge_each,
     judge_line,
     read_running_output,
+    worst_outcome,
 )
 from punchlist.core.checks.summaries import WINDOW, read_any_summary
 
@@ -30,7 +32,9 @@ __all__ = [
     "find_checks",
     "find_main_commands",
     "find_tool_check",
+    "judge_each",
     "judge_line",
     "read_any_summary",
     "read_running_output",
+    "worst_outcome",
 ]

@@ -97,6 +97,9 @@ _VALUED: Final = word_set(
 )
 """Options whose value could be taken for a verb or a path."""
 
+_SELECTS: Final = frozenset({"-k", "-t", "-run", "--run", "--grep", "-g", "--filter", "--tests", "--test-name-pattern"})
+"""Options that select some of the tests."""
+
 _FOLDER_OPTIONS: Final = frozenset({"-C", "--prefix", "--directory", "--cwd", "--dir", "--rootdir", "--project-dir"})
 
 # Options with which a command shows something about a check, or never ends, and checks nothing.
@@ -338,10 +341,14 @@ def _hides_failure(words: Sequence[str]) -> bool:
 
 
 def _find_scope(words: Sequence[str], name: str) -> tuple[str, ...]:
-    """Return the path operands: those that look like a path, or a test in a file."""
+    """Return the paths that a check names, or tests in files; each with the tests that options select in it."""
     verbs = set(name.split()[1:])
-    paths = [word for word in find_operands(words[1:]) if re.search(r"/|::|^\.|\.\w{1,4}$", word)]
-    return tuple(path for path in paths if path not in verbs)[:16]
+    named = [word for word in find_operands(words[1:]) if re.search(r"/|::|^\.|\.\w{1,4}$", word)]
+    paths = tuple(path for path in named if path not in verbs)[:16]
+    chosen = " ".join(f"{option} {value}" for option, value in pairwise(words) if option in _SELECTS)
+    if not chosen:
+        return paths
+    return tuple(f"{path}::{chosen}" for path in paths) or (chosen,)
 
 
 def name_family(name: str) -> Family | None:

@@ -165,7 +165,22 @@ def _has_loop(tree: CommandList) -> bool:
 def judge_line(
     line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
 ) -> Outcome:
-    """Return the worst outcome of the checks of a line. Beside other checks a probe counts only where it failed.
+    """Return the worst outcome of the checks of a line. Beside other checks a probe counts only where it failed."""
+    return worst_outcome(line, judge_each(line, output, exit_code=exit_code, is_error=is_error))
+
+
+def worst_outcome(line: CheckedLine, found: Sequence[Outcome]) -> Outcome:
+    """Return the outcome of a line by those of its checks."""
+    if "failed" in found:
+        return "failed"
+    real = [outcome for outcome, check in zip(found, line.checks, strict=True) if check.family != "probe"]
+    return next(outcome for outcome in _WORST if outcome in (real or found))
+
+
+def judge_each(
+    line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
+) -> list[Outcome]:
+    """Return the outcome of each check of a line. Where only the line is known to have failed, each check has.
 
     `is_error` is what the host said: True is believed, False counts as an exit code of 0 where there is none.
     """
@@ -173,12 +188,12 @@ def judge_line(
     if is_error is not None and not exit_code:
         exit_code = int(is_error)
     if is_refusal(output):
-        return "empty"
+        return ["empty"] * len(line.checks)
     found = judge_checks(line, output, exit_code=exit_code, is_guess=is_guess)
-    if "failed" in found or (exit_code and line.table.other and all("f" in ways for ways in line.table.other)):
-        return "failed" if set(found) != {"empty"} else "empty"
-    real = [outcome for outcome, check in zip(found, line.checks, strict=True) if check.family != "probe"]
-    return next(outcome for outcome in _WORST if outcome in (real or found))
+    others_failed = bool(exit_code and line.table.other) and all("f" in ways for ways in line.table.other)
+    if others_failed and "failed" not in found and set(found) != {"empty"}:
+        return ["failed"] * len(line.checks)
+    return found
 
 
 def read_running_output(line: CheckedLine, output: str) -> Outcome | None:

@@ -1,7 +1,7 @@
 """Evidence that was offered for a completion, held against what was seen. It is never believed alone.
 
-A command, an address or a file counts as seen if a call of the agent ran, fetched or wrote it. What a call that it
-names really did may then ground the completion; the words themselves never do.
+A command, an address or a file counts as seen if a call of the agent ran, fetched or wrote it. It is shown beside the
+grade, and changes none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 from punchlist.core.checks import find_main_commands
-from punchlist.core.grounding.tally import Tally, combined, tally_of
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.proof import Kind, classify_evidence, strip_line_number
 from punchlist.core.todo import Evidence, TodoItem
@@ -66,48 +65,6 @@ def match_evidence(
     return tuple(_matched(evidence, known) for evidence in given)
 
 
-def grounded_by(tally: Tally, matches: Iterable[Matched], *, item: str, since: datetime | None = None) -> Tally:
-    """The tally with the calls that evidence names counted too, though they ran with nothing in focus, or another item.
-
-    A call of another item says something about this one only where there was work on this one too: by itself it proves
-    nothing, though it may contradict. `item` is the key of the item that the tally is of, `since` when it came to be:
-    what ran before proves nothing.
-    """
-    named: dict[str, ToolCall] = {}
-    for match in matches:
-        call = match.call
-        if call is not None and call.item != item and _began_since(call, since):
-            named[call.id] = call
-    for call in sorted(named.values(), key=_is_anothers):
-        if not _is_anothers(call) or tally.has_work or call.check_outcome == "failed":
-            tally = combined(tally, [tally_of([call])])
-    return tally
-
-
-def with_unclaimed(tally: Tally, item: TodoItem, calls: Iterable[ToolCall], *, since: datetime | None = None) -> Tally:
-    """The tally of an item that never was in progress: what was done with nothing in focus was perhaps done for it.
-
-    Those calls count that began after the item came to be, and behind `since`, the completion before this one.
-    """
-    if item.started_at is not None or tally.has_work:
-        return tally
-    return combined(tally, [tally_of(call for call in calls if _is_unclaimed(call, item, since))])
-
-
-def _is_unclaimed(call: ToolCall, item: TodoItem, since: datetime | None) -> bool:
-    begun = call.started
-    if call.item or begun is None or not _began_since(call, item.created_at):
-        return False
-    return (since is None or begun.at >= since) and (item.finished_at is None or begun.at <= item.finished_at)
-
-
-def completion_before(item: TodoItem, others: Iterable[TodoItem]) -> datetime | None:
-    """Return when the last other item was finished before this one, but for those that a person completed."""
-    end = item.finished_at
-    ends = (one.finished_at for one in others if one.id != item.id and one.grade != "confirmed")
-    return max((at for at in ends if at is not None and end is not None and at < end), default=None)
-
-
 def _matched(evidence: Evidence, calls: Sequence[ToolCall]) -> Matched:
     kind = classify_evidence(evidence.text, evidence.kind)
     if kind == "person":
@@ -121,15 +78,6 @@ def _matched(evidence: Evidence, calls: Sequence[ToolCall]) -> Matched:
         ran = next((call for call in reversed(calls) if call.kind == "shell" and said.names(call)), None)
         return Matched(evidence, kind if ran is None else "command", ran)
     return Matched(evidence, kind)
-
-
-def _began_since(call: ToolCall, since: datetime | None) -> bool:
-    begun = call.started or call.finished
-    return begun is not None and (since is None or begun.at >= since)
-
-
-def _is_anothers(call: ToolCall) -> bool:
-    return bool(call.item)
 
 
 # Texts that name a call: by whole words, or by hashes of them where no preview of the call is kept.

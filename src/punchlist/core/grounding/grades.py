@@ -1,119 +1,198 @@
-"""Grades of a completion: what was claimed, judged by what was seen.
+"""Grade a completion by what was seen of the work behind it.
 
-| grade | what was seen |
+| grade | meaning |
 |---|---|
-| `verified` | a check succeeded, and nothing was changed behind its beginning |
-| `worked` | work, and none of its kinds failed last |
-| `contradicted` | the last check failed, or work of some kind failed last and no check succeeded since |
-| `asserted` | nothing, or talk alone |
+| `verified` | a check passed that began after the last code change before the completion had ended |
+| `unchecked` | there was activity, and no such check |
+| `failing` | a check of the agent was red at the completion, or turned red before its next one, and was not healed |
+| `unseen` | no tool call but the list itself, and calls that only print |
 | `confirmed` | a person said so |
 
-Work is what changed something, ran as a program, or was a check. Looking at something is work where nothing else was
-done; beside other work its failure says nothing, and its success makes no failure good. Talk (a thought, an `echo`, the
-list that is written) is nothing.
-
-A check that failed is made good by a later one that proves as much: a lint does not make a failed test good. A check
-that ran nothing, or whose outcome nobody saw, proves nothing and takes nothing back.
+The window of a completion is what its agent and its subagents did since the agent's previous completing write, and
+while the item was in progress. `look_back` reads it once; `judge` may be asked again whenever a check comes out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Final, Literal
 
-from punchlist.core.checks import Family
-from punchlist.core.grounding.tally import CheckSeen, End, Tally, combined
-from punchlist.core.grounding.tool_call import ToolCall
+from msgspec import Struct
+from msgspec.structs import replace
 
-Grade = Literal["verified", "worked", "contradicted", "asserted", "confirmed"]
-GRADES: Final[tuple[Grade, ...]] = ("verified", "worked", "contradicted", "asserted", "confirmed")
+from punchlist.core.checks import FAMILIES
+from punchlist.core.grounding.session import CheckHistory, CheckRun, SessionRecord
+from punchlist.core.grounding.tool_call import MOST_FILES, ToolCall, changed_code, changes_code
+from punchlist.core.shell.programs import effect_of_line
 
-SOUND: Final[frozenset[Grade]] = frozenset({"verified", "confirmed", "worked"})
-"""Grades that a claim of completion holds up with; `require` accepts no other."""
+Grade = Literal["verified", "unchecked", "failing", "unseen", "confirmed"]
+GRADES: Final[tuple[Grade, ...]] = ("verified", "unchecked", "failing", "unseen", "confirmed")
 
-_MAKES_GOOD: Final[Mapping[Family, frozenset[Family]]] = {
-    "test": frozenset({"test", "build", "lint", "probe"}),
-    "build": frozenset({"build", "lint"}),
-    "lint": frozenset({"lint"}),
-    "probe": frozenset({"probe"}),
-}
+DOUBTFUL: Final[frozenset[str]] = frozenset({"failing", "unseen"})
+"""Grades of completions that `tell` tells of, and `require` refuses."""
 
-
-def grade(tally: Tally, *, confirmed: bool = False) -> Grade:
-    """The grade of an item that is called done, by the work on it."""
-    if confirmed:
-        return "confirmed"
-    if not tally.has_work:
-        return "asserted"
-    if any(not _made_good(failed, tally.checks) for failed in tally.checks.values() if failed.outcome == "failed"):
-        return "contradicted"
-    passed = tally.passed
-    if any(_counts(end, passed) for end in tally.ends.values()):
-        return "contradicted"
-    if passed is None:
-        looked = tally.last_end if not tally.ends else None  # nothing else was done
-        return "contradicted" if looked is not None and looked.failed else "worked"
-    return "worked" if tally.last_change is not None and tally.last_change > passed.started else "verified"
+_MOST_FAILED: Final = 8
+_FAILURE: Final = re.compile(r"\b(?:fail(?:s|ed|ing|ure|ures)?|reproduc\w+|broken)\b", re.IGNORECASE)
+_RED: Final = re.compile(r"\bRED\b")
+_REPAIR: Final = re.compile(r"\b(?:fix\w*|repair\w*|resolv\w+|make\b.*\bpass\w*)", re.IGNORECASE)
+_TEST_WORDS: Final = re.compile(r"^(?:test|spec)s?[_.-]|[_.-](?:test|spec)s?$|(?<=[a-z])(?:Tests?|Spec)$")
 
 
-def _counts(end: End, passed: CheckSeen | None) -> bool:
-    """True if work failed in the end, and no check has succeeded since."""
-    return end.failed and (passed is None or end.at > passed.finished)
+class Completion(Struct, frozen=True, omit_defaults=True):
+    """The window of one completed item or task, as it was at the completing write. Positions are numbers of events.
 
-
-def against(tally: Tally) -> str:
-    """Name what contradicts a completion, in a few words; empty if nothing does."""
-    failed = [one for one in tally.checks.values() if one.outcome == "failed" and not _made_good(one, tally.checks)]
-    if failed:
-        return f"{max(failed).name} failed"
-    if grade(tally) != "contradicted":
-        return ""
-    ends = {end: signature for signature, end in tally.ends.items() if _counts(end, tally.passed)}
-    if not ends:
-        return "the last call failed"
-    tool, _, program = ends[max(ends)].partition(":")
-    return f"{program or tool} failed"
-
-
-def regrade(known: Grade | None, own: Tally, later: Tally) -> Grade:
-    """The grade in the light of all that is known by now.
-
-    `own` is the work on the item, also such as was reported late; `later` is what was seen after it was called done,
-    while nothing else was in focus. Only checks make more of a bare assertion. A person's word stands.
+    `since` is the position of the agent's previous completing write; `begun` is when the item went in progress, if that
+    was earlier. `until` is the position of the next completing write, None before there is one. `batch` counts the
+    items that the write completed. `last_change` is that of the agent and its subagents, also before the window.
     """
-    if known == "confirmed":
-        return "confirmed"
-    if not own.has_work and not later.checks:
-        return "asserted"
-    return grade(combined(own, [later]))
+
+    key: str
+    agent: int
+    position: int
+    at: datetime
+    since: int
+    begun: datetime | None = None
+    until: int | None = None
+    batch: int = 1
+    calls: int = 0
+    only_read: bool = False
+    is_lossy: bool = False
+    is_about_failure: bool = False
+    last_change: int = 0
+    files: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+    def includes(self, call: ToolCall) -> bool:
+        """True if a call of the agent, or of its subagents, belongs to the window."""
+        if call.started is None or call.started.order > self.position:
+            return False
+        end = call.finished
+        return end is None or end.order > self.since or (self.begun is not None and end.at > self.begun)
 
 
-def limit_grade(found: Grade, *, is_lossy: bool) -> Grade | None:
-    """Return the grade to give; where reports were dropped during the work, neither `verified` nor `asserted`.
+class Judgement(Struct, frozen=True):
+    """A grade with the remarks that belong to it, and the run of a check that decided it."""
 
-    The lost ones may have been the work, or a change after the check.
-    """
-    if not is_lossy:
-        return found
-    if found == "asserted":
-        return None
-    return "worked" if found == "verified" else found
+    grade: Grade
+    remarks: tuple[str, ...] = ()
+    run: CheckRun | None = None
 
 
-def stays(grade: str, call: ToolCall, *, failed: bool, later: bool) -> bool:
-    """True if one more call that has ended cannot change a grade; with `later` it is no work on the item itself.
-
-    A success that is no check makes nothing of a bare assertion, and takes nothing from work; it may make a failure
-    good, and what it changes has to be checked again.
-    """
-    if failed or call.outcome not in ("ok", "running") or call.check is not None or call.told is not None:
-        return False
-    return grade == "worked" or (grade == "verified" and not call.changes) or (grade == "asserted" and later)
-
-
-def _made_good(failed: CheckSeen, checks: Mapping[Family, CheckSeen]) -> bool:
-    """True if a check that proves as much as this one passed after it."""
-    return any(
-        check.outcome == "passed" and check.finished > failed.finished and failed.family in _MAKES_GOOD[check.family]
-        for check in checks.values()
+def look_back(window: Completion, text: str, calls: Iterable[ToolCall], project: str) -> Completion:
+    """Return a completion with what was done in its window; `text` is what was completed."""
+    seen = [call for call in calls if window.includes(call) and not call.is_talk]
+    files = {path for call in seen if changes_code(call, project) for path in changed_code(call, project)}
+    failed = (call.program or call.name for call in seen if call.outcome == "failed" and call.check is None)
+    return replace(
+        window,
+        calls=len(seen),
+        only_read=bool(seen) and all(map(_only_reads, seen)),
+        is_about_failure=is_about_failure(text),
+        files=tuple(sorted(files)[:MOST_FILES]),
+        failed=tuple(failed)[:_MOST_FAILED],
     )
+
+
+def is_about_failure(text: str) -> bool:
+    """True if an item is about a failure that is meant to be there, and does not ask for its repair."""
+    is_named = _FAILURE.search(text) is not None or _RED.search(text) is not None
+    return is_named and _REPAIR.search(text) is None
+
+
+def _only_reads(call: ToolCall) -> bool:
+    if call.kind == "shell":
+        return call.check is None and not call.changes and effect_of_line(call.preview) == "reads"
+    return call.kind == "read"
+
+
+def judge(done: Completion, record: SessionRecord) -> Judgement:
+    """Return the grade of a completion by the checks of its session that are known by now."""
+    grade, why, run = _judge(done, record)
+    if done.is_lossy and grade in ("verified", "unseen"):
+        grade, why, run = "unchecked", "reports of tool calls were lost", None
+    remarks = [why, "" if run is None or not run.edited_test else f"the failing test was edited ({run.edited_test})"]
+    if done.failed:
+        remarks.append(_describe_failed(done.failed))
+    if done.batch > 1:
+        remarks.append(f"with {done.batch - 1} {'other' if done.batch == 2 else 'others'}")
+    return Judgement(grade, tuple(remark for remark in remarks if remark), run)
+
+
+def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, str, CheckRun | None]:
+    if not done.calls:
+        return "unseen", "", None
+    red = [one.last for one in record.checks if _is_red_for(one, done)]
+    if red and not done.is_about_failure:
+        return "failing", "", max(red, key=lambda run: run.finished)
+    if done.only_read:
+        return "unchecked", "only read", None
+    passes = [one.passed for one in record.checks if one.passed is not None and one.passed.started > done.last_change]
+    covering = [run for run in passes if covers(run, done.files)]
+    if covering:
+        return "verified", "", min(covering, key=lambda run: (FAMILIES.index(run.family), -run.finished))
+    if passes:
+        last = max(passes, key=lambda run: run.finished)
+        place = _describe_place(done.files)
+        return "unchecked", f"{last.command or last.name} covers none of the changes in {place}", None
+    return "unchecked", "", None
+
+
+def _is_red_for(one: CheckHistory, done: Completion) -> bool:
+    """True if a check of the agent, or of its subagents, was red at the completion, or before the next one."""
+    if one.red_since is None or done.agent not in one.red_for:
+        return False
+    return done.until is None or one.red_since <= done.until
+
+
+def covers(run: CheckRun, files: Sequence[str]) -> bool:
+    """True if a check looks at any of the files that were changed; also if none is known.
+
+    It covers what lies under the folder in which it ran. Narrowed to single files or tests it covers the files whose
+    stem it names: `test_parser.py` covers `parser.py`.
+    """
+    if not files:
+        return True
+    stems = _named_stems(run.scope)
+    reached = (path for path in files if _is_under(path, run.folder))
+    return any(not stems or _stem(path) in stems for path in reached)
+
+
+def _is_under(path: str, folder: str) -> bool:
+    """True if a file lies under a folder, as far as can be told where only one of them is known from the root."""
+    if not folder or folder.startswith("..") or (folder.startswith(("/", "~")) and not path.startswith("/")):
+        return True
+    if path.startswith("/") and not folder.startswith("/"):
+        return f"/{folder}/" in path
+    return path.startswith(f"{folder}/")
+
+
+def _named_stems(scope: Iterable[str]) -> set[str]:
+    """Return the stems of the files and tests that a check is narrowed to; empty if it looks at a whole folder."""
+    stems: set[str] = set()
+    for entry in scope:
+        path, _, tests = ("", "", entry) if entry.startswith("-") else entry.partition("::")
+        if not tests and "." not in posixpath.basename(path):
+            return set()
+        stems.update(map(_stem, (path, *re.findall(r"\w+", tests))))
+    return stems - {""}
+
+
+def _stem(path: str) -> str:
+    """Return the name of a file or a test without its ending, and without what makes it the name of a test."""
+    name = posixpath.basename(path)
+    stem = re.sub(r"(?:\.(?:test|spec))?\.\w+$", "", name) or name
+    return _TEST_WORDS.sub("", stem).lower()
+
+
+def _describe_place(files: Sequence[str]) -> str:
+    folders = {path.rpartition("/")[0] for path in files}
+    return f"{folders.pop()}/" if len(folders) == 1 and folders != {""} else files[0]
+
+
+def _describe_failed(failed: Sequence[str]) -> str:
+    named = ", ".join(Counter(failed))
+    return f"{len(failed)} {'command' if len(failed) == 1 else 'commands'} failed: {named}"

@@ -7,6 +7,7 @@ edit names, the places that they are about, what a command line checks and chang
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -26,9 +27,11 @@ from punchlist.core.checks import (
     Patterns,
     analyse_command,
     find_tool_check,
+    judge_each,
     judge_line,
     read_any_summary,
     read_running_output,
+    worst_outcome,
 )
 from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
@@ -41,6 +44,7 @@ from punchlist.text.previews import LENGTH, join_words, preview, shown_arguments
 from punchlist.text.redaction import redact, redact_value
 
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
+_WORK_FOLDERS: Final = ("workdir", "cwd", "working_directory", "working_dir", "directory", "dir_path")
 _LINES: Final = ("command", "cmd", "script")
 _MOST_CHECKS: Final = 12
 _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "which", "git"})
@@ -60,7 +64,7 @@ _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
-_TEXTS: Final = ("call_id", "name", "kind", "program", "hash", "via", "item", "after", "preview", "words", "result")
+_TEXTS: Final = ("call_id", "name", "kind", "program", "hash", "via", "item", "preview", "words", "result")
 _LONGEST_NAME: Final = 128
 _PATHS: Final = (
     "file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path",
@@ -98,15 +102,14 @@ def start_facts(
     kind: str = "unknown",
     changes: bool = False,
     item: str = "",
-    after: str = "",
     via: str = "",
     watch: Watch = DEFAULT,
 ) -> dict[str, Any]:
     """The data of `tool.started` beside `call_id`, without what is empty.
 
     `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
-    whether it changes the work. `item` is the key of the item in focus, `after` that of the one finished last where
-    nothing is in focus; `via` is the road by which the report came. Arguments may be a JSON text, see `as_object`.
+    whether it changes the work. `item` is the key of the item in focus; `via` is the road by which the report came.
+    Arguments may be a JSON text, see `as_object`.
     """
     arguments = _action(as_object(arguments)) if kind == "shell" else as_object(arguments)
     line = join_command_lines(find_command_lines(arguments)) if kind == "shell" else None
@@ -125,8 +128,6 @@ def start_facts(
     }
     if item:
         facts["item"] = item
-    elif after:
-        facts["after"] = after
     if via:
         facts["via"] = via
     if seen is not None:
@@ -182,7 +183,10 @@ def end_facts(
         if known.check.is_detached and not failed:  # how the start of it went says nothing of its end
             outcome = read_running_output(known.check, read.text) or "unknown"
         else:
-            outcome = judge_line(known.check, read.text, exit_code=code, is_error=told)
+            each = judge_each(known.check, read.text, exit_code=code, is_error=told)
+            outcome = worst_outcome(known.check, each)
+            if len(each) > 1:
+                facts["check_outcomes"] = each
         if known.told is not None and not read.text:  # it has said how it goes while it ran
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
         facts["check"] = describe_check(known.check)
@@ -224,7 +228,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     failed = event == "tool.failed" or data.get("is_error") is True
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
     texts = [value if isinstance(value := data.get(key), str) else "" for key in _TEXTS]
-    call_id, name, kind, program, hashed, via, item, after, shown, words, result = texts
+    call_id, name, kind, program, hashed, via, item, shown, words, result = texts
     files, check = data.get("files"), data.get("check")
     told = None if "check_of" in data else data.get("check_outcome")
     named = cast("Sequence[Any]", files) if isinstance(files, list | tuple) else ()
@@ -236,7 +240,6 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         hash=hashed,
         via=via,
         item=item,
-        after=after,
         started=moment if event == "tool.started" else None,
         finished=moment if ends else None,
         outcome=outcome,
@@ -244,6 +247,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         changes=data.get("changes") is True,
         check=None if check is None else _check_from(check),
         check_outcome=_outcome(told),
+        outcomes=_outcomes(data.get("check_outcomes")),
         told=_outcome(data.get("told")),
         preview=shown,
         words=words,
@@ -254,6 +258,15 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
 
 def _outcome(told: Any) -> Outcome | None:
     return None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None)
+
+
+def _outcomes(told: Any) -> tuple[Outcome, ...]:
+    found: list[Outcome] = []
+    for one in cast("list[Any]", told) if isinstance(told, list) else ():
+        outcome = _outcome(one)
+        if outcome is not None:
+            found.append(outcome)
+    return tuple(found)
 
 
 _HASHED_REDACTED: Final = 8_192
@@ -287,10 +300,15 @@ def _action(arguments: Any) -> Any:
 
 def _analyse(line: str | list[str], arguments: Any, watch: Watch) -> CommandAnalysis:
     seen = analyse_command(line, watch.patterns)
-    fields = cast("Mapping[Any, Any]", arguments if isinstance(arguments, Mapping) else {})
-    if seen.check is not None and any(fields.get(key) is True for key in _BEHIND):
-        return seen._replace(check=replace(seen.check, is_detached=True))
-    return seen
+    if seen.check is None or not isinstance(arguments, Mapping):
+        return seen
+    fields = cast("Mapping[Any, Any]", arguments)
+    check = replace(seen.check, is_detached=seen.check.is_detached or any(fields.get(key) is True for key in _BEHIND))
+    where = next((folder for key in _WORK_FOLDERS if isinstance(folder := fields.get(key), str) and folder), "")
+    if where:
+        checks = (replace(one, folder=posixpath.normpath(posixpath.join(where, one.folder))) for one in check.checks)
+        check = replace(check, checks=tuple(checks))
+    return seen._replace(check=check)
 
 
 def _may_say_no(call: ToolCall) -> bool:

@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 
 from punchlist.core.checks import CheckedLine, Outcome
+from punchlist.core.shell.programs import PROSE, is_temporary
 
 CallOutcome = Literal["running", "abandoned", "ok", "failed"]
 _RANK: Final[dict[CallOutcome, int]] = {"running": 0, "abandoned": 1, "ok": 2, "failed": 3}
@@ -80,7 +81,8 @@ class Moment(NamedTuple):
 class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call of a tool, as the reports about it say.
 
-    `item` and `after` are keys: the item in focus when it started, else the one finished last.
+    `item` is the key of the item or task in focus when it started. `outcomes` are those of each check of its line,
+    where there are several.
 
     `changes` says that it may have changed the work with no check behind; `program` is what a shell line runs. `words`
     are short hashes of what it is known again by, where the preview does not hold it. `told` is what its end said, to
@@ -95,7 +97,6 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hash: str = ""
     via: str = ""
     item: str = ""
-    after: str = ""
     started: Moment | None = None
     finished: Moment | None = None
     outcome: CallOutcome = "running"
@@ -103,6 +104,7 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     changes: bool = False
     check: CheckedLine | None = None
     check_outcome: Outcome | None = None
+    outcomes: tuple[Outcome, ...] = ()
     told: Outcome | None = None
     preview: str = ""
     result: str = ""
@@ -119,10 +121,25 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
         kind = self.kind
         return kind in _TALK or (kind == "shell" and not self.program and not self.changes and self.check is None)
 
-    @property
-    def signature(self) -> str:
-        """The kind of call whose later success makes this call's failure good."""
-        return f"{self.name}:{self.program}" if self.program else self.name
+
+def changes_code(call: ToolCall, project: str) -> bool:
+    """True if a call has changed code. A call that failed has not, nor one that touched only prose or scratch files."""
+    is_done = call.finished is not None and call.outcome == "ok"
+    return is_done and call.changes and (not call.files or bool(changed_code(call, project)))
+
+
+def changed_code(call: ToolCall, project: str) -> list[str]:
+    """Return the files that a call changed and that a check may look at: no prose, no temporary files outside."""
+    paths = [relative_path(path, project) for path in call.files]
+    return [path for path in paths if PROSE.search(path) is None and not is_temporary(path)]
+
+
+def relative_path(path: str, project: str) -> str:
+    """Return a path from the project's folder, where it lies below that; empty for the folder itself."""
+    path, root = path.rstrip("/") or path[:1], project.rstrip("/")
+    if path in ("", ".", root):
+        return ""
+    return path.removeprefix(f"{root}/" if root else "./").removeprefix("./")
 
 
 def joined(one: ToolCall, other: ToolCall) -> ToolCall:
@@ -143,7 +160,6 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         hash=opened.hash or later.hash,
         via=opened.via or later.via,
         item=opened.item if opened.started is not None or opened.item else later.item,
-        after=opened.after if opened.started is not None or opened.after else later.after,
         started=opened.started,
         finished=ended.finished,
         outcome=ended.outcome,
@@ -151,6 +167,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         changes=one.changes or other.changes,
         check=check,
         check_outcome=outcome if check is None else _worse(outcome, told),
+        outcomes=one.outcomes if one.check_outcome == outcome else other.outcomes,
         told=told,
         preview=opened.preview or later.preview,
         words=opened.words or later.words,
@@ -182,7 +199,7 @@ def _in_order(one: ToolCall, other: ToolCall) -> tuple[ToolCall, ToolCall]:
 
 def _opening(call: ToolCall) -> tuple[object, ...]:
     """Of two accounts that both tell of the beginning, or both do not, the earlier; then any fixed order."""
-    details = (call.item, call.after, call.name, call.kind, call.program, call.hash, call.preview, call.via, call.words)
+    details = (call.item, call.name, call.kind, call.program, call.hash, call.preview, call.via, call.words)
     return (call.started or 0, *details, repr(call.check))
 
 

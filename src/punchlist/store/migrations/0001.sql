@@ -5,7 +5,9 @@ CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
     project TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    recent INTEGER NOT NULL
+    recent INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'idle',
+    checks BLOB
 ) WITHOUT ROWID;
 
 CREATE INDEX sessions_by_time ON sessions (recent);
@@ -100,8 +102,7 @@ CREATE TABLE tool_calls (
     id TEXT NOT NULL,
     seq INTEGER NOT NULL,
     tool TEXT NOT NULL,
-    item TEXT NOT NULL,
-    after_item TEXT NOT NULL,
+    ended INTEGER,
     outcome TEXT NOT NULL,
     drifts INTEGER NOT NULL,
     loop_seq INTEGER,
@@ -111,17 +112,27 @@ CREATE TABLE tool_calls (
     PRIMARY KEY (agent, id)
 ) WITHOUT ROWID;
 
-CREATE INDEX calls_of_item ON tool_calls (agent, item, seq);
-
-CREATE INDEX calls_after_item ON tool_calls (agent, after_item, seq) WHERE after_item <> '';
+CREATE INDEX calls_ended ON tool_calls (agent, ended);
 
 CREATE INDEX open_calls ON tool_calls (agent, seq) WHERE outcome IN ('running', 'abandoned');
 
 CREATE INDEX loop_window ON tool_calls (agent, loop_seq) WHERE loop_seq IS NOT NULL;
 
-CREATE INDEX calls_of_task ON tool_calls (item) WHERE item LIKE 'task:%';
+-- Completed items and tasks, each with the window of its completion. `position` is the event before the completing write,
+-- `until` the one before the next completing write of the agent.
+CREATE TABLE completions (
+    agent INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    until INTEGER,
+    at INTEGER NOT NULL,
+    grade TEXT NOT NULL,
+    sum INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (agent, key)
+) WITHOUT ROWID;
 
-CREATE INDEX calls_after_task ON tool_calls (after_item) WHERE after_item LIKE 'task:%';
+CREATE INDEX completions_in_order ON completions (agent, position);
 
 -- Read models, written with the events that they follow from; `doctor` can rebuild them. One row per agent: what its
 -- events tell of it, and its list in short.

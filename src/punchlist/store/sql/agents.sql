@@ -88,6 +88,9 @@ SELECT s.id, s.project, s.created_at,
   (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id)
 FROM sessions s WHERE s.project = :project ORDER BY s.recent DESC LIMIT :limit;
 
+-- name: place_of_agent
+SELECT session, project FROM agents WHERE id = ?;
+
 -- name: move_session
 UPDATE sessions SET id = :target WHERE id = :source;
 

@@ -36,11 +36,15 @@ ON CONFLICT (agent, plan, id) DO UPDATE SET touched = excluded.touched, status =
 SELECT agent, plan, body FROM kept_items
 WHERE is_gone = 0 AND status IN ('in_progress', 'blocked', 'failed') ORDER BY agent;
 
--- name: completed_items
-SELECT plan, body FROM kept_items WHERE agent = ? AND status = 'completed';
+-- name: completed_since
+SELECT plan, body FROM kept_items WHERE agent = ? AND status = 'completed' AND touched > ?;
 
--- name: items_of_plan
-SELECT body FROM kept_items WHERE agent = ? AND plan = ?;
+-- name: finished_items
+SELECT k.agent, k.plan, k.body FROM agents a JOIN kept_items k ON k.agent = a.id
+WHERE a.session = ? AND k.status = 'completed' ORDER BY k.touched DESC;
+
+-- name: items_of_agent
+SELECT plan, body FROM kept_items WHERE agent = ?;
 
 -- name: agents_since
 -- The agents that have events after a cursor, in the order of the first one, each with the last.
@@ -55,10 +59,6 @@ SELECT task_list, task, max(seq) FROM events WHERE seq > ? AND agent IS NULL GRO
 
 -- name: tasks_in_log
 SELECT DISTINCT task_list, task FROM events WHERE agent = ? AND task_list IS NOT NULL;
-
--- name: tasks_finished_since
-SELECT DISTINCT t.list, t.id FROM events e JOIN tasks t ON t.list = e.task_list AND t.id = e.task
-WHERE e.agent = :agent AND e.task_list IS NOT NULL AND t.finished_at >= :at;
 
 -- name: standing_tasks
 SELECT list, id FROM tasks WHERE status IN ('in_progress', 'waiting', 'failed');
@@ -75,15 +75,6 @@ WHERE e.task_list = ? AND e.task = ? ORDER BY e.seq;
 -- name: log_of_agent
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM agents a JOIN events e ON e.agent = a.id WHERE a.id = ? ORDER BY e.seq;
-
--- name: tool_calls_of_task
-SELECT agent, id, sum, body FROM tool_calls WHERE item = ? AND item LIKE 'task:%' ORDER BY seq;
-
--- name: tool_calls_after_task
-SELECT agent, id, sum, body FROM tool_calls WHERE after_item = ? AND after_item LIKE 'task:%' ORDER BY seq;
-
--- name: any_tool_call
-SELECT 1 FROM tool_calls WHERE agent = ? LIMIT 1;
 
 -- name: delete_overview
 DELETE FROM overviews WHERE agent = :agent;

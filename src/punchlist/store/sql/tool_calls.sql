@@ -13,27 +13,41 @@ WHERE agent = ? AND outcome IN ('running', 'abandoned') AND tool = ? AND id LIKE
 ORDER BY outcome DESC, seq LIMIT 1;
 
 -- name: save_tool_call
-INSERT INTO tool_calls (agent, id, seq, tool, item, after_item, outcome, drifts, loop_seq, loop, sum, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (agent, id) DO UPDATE SET tool = excluded.tool, item = excluded.item, after_item = excluded.after_item,
-  outcome = excluded.outcome, drifts = excluded.drifts, loop_seq = excluded.loop_seq, loop = excluded.loop,
-  sum = excluded.sum, body = excluded.body;
+INSERT INTO tool_calls (agent, id, seq, tool, ended, outcome, drifts, loop_seq, loop, sum, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (agent, id) DO UPDATE SET tool = excluded.tool, ended = excluded.ended, outcome = excluded.outcome,
+  drifts = excluded.drifts, loop_seq = excluded.loop_seq, loop = excluded.loop, sum = excluded.sum,
+  body = excluded.body;
 
 -- name: open_tool_calls
 SELECT id, sum, body, seq, drifts, loop_seq, loop FROM tool_calls
 WHERE agent = ? AND outcome IN ('running', 'abandoned') AND outcome = 'running' ORDER BY seq;
 
--- name: tool_calls_of_item
-SELECT id, sum, body FROM tool_calls WHERE agent = ? AND item = ? ORDER BY seq;
+-- name: tool_calls_in_window
+-- The calls of an agent and its subagents that ended after a position, or still run, and began up to another one.
+WITH RECURSIVE family (id) AS (
+  SELECT :agent UNION SELECT a.id FROM agents a JOIN family f ON a.parent = f.id
+)
+SELECT c.agent, c.id, c.sum, c.body FROM family f JOIN tool_calls c ON c.agent = f.id
+WHERE (c.ended > :since OR c.ended IS NULL) AND c.seq <= :until ORDER BY c.seq;
 
--- name: tool_calls_after_item
-SELECT id, sum, body FROM tool_calls WHERE agent = ? AND after_item = ? AND after_item <> '' ORDER BY seq;
+-- name: tool_calls_ended_since
+SELECT c.agent, c.id, c.sum, c.body FROM agents a JOIN tool_calls c ON c.agent = a.id
+WHERE a.session = :session AND c.ended > :since;
+
+-- name: tool_calls_since
+SELECT agent, id, sum, body FROM tool_calls WHERE agent = :agent AND ended > :after
+UNION ALL SELECT agent, id, sum, body FROM tool_calls
+WHERE agent = :agent AND outcome IN ('running', 'abandoned') AND ended IS NULL AND seq > :after;
+
+-- name: any_tool_call_in_family
+WITH RECURSIVE family (id) AS (
+  SELECT :agent UNION SELECT a.id FROM agents a JOIN family f ON a.parent = f.id
+)
+SELECT 1 FROM family f JOIN tool_calls c ON c.agent = f.id LIMIT 1;
 
 -- name: tool_calls_of_agent
 SELECT id, sum, body FROM tool_calls WHERE agent = ? ORDER BY seq DESC LIMIT ?;
-
--- name: items_of_tool_calls
-SELECT item FROM tool_calls WHERE agent = :agent UNION SELECT after_item FROM tool_calls WHERE agent = :agent;
 
 -- name: loop_window
 SELECT loop FROM tool_calls WHERE agent = ? AND loop_seq > ? ORDER BY loop_seq DESC LIMIT ?;
@@ -56,8 +70,12 @@ SELECT id, session, name, project, memory FROM agents WHERE project = :project A
 -- name: memories_of_board
 SELECT id, session, name, project, memory FROM agents WHERE memory IS NOT NULL ORDER BY id;
 
--- name: children_started_for
-SELECT id FROM agents WHERE parent = ? AND started_for = ? ORDER BY id;
+-- name: lineage
+-- An agent, and those who started it.
+WITH RECURSIVE lineage (id) AS (
+  SELECT :agent UNION SELECT a.parent FROM agents a JOIN lineage l ON a.id = l.id WHERE a.parent IS NOT NULL
+)
+SELECT id FROM lineage;
 
 -- name: children_of_agent
 SELECT id, started_for FROM agents WHERE parent = ? ORDER BY id;

@@ -1,0 +1,99 @@
+"""Read and write the record of a session's checks, and the completions that are graded by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple, cast
+
+import msgspec
+
+from punchlist.core.grounding.grades import Completion, Grade
+from punchlist.core.grounding.session import NO_RECORD, SessionRecord, session_state
+from punchlist.store import records
+from punchlist.store.records import Record, Rows, SealedRecord
+
+_record = SealedRecord(SessionRecord, "the record of a session's checks is not what was written")
+_completion = Record(Completion)
+
+_MOST_OPEN: Final = 256
+"""Completions that are graded again when a check comes out, the latest ones."""
+
+
+class CompletionRow(NamedTuple):
+    completion: Completion
+    grade: Grade
+
+
+class PreviousCompletion(NamedTuple):
+    """The position and the time of a completing write."""
+
+    position: int
+    at: datetime
+
+
+class CompletionRows(Rows):
+    """Reads and writes completions and the records of sessions, within one transaction."""
+
+    # The record of a session.
+
+    def load_record(self, session: str) -> SessionRecord:
+        found = self._rows.one("find_session_checks", (session,))
+        return NO_RECORD if found is None or found[0] is None else _record.decode(found[0])
+
+    def save_record(self, session: str, record: SessionRecord) -> None:
+        state = session_state(session, record).state
+        self._rows.run("save_session_checks", (state, _record.encode(record), session))
+
+    def records(self, *, session: str | None = None, project: str | None = None) -> dict[str, SessionRecord]:
+        """Return the records of a session, of a project or of the board, by session."""
+        rows = self._rows.all("session_checks", {"session": session, "project": project})
+        return {name: _record.decode(body) for name, body in rows}
+
+    # Completions.
+
+    def find_previous(self, agent: int, at: datetime | None = None) -> PreviousCompletion | None:
+        """Return the last completing write of an agent, or the last one up to a time."""
+        until = None if at is None else records.microseconds(at)
+        found = self._rows.one("previous_completion", {"agent": agent, "at": until})
+        return None if found is None else PreviousCompletion(found[0], records.moment(found[1]))
+
+    def save(self, done: Completion, grade: Grade) -> None:
+        total, body = _completion.encode(_head(done.agent, done.key), done)
+        at = records.microseconds(done.at)
+        self._rows.run("save_completion", (done.agent, done.key, done.position, done.until, at, grade, total, body))
+
+    def close(self, agent: int, position: int) -> None:
+        """End the windows in which later failures count for earlier completions of an agent."""
+        self._rows.run("close_completions", {"agent": agent, "position": position})
+
+    def save_grade(self, agent: int, key: str, grade: Grade) -> None:
+        self._rows.run("save_completion_grade", (grade, agent, key))
+
+    def find(self, agent: int, key: str) -> CompletionRow | None:
+        found = self._rows.one("find_completion", (agent, key))
+        return None if found is None else _row(*found)
+
+    def of_agent(self, agent: int) -> Sequence[CompletionRow]:
+        """Return the completions of an agent, oldest first."""
+        return [_row(*row) for row in self._rows.all("completions_of_agent", (agent,))]
+
+    def open_to_checks(self, session: str) -> dict[str, list[CompletionRow]]:
+        """Return the completions of a session whose grade a check may still change, by the name of their agent."""
+        found: dict[str, list[CompletionRow]] = {}
+        for name, *row in self._rows.all("completions_open_to_checks", (session, _MOST_OPEN)):
+            found.setdefault(name, []).append(_row(*row))
+        return found
+
+    def count_since(self, session: str, position: int) -> int:
+        """Return how many items and tasks of a session were completed since."""
+        return self._rows.one("count_completions_since", (session, position))[0]
+
+
+def _head(agent: int, key: str) -> str:
+    return f"completion {agent} {key}"
+
+
+def _row(agent: int, key: str, until: int | None, grade: str, total: int, body: bytes) -> CompletionRow:
+    done = _completion.decode(_head(agent, key), total, body)
+    return CompletionRow(msgspec.structs.replace(done, until=until), cast("Grade", grade))

@@ -1,0 +1,47 @@
+-- name: find_session_checks
+SELECT checks FROM sessions WHERE id = ?;
+
+-- name: save_session_checks
+UPDATE sessions SET state = ?, checks = ? WHERE id = ?;
+
+-- name: session_checks
+SELECT id, checks FROM sessions WHERE checks IS NOT NULL AND (:session IS NULL OR id = :session)
+  AND (:project IS NULL OR project = :project) ORDER BY recent;
+
+-- name: session_states
+SELECT id, state FROM sessions WHERE state <> 'idle' AND (:project IS NULL OR project = :project);
+
+-- name: find_session_state
+SELECT state FROM sessions WHERE id = ?;
+
+-- name: previous_completion
+SELECT position, at FROM completions WHERE agent = :agent AND (:at IS NULL OR at <= :at)
+ORDER BY position DESC LIMIT 1;
+
+-- name: save_completion
+INSERT INTO completions (agent, key, position, until, at, grade, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (agent, key) DO UPDATE SET position = excluded.position, until = excluded.until, at = excluded.at,
+  grade = excluded.grade, sum = excluded.sum, body = excluded.body;
+
+-- name: close_completions
+UPDATE completions SET until = :position WHERE agent = :agent AND until IS NULL AND position < :position;
+
+-- name: save_completion_grade
+UPDATE completions SET grade = ? WHERE agent = ? AND key = ?;
+
+-- name: find_completion
+SELECT agent, key, until, grade, sum, body FROM completions WHERE agent = ? AND key = ?;
+
+-- name: completions_of_agent
+SELECT agent, key, until, grade, sum, body FROM completions WHERE agent = ? ORDER BY position;
+
+-- name: completions_open_to_checks
+-- Completions of a session whose grade a check may still change, the latest first.
+SELECT a.name, c.agent, c.key, c.until, c.grade, c.sum, c.body FROM agents a JOIN completions c ON c.agent = a.id
+WHERE a.session = ? AND (c.until IS NULL OR c.grade IN ('unchecked', 'failing')) ORDER BY c.position DESC LIMIT ?;
+
+-- name: count_completions_since
+SELECT count(*) FROM agents a JOIN completions c ON c.agent = a.id WHERE a.session = ? AND c.position >= ?;
+
+-- name: delete_completions
+DELETE FROM completions WHERE agent = :agent;
