@@ -125,7 +125,7 @@ class BoardReader:
 
     def report(self) -> Report:
         kept = [row for agent in self._rows for row in self._tx.overviews.items_of_agent(agent)]
-        items = [*self._report_items(kept), *self._report_tasks(self._tx.overviews.tasks_since(0))]
+        items = [*self._report_items(_without_repeats(kept)), *self._report_tasks(self._tx.overviews.tasks_since(0))]
         calls = {agent: self._tx.tool_calls.of_agent(agent) for agent in self._rows}
         commits = (
             find_commit_call(call, self._lineage(agent, call.item)) for agent, each in calls.items() for call in each
@@ -283,3 +283,25 @@ class BoardReader:
         if event.agent is not None:
             return (event.session or "", event.agent) in self._numbers
         return self._is_own_task(task)
+
+
+def _without_repeats(kept: Iterable[KeptRow]) -> list[KeptRow]:
+    """Return the items without those that stand there twice because a list was wiped and sent again.
+
+    Of an open item that was left out and came back the later one stays, of a finished one sent again the first.
+    """
+    found: dict[tuple[int, str, str], KeptRow] = {}
+    latest: dict[tuple[int, str], tuple[int, str, str]] = {}
+    for row in sorted(kept, key=lambda row: row.kept.first):
+        item, own = row.kept.item, (row.agent, row.plan, row.kept.item.id)
+        key = latest.get((row.agent, item.content))
+        if key is not None and key[1] != row.plan:
+            before = found[key].kept
+            was_sent_again = item.started_at is None and item.created_at == item.finished_at
+            if before.item.status is item.status is Status.COMPLETED and was_sent_again:
+                continue
+            if before.is_gone:
+                del found[key]
+        found[own] = row
+        latest[row.agent, item.content] = own
+    return list(found.values())
