@@ -48,7 +48,7 @@ _CALLS_LOOKED_AT = 4000
 
 def report(board: AgentBoard, session: str | None, project: Folder) -> Report:
     now, where = board.now(), None if project is None else project_of(project)
-    return board.store.read(lambda tx: BoardReader(tx, now, session, where).report())
+    return board.store.read(lambda tx: ReportReader(tx, now, session, where).report())
 
 
 def overview(board: AgentBoard, project: Folder) -> list[AgentOverview]:
@@ -89,7 +89,7 @@ def brief(board: AgentBoard, after: int, session: str | None, project: Folder) -
     now, where = board.now(), None if project is None else project_of(project)
 
     def look(tx: Transaction) -> Brief:
-        found = BoardReader(tx, now, session, where).brief(after)
+        found = ReportReader(tx, now, session, where).brief(after)
         over = [one for one in found.noticed if one.detector == STORM and _is_over(tx, one, now)]
         return replace(found, noticed=tuple(one for one in found.noticed if one not in over)) if over else found
 
@@ -105,7 +105,7 @@ def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
     return until is None or until < now
 
 
-class BoardReader:
+class ReportReader:
     """Reads the agents of a session, of a project or of the board, with their items, tasks, calls and checks."""
 
     def __init__(self, tx: Transaction, now: datetime, session: str | None, project: str | None) -> None:

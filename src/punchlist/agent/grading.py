@@ -29,7 +29,7 @@ from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.completions import CompletionRow
-from punchlist.tasks.grading import explain, find_window, item_name, save_completions
+from punchlist.tasks.grading import Done, calls_since, explain, find_windows, item_name, save_completions
 from punchlist.tasks.work import Work
 
 
@@ -70,35 +70,33 @@ def find_claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
 def judge_claims(tx: Transaction, row: AgentRow, applied: Applied, now: datetime) -> list[Graded]:
     """Return each completion of a change with its grade. All that one write completes share its window."""
     claims = find_claims(row.state.todos, applied.events)
+    if not claims:
+        return []
     plan = applied.state.todos.plan_id
-    resent = [_find_resent(tx, row, claim, plan) for claim in claims]
-    batch = resent.count(None)
-    record = tx.completions.load_record(row.session) if claims else None
-    given: list[Graded] = []
-    for claim, known in zip(claims, resent, strict=True):
-        if known is not None or record is None:
-            given.extend([] if known is None else [known])
-            continue
-        key, item = item_key(plan, claim.item.id), claim.item
-        done = find_window(tx, row.number, key, item.content, started_at=item.started_at, now=now, batch=batch)
+    resent = _find_resent(tx, row, claims, plan)
+    fresh = [claim for claim in claims if claim.item.id not in resent]
+    completed = [Done(item_key(plan, item.id), item.content, item.started_at) for item, _ in fresh]
+    record = tx.completions.load_record(row.session)
+    given = list(resent.values())
+    for claim, done in zip(fresh, find_windows(tx, row.number, completed, now), strict=True):
         found = judge(done, record)
         given.append(Graded(claim, done, found.grade, explain(found) if found.grade in DOUBTFUL else ""))
     return given
 
 
-def _find_resent(tx: Transaction, row: AgentRow, claim: Claim, plan: str) -> Graded | None:
-    """Return an item that is new on the list and finished, as the session finished it before; None if it did not."""
-    if claim.draft.kind != "item.added":
-        return None
-    wanted = folded(claim.item.content)
-    for kept in tx.overviews.finished_items(row.session):
+def _find_resent(tx: Transaction, row: AgentRow, claims: Sequence[Claim], plan: str) -> dict[str, Graded]:
+    """Return the items that are new on the list and that the session finished before, by id: they keep their grade."""
+    added = {folded(claim.item.content): claim for claim in claims if claim.draft.kind == "item.added"}
+    found: dict[str, Graded] = {}
+    for kept in tx.overviews.finished_items(row.session) if any(added) else ():
         item = kept.kept.item
-        if folded(item.content) == wanted and wanted:
+        claim = added.pop(folded(item.content), None)
+        if claim is not None:
             known = tx.completions.find(kept.agent, item_key(kept.plan, item.id))
             key = item_key(plan, claim.item.id)
             done = None if known is None else replace(known.completion, key=key, agent=row.number)
-            return Graded(claim, done, cast("Grade | None", item.grade), is_resent=True)
-    return None
+            found[claim.item.id] = Graded(claim, done, cast("Grade | None", item.grade), is_resent=True)
+    return found
 
 
 def save_graded(tx: Transaction, row: AgentRow, applied: Applied, given: Sequence[Graded]) -> Applied:
@@ -246,12 +244,14 @@ def find_calls(
     tx: Transaction, agent: int, done: Completion | None, stints: Sequence[Stint]
 ) -> list[tuple[int, ToolCall]]:
     """Return the calls in the window of a completion, or while an item was in progress; each with its agent."""
-    if done is None and not stints:
+    if done is not None and done.begun is None:
+        calls = tx.tool_calls.in_window(agent, done.since, done.position)
+    elif done is not None and done.begun is not None:
+        calls = calls_since(tx, agent, done.begun, done.position)
+    elif stints:
+        calls = calls_since(tx, agent, stints[0].start, tx.last_seq())
+    else:
         return []
-    begun = stints[0].start if done is None else done.begun
-    first = None if begun is None else tx.completions.find_previous(agent, begun)
-    since = done.since if done is not None and begun is None else 0 if first is None else first.position
-    calls = tx.tool_calls.in_window(agent, since, tx.last_seq() if done is None else done.position)
     return [
         (maker, call) for maker, call in calls if (_is_during(call, stints) if done is None else done.includes(call))
     ]

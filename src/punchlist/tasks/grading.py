@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from punchlist.core.commands import Problem
 from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, judge, look_back
-from punchlist.core.grounding.tool_call import task_key
+from punchlist.core.grounding.tool_call import ToolCall, task_key
 from punchlist.core.task import Task
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import Transaction
@@ -19,36 +19,48 @@ from punchlist.text import cut, for_prompt
 _WHY: Final[dict[str, str]] = {"unseen": "no work on it was seen", "failing": "a check fails"}
 
 
-def find_window(
-    tx: Transaction,
-    agent: int,
-    key: str,
-    text: str,
-    *,
-    started_at: datetime | None,
-    now: datetime,
-    batch: int = 1,
-) -> Completion:
-    """Return the window of what is completed now: since the last completing write, and while it was in progress."""
+class Done(NamedTuple):
+    """Something that is completed now: its key, its text, and since when it was in progress."""
+
+    key: str
+    text: str
+    started_at: datetime | None
+
+
+def find_windows(tx: Transaction, agent: int, completed: Sequence[Done], now: datetime) -> list[Completion]:
+    """Return the windows of what an agent completes in one write.
+
+    They begin at its last completing write; that of an item which was in progress before that, when it went so.
+    """
     session, project = tx.place_of(agent)
-    previous = tx.completions.find_previous(agent)
-    since, at = (0, None) if previous is None else previous
-    begun = started_at if at is not None and started_at is not None and started_at < at else None
-    first = None if begun is None else tx.completions.find_previous(agent, begun)
-    position = tx.last_seq()
-    window = Completion(
-        key=key,
-        agent=agent,
-        position=position,
-        at=now,
-        since=since,
-        begun=begun,
-        batch=batch,
-        is_lossy=_has_dropped(tx.memory.load(agent).dropped, begun or at, now),
-        last_change=tx.completions.load_record(session).last_change.get(agent, 0),
-    )
-    oldest = since if begun is None else 0 if first is None else first.position
-    return look_back(window, text, (call for _, call in tx.tool_calls.in_window(agent, oldest, position)), project)
+    previous, position = tx.completions.find_previous(agent), tx.last_seq()
+    since, at = (0, None) if previous is None else (previous.position, previous.at)
+    dropped = tx.memory.load(agent).dropped
+    last_change = tx.completions.load_record(session).last_change.get(agent, 0)
+    shared = [call for _, call in tx.tool_calls.in_window(agent, since, position)]
+    found: list[Completion] = []
+    for one in completed:
+        begun = one.started_at if at is not None and one.started_at is not None and one.started_at < at else None
+        window = Completion(
+            key=one.key,
+            agent=agent,
+            position=position,
+            at=now,
+            since=since,
+            begun=begun,
+            batch=len(completed),
+            is_lossy=_has_dropped(dropped, begun or at, now),
+            last_change=last_change,
+        )
+        calls = shared if begun is None else [call for _, call in calls_since(tx, agent, begun, position)]
+        found.append(look_back(window, one.text, calls, project))
+    return found
+
+
+def calls_since(tx: Transaction, agent: int, begun: datetime, position: int) -> list[tuple[int, ToolCall]]:
+    """Return the calls of an agent and its subagents since a completing write before a time, each with its agent."""
+    first = tx.completions.find_previous(agent, begun)
+    return tx.tool_calls.in_window(agent, 0 if first is None else first.position, position)
 
 
 def _has_dropped(dropped: Iterable[tuple[datetime, datetime]], start: datetime | None, end: datetime) -> bool:
@@ -65,8 +77,8 @@ def save_completions(tx: Transaction, agent: int, given: Iterable[tuple[Completi
 
 def grade_task(tx: Transaction, task: Task, worker: int, policy: str, now: datetime) -> tuple[Task, Problem | None]:
     """Return a completed task with its grade, and the doubt to tell; raise where the policy requires a sound grade."""
-    key = task_key(task.list, task.id)
-    done = find_window(tx, worker, key, task.subject, started_at=task.started_at, now=now)
+    completed = Done(task_key(task.list, task.id), task.subject, task.started_at)
+    (done,) = find_windows(tx, worker, [completed], now)
     session, _ = tx.place_of(worker)
     found = judge(done, tx.completions.load_record(session))
     if found.grade in DOUBTFUL and policy == "require":
