@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from punchlist.core.commands import Problem
-from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, judge, look_back
+from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, is_about_failure, judge, look_back
 from punchlist.core.grounding.tool_call import ToolCall, task_key
 from punchlist.core.task import Task
 from punchlist.errors import TaskNotGrounded
@@ -37,23 +37,29 @@ def find_windows(tx: Transaction, agent: int, completed: Sequence[Done], now: da
     since, at = (0, None) if previous is None else (previous.position, previous.at)
     dropped = tx.memory.load(agent).dropped
     last_change = tx.completions.load_record(session).last_change.get(agent, 0)
-    shared = [call for _, call in tx.tool_calls.in_window(agent, since, position)]
+    windows: dict[datetime | None, Completion] = {}  # by when an item went in progress, if that was before
     found: list[Completion] = []
     for one in completed:
         begun = one.started_at if at is not None and one.started_at is not None and one.started_at < at else None
-        window = Completion(
-            key=one.key,
-            agent=agent,
-            position=position,
-            at=now,
-            since=since,
-            begun=begun,
-            batch=len(completed),
-            is_lossy=_has_dropped(dropped, begun or at, now),
-            last_change=last_change,
-        )
-        calls = shared if begun is None else [call for _, call in calls_since(tx, agent, begun, position)]
-        found.append(look_back(window, one.text, calls, project))
+        if begun not in windows:
+            calls = (
+                tx.tool_calls.in_window(agent, since, position)
+                if begun is None
+                else calls_since(tx, agent, begun, position)
+            )
+            window = Completion(
+                key="",
+                agent=agent,
+                position=position,
+                at=now,
+                since=since,
+                begun=begun,
+                batch=len(completed),
+                is_lossy=_has_dropped(dropped, begun or at, now),
+                last_change=last_change,
+            )
+            windows[begun] = look_back(window, [call for _, call in calls], project)
+        found.append(replace(windows[begun], key=one.key, is_about_failure=is_about_failure(one.text)))
     return found
 
 

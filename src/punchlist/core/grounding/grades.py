@@ -82,8 +82,8 @@ class Judgement(Struct, frozen=True):
     run: CheckRun | None = None
 
 
-def look_back(window: Completion, text: str, calls: Iterable[ToolCall], project: str) -> Completion:
-    """Return a completion with what was done in its window; `text` is what was completed."""
+def look_back(window: Completion, calls: Iterable[ToolCall], project: str) -> Completion:
+    """Return a completion with what was done in its window, by the calls of its agent and subagents."""
     seen = [call for call in calls if window.includes(call) and not call.is_talk]
     files = {path for call in seen if changes_code(call, project) for path in changed_code(call, project)}
     failed = (call.program or call.name for call in seen if call.outcome == "failed" and call.check is None)
@@ -91,7 +91,6 @@ def look_back(window: Completion, text: str, calls: Iterable[ToolCall], project:
         window,
         calls=len(seen),
         only_read=bool(seen) and all(map(_only_reads, seen)),
-        is_about_failure=is_about_failure(text),
         files=tuple(sorted(files)[:MOST_FILES]),
         failed=tuple(failed)[:_MOST_FAILED],
     )
