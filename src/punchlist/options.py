@@ -49,7 +49,7 @@ class AgentOptions(TypedDict, total=False):
     `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
     `approval_timeout_secs`, `interactive`, `operator`.
 
-    `grades`: what becomes of a completion that nothing seen bears out: `show` (its grade shows, the default), `tell`
+    `grades`: what becomes of a completion that is `unseen` or `failing`: `show` (its grade shows, the default), `tell`
     (the model is told once) or `require` (it is not accepted). `previews`: the most characters that are kept of what a
     tool was given or gave back, 0 for none. `redact`: regular expressions of what is secret beside what is known to be;
     they are tried on every report, so they had better be quick. `checks`: commands that are checks, each with its

@@ -99,9 +99,7 @@ def test_the_markdown_report_has_what_the_others_have(run: Run) -> None:
     assert said.startswith("# Work report\n\n- session red (s1): pytest failed")
     assert "pytest -q (command, held)" in said
     assert "npm test (command, seen)" in said
-    assert re.search(
-        r"## Beside the lists\n\n- main, nothing in focus: pytest failed, 1 call \(shell\), 1 failed\n", said
-    )
+    assert re.search(r"## Beside the lists\n\n- main, no item: pytest failed, 1 call \(shell\), 1 failed\n", said)
 
 
 def test_agents_of_one_name_are_told_apart_by_their_sessions(run: Run, board: Board) -> None:

@@ -286,7 +286,7 @@ class ReportReader:
 
 
 def _without_repeats(kept: Iterable[KeptRow]) -> list[KeptRow]:
-    """Return the items without those that stand there twice because a list was wiped and sent again.
+    """Return the items without those that are there twice because a list was wiped and sent again.
 
     Of an open item that was left out and came back the later one stays, of a finished one sent again the first.
     """

@@ -34,7 +34,7 @@ from punchlist.tasks.work import Work
 
 
 class Claim(NamedTuple):
-    """An item that a write calls done, and the event that says so."""
+    """An item that a write marks done, and the event of that."""
 
     item: TodoItem
     draft: Draft
@@ -125,7 +125,7 @@ def add_grades(applied: Applied, given: Collection[tuple[Claim, Grade | None]]) 
 
 
 def refusal(given: Iterable[Graded]) -> Problem | None:
-    """Return the refusal where only completions that hold up are accepted; None if they all do."""
+    """Return the refusal of completions that are failing or unseen; None if there are none."""
     bad = [one for one in given if one.is_doubtful]
     if not bad:
         return None
@@ -137,7 +137,7 @@ def refusal(given: Iterable[Graded]) -> Problem | None:
 
 
 def doubt(given: Iterable[Graded]) -> Problem | None:
-    """Return the problem to tell the model of completions that nothing bears out; None if there are none."""
+    """Return the problem to tell the model of completions that are failing or unseen; None if there are none."""
     bad = [one for one in given if one.is_doubtful]
     if not bad:
         return None
@@ -267,7 +267,7 @@ def tally_of_family(agent: int | None, calls: Sequence[tuple[int, ToolCall]]) ->
     return tally_of((call for _, call in calls), child_calls=sum(maker != agent for maker, _ in calls))
 
 
-# What the model hears of completions that fail now.
+# Completions that fail now, for the model.
 
 
 def describe_failing(tx: Transaction, row: AgentRow, ids: Collection[str]) -> list[str]:

@@ -378,14 +378,14 @@ class Agent:
 
     @property
     def grounding(self) -> Mapping[str, Tally]:
-        """The work seen on each item of the present list, by id; under "" that with nothing in focus.
+        """The calls behind each item of the present list, by id; those behind none are under "".
 
-        That on a task is under `task:<list>/<id>`.
+        Those behind a task are under `task:<list>/<id>`.
         """
         return tool_reports.work_by_item(self._runner)
 
     def work_on(self, item: str) -> Tally:
-        """Return the work seen on one item of the present list, that of children included."""
+        """Return the calls behind one item of the present list, those of subagents included."""
         return self.grounding.get(item, NOTHING)
 
     # Subagents, tasks and flows.

@@ -16,7 +16,7 @@ from punchlist.surfaces.reports import (
     changed_words,
     evidence_words,
     file_words,
-    focus_name,
+    item_label,
     item_words,
     span,
     state_words,
@@ -178,7 +178,7 @@ def _elsewhere(report: Report) -> Iterator[str]:
         return
     yield "<h2>Beside the lists</h2><ul>"
     for of, tally in report.elsewhere.items():
-        yield f"<li>{_text(f'{of.agent}, {focus_name(of.item)}')}: {_text(', '.join(tally_words(tally)))}</li>"
+        yield f"<li>{_text(f'{of.agent}, {item_label(of.item)}')}: {_text(', '.join(tally_words(tally)))}</li>"
     yield "</ul>"
 
 

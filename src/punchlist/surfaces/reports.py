@@ -159,9 +159,9 @@ def _time(at: datetime | None) -> str | None:
 # The words that all forms share.
 
 
-def focus_name(key: str) -> str:
-    """Name the task or the focus of work that belongs to no item."""
-    return "/".join(task_of(key)) if is_task(key) else key or "nothing in focus"
+def item_label(key: str) -> str:
+    """Name the item or task that work belongs to, if any."""
+    return "/".join(task_of(key)) if is_task(key) else key or "no item"
 
 
 def status_words(entry: ItemReport) -> str:
@@ -332,7 +332,7 @@ def report_lines(
         yield ()
         yield (Span("Beside the lists", "bold"),)
     for of, tally in report.elsewhere.items():
-        yield (Span(f"  {safe_line(of.agent)}, {safe_line(focus_name(of.item))}"),)
+        yield (Span(f"  {safe_line(of.agent)}, {safe_line(item_label(of.item))}"),)
         yield from _indent(tally_words(tally), f" {glyphs.dot} ", columns)
     yield ()
     for name, value in total_words(report.totals):
@@ -396,7 +396,7 @@ def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
     if report.elsewhere:
         lines += ["", "## Beside the lists", ""]
     for of, tally in report.elsewhere.items():
-        lines.append(f"- {_escape(f'{of.agent}, {focus_name(of.item)}')}: {_escape(', '.join(tally_words(tally)))}")
+        lines.append(f"- {_escape(f'{of.agent}, {item_label(of.item)}')}: {_escape(', '.join(tally_words(tally)))}")
     lines += ["", "## Totals", "", *(f"- {name}: {_escape(value)}" for name, value in total_words(report.totals))]
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
 

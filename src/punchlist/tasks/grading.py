@@ -20,7 +20,7 @@ _WHY: Final[dict[str, str]] = {"unseen": "no work on it was seen", "failing": "a
 
 
 class Done(NamedTuple):
-    """Something that is completed now: its key, its text, and since when it was in progress."""
+    """An item or a task that is completed now: its key, its text, and since when it was in progress."""
 
     key: str
     text: str
@@ -28,9 +28,9 @@ class Done(NamedTuple):
 
 
 def find_windows(tx: Transaction, agent: int, completed: Sequence[Done], now: datetime) -> list[Completion]:
-    """Return the windows of what an agent completes in one write.
+    """Return the windows of the items and tasks that an agent completes in one write.
 
-    They begin at its last completing write; that of an item which was in progress before that, when it went so.
+    A window begins at the agent's previous completing write, or when the item went in progress, if that was earlier.
     """
     session, project = tx.place_of(agent)
     previous, position = tx.completions.find_previous(agent), tx.last_seq()

@@ -1,7 +1,8 @@
-"""Grounded progress: what tools really did, beside what was claimed.
+"""Ground progress: hold what was claimed against what tools really did.
 
-- `tool_call`: one call, put together from reports in any order, and the pairing of reports with calls.
-- `observe`: what is kept of a call when it begins and ends; `results` and `places` read its result and its files.
-- `tally`: what was seen of the work on one item; `fold`: the log as calls and tallies.
-- `grades`: a completion judged by its tally; `evidence`: what was offered for it, held against what was seen.
+- `tool_call`: one call, joined from reports in any order; code changes; the pairing of reports with calls.
+- `observe`: describe a call when it begins and ends; `results` and `places` read its result and its files.
+- `session`: the bounded record of a session's checks and changes, and the state that follows from it.
+- `grades`: the window of a completion, and its grade by the record.
+- `tally`: count calls for people; `commits`: find calls that make commits; `evidence`: match evidence with calls.
 """

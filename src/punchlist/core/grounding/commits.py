@@ -10,13 +10,14 @@ from punchlist.core.grounding.tool_call import Subject, ToolCall
 
 _MAKES: Final = re.compile(r"\bgit\b.*\b(?:commit|merge|cherry-pick|revert|rebase|pull|am)\b")
 _MADE: Final = re.compile(r"\[[^\[\]]{1,200} ([0-9a-f]{7,40})\]")
-"""As Git says it: `[main 3fa2b1c] Paint the door`."""
+"""The line that Git prints: `[main 3fa2b1c] Paint the door`."""
 
 
 class CommitCall(NamedTuple):
-    """A call that makes commits, and `names` those that it says it made; `is_git`: it is a line for Git.
+    """A call that makes commits. `names` are those that its result names; `is_git`: it is a line for Git.
 
-    `of` is what it counts for: its agent with the item in focus, then those who started that agent, with theirs.
+    `of` are the subjects that it may count for: its agent with the item that was in progress, then each agent that
+    started that one, with its item.
     """
 
     of: tuple[Subject, ...]
@@ -36,7 +37,7 @@ def find_commit_call(call: ToolCall, of: tuple[Subject, ...]) -> CommitCall | No
 
 
 def _is_git(call: ToolCall) -> bool:
-    """Where the preview is cut, or nothing is kept of it, any line for Git may make a commit."""
+    """True if a call may make a commit. Where the preview is cut or not kept, any line for Git may."""
     if call.kind != "shell":
         return re.search("git.*commit", call.name.lower()) is not None
     is_whole = call.preview != "" and not call.preview.endswith("…")

@@ -1,6 +1,6 @@
-"""Evidence that was offered for a completion, held against what was seen. It is never believed alone.
+"""Match evidence that was offered for a completion with the calls that were seen. It is never believed alone.
 
-A command, an address or a file counts as seen if a call of the agent ran, fetched or wrote it. It is shown beside the
+A command, an address or a file counts as seen if a call of the agent ran, fetched or wrote it. It is shown with the
 grade, and changes none.
 """
 
@@ -24,7 +24,7 @@ from punchlist.text.redaction import redact
 
 _DIGEST: Final = 3
 _WIDTH: Final = 2 * _DIGEST
-"""Bytes of the hash of a word, and characters."""
+"""Bytes of the hash of a word, and its characters."""
 
 _MOST_WORDS: Final = 32
 _MOST_COMMANDS: Final = 4
@@ -37,7 +37,7 @@ Words = tuple[str, ...]
 
 
 class Matched(Struct, frozen=True):
-    """One piece of evidence, what kind of thing it is, and the call that it names, if one was seen."""
+    """One piece of evidence, its kind, and the call that it names, if one was seen."""
 
     evidence: Evidence
     kind: Kind
@@ -58,7 +58,7 @@ class Matched(Struct, frozen=True):
 def match_evidence(
     given: Sequence[Evidence], calls: Sequence[ToolCall], *, until: datetime | None = None
 ) -> tuple[Matched, ...]:
-    """Each piece with the last call that it names, among these calls in their order; none that began after `until`."""
+    """Return each piece with the last of these calls that it names. A call that began after `until` does not count."""
     if not given:
         return ()
     known = [call for call in calls if until is None or call.started is None or call.started.at <= until]
@@ -84,7 +84,7 @@ def _matched(evidence: Evidence, calls: Sequence[ToolCall]) -> Matched:
 
 
 class Named(Struct, frozen=True):
-    """The things that a text names, as far as the calls are not needed to tell."""
+    """A piece of evidence in the form in which it is compared with calls."""
 
     kind: Kind
     text: str
@@ -116,7 +116,7 @@ def named_in(text: str, kind: Kind) -> Named:
 
 
 def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> str:
-    """Hashes of the words by which a call is known again; empty where its preview holds them all.
+    """Return hashes of the words by which a call is recognised; empty where its preview holds them all.
 
     `commands` are those that a shell line runs, none for another tool; `shown` is the preview.
     """
@@ -138,7 +138,7 @@ def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> s
 
 
 def _said(text: str) -> Iterable[Words]:
-    """The commands that a text is, or that stand in it as code; without what is said about them behind."""
+    """Yield the commands that a text is, or that it quotes as code, without the remarks after them."""
     spans = _compiled(r"`([^`]+)`").findall(text) or [text]
     for span in spans:
         line = _compiled(r"(?i)\A(?:\$|>|(?:i )?(?:ran|run|executed)\b:?)\s*").sub("", span.strip())
@@ -147,7 +147,7 @@ def _said(text: str) -> Iterable[Words]:
 
 
 def _ran(call: ToolCall) -> tuple[Iterable[Words], bool]:
-    """The commands that a call ran, and whether their words are hashes."""
+    """Return the commands that a call ran, and True if their words are hashes."""
     if call.kind != "shell":
         return (), False
     if call.words:
@@ -172,7 +172,7 @@ def _is_same_file(said: str, written: str) -> bool:
 
 
 def _path(path: str) -> str:
-    """A path as it is compared: with `/` between its names, and from where it begins."""
+    """Return a path as it is compared: with `/` between its names, and without `./` before them."""
     path = path.strip().replace("\\", "/")
     while path.startswith("./"):
         path = path[2:].lstrip("/")
@@ -180,7 +180,7 @@ def _path(path: str) -> str:
 
 
 def _folded(words: Sequence[str]) -> Words:
-    """Words as they are compared: the program without its folder, no quotes, no case, no `/` behind an address."""
+    """Return words as they are compared: the program without its folder, in lower case, without quotes."""
     given = [word.strip("\"'`").lower() for word in words[:_MOST_WORDS]]
     first, *rest = [_address(word) if "://" in word else word for word in given] or [""]
     return (first.rpartition("/")[2], *rest) if first else ()
@@ -227,13 +227,13 @@ _LABEL_WINDOW: Final = 4000
 
 
 def folded(text: str) -> str:
-    """Lower case, with one blank for each run of anything but letters and digits."""
+    """Return a text in lower case, with one space for each run of anything but letters and digits."""
     lowered = text[:_LABEL_WINDOW].lower()
     return " ".join("".join(char if char.isalnum() else " " for char in lowered).split())
 
 
 def matching_item(description: str, items: Iterable[TodoItem]) -> TodoItem | None:
-    """The open item that the description names: equal when folded, else one within the other. None if several do."""
+    """Return the one open item that a description names: equal when folded, else one within the other."""
     wanted = folded(description)
     if not wanted:
         return None

@@ -82,9 +82,9 @@ _PATCHED: Final = re.compile(
 
 
 class Watch(Struct, frozen=True):
-    """Options for describing calls. `previews` is the length of previews in characters, 0 for none at all.
+    """Options for describing calls. `previews` is the most characters of a preview, 0 for none at all.
 
-    `secrets` finds what is taken out of every text beside the secrets that are known anyway.
+    `secrets` finds what is taken out of every text in addition to the secrets that are known anyway.
     """
 
     previews: int = LENGTH
@@ -105,10 +105,10 @@ def start_facts(
     via: str = "",
     watch: Watch = DEFAULT,
 ) -> dict[str, Any]:
-    """The data of `tool.started` beside `call_id`, without what is empty.
+    """Return the data of `tool.started` without `call_id` and without empty values.
 
-    `kind` and `changes` are what is thought of the tool; of a shell line it is found out here what it checks, and
-    whether it changes the work. `item` is the key of the item in focus; `via` is the road by which the report came.
+    `kind` and `changes` classify the tool; the checks and changes of a shell line are found here. `item` is the key of
+    the item in progress; `via` is the road by which the report came.
     Arguments may be a JSON text, see `as_object`.
     """
     arguments = _action(as_object(arguments)) if kind == "shell" else as_object(arguments)
@@ -159,11 +159,11 @@ def end_facts(
     started: ToolCall | Mapping[str, Any] | None = None,
     watch: Watch = DEFAULT,
 ) -> dict[str, Any]:
-    """The data of `tool.finished` beside `call_id` and `name`.
+    """Return the data of `tool.finished` without `call_id` and `name`.
 
-    `started` is the call as it is known, or the facts of its beginning; without it nobody knows yet whether it was a
-    check, and what its output says is kept for then (`told`). A call of which nobody said how it went has not failed,
-    but a check in it is only as good as its own summary.
+    `started` is the call as it is known, or the facts of its beginning. Without it a check cannot be recognised yet, so
+    what the output says is kept until it can (`told`). A call has not failed if nothing says so, but a check in it is
+    then judged by its own summary alone.
     """
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
     if exit_code is not None and type(exit_code) is not int:
@@ -277,7 +277,7 @@ have to know all the rest; and to redact megabytes takes seconds."""
 def fingerprint(arguments: Any, secrets: re.Pattern[str] | None = None) -> str:
     """Return a short hash of arguments without their secrets, the same whatever the order of their keys.
 
-    A hash of the secrets themselves would tell whoever reads it when a guess is right.
+    A hash of the secrets themselves would tell its reader when a guess is right.
     """
     if isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
@@ -375,7 +375,7 @@ def named_files(arguments: Any) -> tuple[str, ...]:
 
 
 def patched_files(command: str | Sequence[str]) -> tuple[str, ...]:
-    """The files that a patch in a command line, or among the words of one, names."""
+    """Return the files that a patch in a command line, or among its words, names."""
     words = (command,) if isinstance(command, str) else command
     return tuple(sorted(set(islice((path for word in words for path in _patched(word)), MOST_FILES))))
 

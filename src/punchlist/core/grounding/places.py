@@ -1,4 +1,4 @@
-"""The files that a tool call is about, found in its arguments and results by the rules of OpenClaw's translator."""
+"""Find the files that a tool call is about, in its arguments and results, by the rules of OpenClaw's translator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATHS: Final = (
 _LINES: Final = ("line", "lineNumber", "line_number", "startLine", "start_line")
 _KNOWN: Final = frozenset((*_PATHS, "content"))
 _NOWHERE: Final = (int, float, type(None))
-"""Types of what is at no place."""
+"""Types of values that name no place."""
 
 _DEEPEST: Final = 4
 _MOST_NODES: Final = 100
@@ -37,7 +37,7 @@ _LONGEST_KEPT: Final = 240
 
 
 def places(*values: Any) -> list[Place] | None:
-    """Where the values say that something is, each place once, in order of appearance; None if nowhere.
+    """Return the places that the values name, each once, in order of appearance; None if there are none.
 
     A place with a line takes the place of the same path without one.
     """
@@ -155,7 +155,7 @@ def _line(value: Any) -> int | None:
 
 
 def _path(raw: str) -> str | None:
-    """The path as it may be shown; None for addresses on the web and what can be no path."""
+    """Return the path as it may be shown; None for web addresses and for text that can be no path."""
     text = raw[: 2 * _LONGEST_PATH].strip()
     if not text or len(text) > _LONGEST_PATH or "\0" in text or "\r" in text or "\n" in text:
         return None
@@ -169,7 +169,7 @@ def _path(raw: str) -> str | None:
 
 
 def _address_path(address: str) -> str:
-    """The path of a `file://` address, with what it has as percent signs."""
+    """Return the path of a `file://` address, with its percent escapes decoded."""
     _, slash, rest = address[len("file://") :].partition("/")
     plain = (slash + rest).partition("?")[0].partition("#")[0].encode("utf-8", "replace")
     return _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), plain).decode("utf-8", "replace")

@@ -1,9 +1,9 @@
 """Read the result of a tool, whatever its shape: its text, its exit code, and if the call failed.
 
 Agents put these in different places: a string with the code in its first or last lines, an object with `exit_code`,
-`returncode` or `metadata`, a list of content parts, or JSON as text. With nothing of that kind nobody said how the call
-went. What a program printed, or a file holds, may look the same: where the host said how the call went, a text is that,
-and an object is the host's own. Never raises; looks at a bounded part.
+`returncode` or `metadata`, a list of content parts, or JSON as text. Without any of these the
+outcome of the call is not known. The output of a program, or the content of a file, may look the same: where the host
+said how the call went, a text is such output, and an object is the host's own. Never raises; reads a bounded part.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _CODES: Final = (
     "exit",
 )
 _LOOSE_CODES: Final = frozenset({"code", "exit"})
-"""Names that others use as well."""
+"""Names that are used for other things as well."""
 
 _HIGHEST: Final = 255
 _OF_HTTP: Final = range(200, 227)
-"""Codes of answers over HTTP that could be exit codes too."""
+"""HTTP status codes that could be exit codes too."""
 
 _FAILURES: Final = frozenset({"error", "failed", "failure", "timeout", "timed_out", "cancelled", "killed", "rejected"})
 _SUCCESSES: Final = frozenset({"ok", "success", "succeeded", "passed"})
@@ -57,7 +57,7 @@ _BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "shell_id
 """Names under which a result, or the arguments of a call that reads its output, have a background command."""
 
 _OF_HOSTS: Final = ("stdout", "isError", *_BEHIND[:5])
-"""Names that make a JSON text the answer of a host, as an exit code does that is called so."""
+"""Names that make a JSON text the answer of a host; a name that only an exit code has does too."""
 
 _DEEPEST: Final = 4
 _MOST_PARTS: Final = 64
@@ -96,9 +96,9 @@ _LEFT_RUNNING: Final = (
 
 
 class ToolResult(NamedTuple):
-    """`failed` is None where nothing says how the call went. `runs_on`: what it began goes on in the background.
+    """A result as it was read. `failed` is None where nothing says how the call went.
 
-    `background` is the id under which its output can be read later.
+    `runs_on`: it runs on in the background; `background` is the id under which its output can be read later.
     """
 
     text: str
@@ -155,7 +155,7 @@ def _find_background(value: Any, text: str) -> str:
 
 
 def exit_code_of(value: Any) -> int | None:
-    """An exit code, also where it came as text or as a number with a fraction of 0; None of anything else."""
+    """Return an exit code, also one given as text or as a whole float; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -191,7 +191,7 @@ def _text(value: Any, depth: int) -> str:
 
 
 def _code(value: Any, depth: int, *, strict: bool = False) -> int | None:
-    """The exit code in an object; `strict`: only under a name that nothing else has. Of several the first failure."""
+    """Return the exit code in an object, of several the first failure. `strict`: only under a name for nothing else."""
     if isinstance(value, list) and depth < _DEEPEST:
         parts = cast("list[Any]", value)[-_MOST_PARTS:]
         codes = [code for part in parts if (code := _code(part, depth + 1, strict=strict)) is not None]
@@ -220,7 +220,7 @@ def _is_of_host(value: Any) -> bool:
 
 
 def _written_code(text: str) -> int | None:
-    """The exit code in the text's first or last lines, where hosts write it."""
+    """Return the exit code in the first or last lines of a text, where hosts write it."""
     for part in (text[:_EDGE], text[-_EDGE:]) if len(text) > _EDGE else (text,):
         if part.isascii() and "code" not in (lowered := part.lower()) and "status" not in lowered:
             continue

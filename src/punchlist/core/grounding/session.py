@@ -20,7 +20,7 @@ from punchlist.core.grounding.tool_call import ToolCall, relative_path
 
 State = Literal["red", "unchecked", "green", "idle"]
 STATES: Final[tuple[State, ...]] = ("red", "unchecked", "green", "idle")
-"""The worst first."""
+"""All states, the worst first."""
 
 _MOST_CHECKS: Final = 64
 _MOST_AGENTS: Final = 256
@@ -29,7 +29,7 @@ _TEST_FILE: Final = re.compile(r"(?:^|[/_.-])(?:tests?|specs?)(?:[/_.-]|$)|\w(?:
 
 
 class CheckRun(Struct, frozen=True, omit_defaults=True):
-    """One run of a check program. `started` and `finished` are positions; `agent` is who ran it."""
+    """One run of a check program. `started` and `finished` are positions; `agent` is the number of the agent."""
 
     name: str
     family: Family
@@ -65,7 +65,7 @@ class CheckHistory(Struct, frozen=True, omit_defaults=True):
     """The runs of one check program in one scope: the last one, the last that passed, and the failures not healed.
 
     `red_since` is the position of the first failure that no pass has healed, None if there is none; `red_for` are the
-    agents who ran the failing check, and those who started them. `changes` counts the code changes of the session
+    agents that ran the failing check, and those that started them. `changes` counts the code changes of the session
     before the last run began.
     """
 
@@ -77,7 +77,7 @@ class CheckHistory(Struct, frozen=True, omit_defaults=True):
 
 
 class SessionRecord(Struct, frozen=True, omit_defaults=True):
-    """All that is kept of a session's checks. `last_change` is by agent, and counts for those who started it too."""
+    """The checks and changes of a session. `last_change` is by agent, and counts for those that started it too."""
 
     checks: tuple[CheckHistory, ...] = ()
     changes: int = 0
@@ -85,7 +85,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     test_edits: tuple[tuple[int, str], ...] = ()
 
     def add_change(self, files: Iterable[str], position: int, lineage: tuple[int, ...]) -> SessionRecord:
-        """Return the record after a code change. `lineage` is the agent who made it, and those who started it."""
+        """Return the record after a code change. `lineage` is the agent that made it, and those that started it."""
         others = {agent: at for agent, at in self.last_change.items() if agent not in lineage}
         latest = {**others, **dict.fromkeys(lineage, position)}
         tests = tuple((position, path) for path in files if _TEST_FILE.search(path))
@@ -136,7 +136,7 @@ def _lies_within(path: str, other: str) -> bool:
 
 
 def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: str) -> list[CheckRun]:
-    """Return the runs of checks that a call was, each with its own outcome. A probe proves too little to count."""
+    """Return the runs of checks in a call, each with its own outcome. A probe proves too little to count."""
     if call.check is None or call.check_outcome is None or call.started is None:
         return []
     checks = call.check.checks

@@ -16,7 +16,7 @@ Span = tuple[datetime, datetime]
 
 
 class CheckSeen(NamedTuple):
-    """A check that was seen, by when it ended."""
+    """A check that was seen. Sorts by the time when it ended."""
 
     finished: Moment
     outcome: Outcome
@@ -27,7 +27,7 @@ class CheckSeen(NamedTuple):
 
 
 class Tally(Struct, frozen=True, kw_only=True):
-    """Calls in numbers. `child_calls` of them are those of subagents; `spans` are the times in which one ran."""
+    """Calls in numbers. `child_calls` of them were made by subagents; `spans` are the times in which any call ran."""
 
     calls: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict[str, int])

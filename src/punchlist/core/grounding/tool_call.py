@@ -1,7 +1,6 @@
-"""One tool call, put together from the reports about it: what is known, whichever report came first.
+"""Join the reports about one tool call, in whatever order they come, and find the call that a report is about.
 
-`joined` neither depends on the order of reports nor on how often one comes; of two that contradict each other the
-worse is believed.
+`joined` depends neither on the order of reports nor on how often one comes; of two that disagree the worse is believed.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ _TALK: Final = frozenset({"todo", "talk"})
 _CHECK_RANK: Final[dict[Outcome, int]] = {"unknown": 0, "passed": 1, "empty": 2, "failed": 3}
 
 MOST_FILES: Final = 64
-"""Files of one call that are kept, and of one item: four times as many."""
+"""Files of one call that are kept; of one item, four times as many."""
 
 
 class Subject(NamedTuple):
-    """A thing that work is counted for: an agent's item, a task, whoever works on it, or nothing (`item` is empty)."""
+    """A thing that work is counted for: an agent's item, a task of any worker, or no item (`item` is empty)."""
 
     session: str
     agent: str
@@ -39,12 +38,12 @@ def todo_subject(session: str, agent: str, plan_id: str, item_id: str) -> Subjec
 
 
 def task_subject(list_name: str, task_id: str) -> Subject:
-    """A task is one thing for all agents that work on it."""
+    """Return the subject of a task: one for all agents that work on it."""
     return Subject("", "", task_key(list_name, task_id))
 
 
 def item_key(plan_id: str, item_id: str) -> str:
-    """An item as runtime events name it: ids are unique within a plan only."""
+    """Return the key of an item in runtime events. Ids are unique within a plan only."""
     return f"{plan_id}/{item_id}"
 
 
@@ -61,33 +60,33 @@ def is_task(key: str) -> bool:
 
 
 def task_of(key: str) -> tuple[str, str]:
-    """The list and the id of the task that a key names."""
+    """Return the list and the id of the task that a key names."""
     name, _, number = key.removeprefix(_TASK).rpartition("/")
     return name, number
 
 
 def subject(session: str | None, agent: str | None, item: str) -> Subject:
-    """The subject that an event's own `item` stands for."""
+    """Return the subject that the `item` of an event stands for."""
     return Subject("", "", item) if is_task(item) else Subject(session or "", agent or "", item)
 
 
 class Moment(NamedTuple):
-    """A time, and where it stood in the log, which decides between equal times."""
+    """A time, and its position in the log, which decides between equal times."""
 
     at: datetime
     order: int = 0
 
 
 class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One call of a tool, as the reports about it say.
+    """One call of a tool, by the reports about it.
 
-    `item` is the key of the item or task in focus when it started. `outcomes` are those of each check of its line,
-    where there are several.
+    `item` is the key of the item or task that was in progress when it started; grades do not depend on it. `outcomes`
+    are those of each check of its line, where there are several.
 
-    `changes` says that it may have changed the work with no check behind; `program` is what a shell line runs. `words`
-    are short hashes of what it is known again by, where the preview does not hold it. `told` is what its end said, to
-    whoever might know only later that it was a check. `background` is the id under which a host gives the output of
-    what it left running.
+    `changes`: it may have changed files, and no check came after that in its line. `program` is the one that a shell
+    line runs. `words` are short hashes of the words that identify it, where the preview does not hold them. `told` is
+    what its output said before it was known to be a check. `background` is the id under which a host gives the output
+    of what it left running.
     """
 
     id: str
@@ -117,19 +116,19 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_talk(self) -> bool:
-        """True if it neither does anything nor looks at anything: a list that is written, a thought, an `echo`."""
+        """True if it neither does nor reads anything: a list that is written, a thought, an `echo`."""
         kind = self.kind
         return kind in _TALK or (kind == "shell" and not self.program and not self.changes and self.check is None)
 
 
 def changes_code(call: ToolCall, project: str) -> bool:
-    """True if a call has changed code. A call that failed has not, nor one that touched only prose or scratch files."""
+    """True if a call has changed code: not if it failed, or touched only prose or temporary files."""
     is_done = call.finished is not None and call.outcome == "ok"
     return is_done and call.changes and (not call.files or bool(changed_code(call, project)))
 
 
 def changed_code(call: ToolCall, project: str) -> list[str]:
-    """Return the files that a call changed and that a check may look at: no prose, no temporary files outside."""
+    """Return the files that a call changed and that a check may look at: no prose, no temporary files."""
     paths = [relative_path(path, project) for path in call.files]
     return [path for path in paths if PROSE.search(path) is None and not is_temporary(path)]
 
@@ -191,20 +190,20 @@ def _worse(one: Outcome | None, other: Outcome | None) -> Outcome | None:
 
 
 def _in_order(one: ToolCall, other: ToolCall) -> tuple[ToolCall, ToolCall]:
-    """The account of the beginning, then the other one."""
+    """Return the account of the beginning, then the other one."""
     if (one.started is None) != (other.started is None):
         return (one, other) if other.started is None else (other, one)
     return (one, other) if _opening(one) <= _opening(other) else (other, one)
 
 
 def _opening(call: ToolCall) -> tuple[object, ...]:
-    """Of two accounts that both tell of the beginning, or both do not, the earlier; then any fixed order."""
+    """Return a sort key: the earlier beginning first, then any fixed order."""
     details = (call.item, call.name, call.kind, call.program, call.hash, call.preview, call.via, call.words)
     return (call.started or 0, *details, repr(call.check))
 
 
 def _ending(call: ToolCall) -> tuple[int, float, int, str]:
-    """The worse end counts, and of equal ones the first."""
+    """Return a sort key: the worse end is the largest, and of equal ones the first."""
     at, order = (call.finished.at.timestamp(), call.finished.order) if call.finished is not None else (0.0, 0)
     return _RANK[call.outcome], -at, -order, call.result
 
@@ -227,7 +226,7 @@ _RECENT: Final = 64
 
 
 class _Recent(Struct):
-    """A beginning, and the roads by which it was told."""
+    """The beginning of a call, and the roads by which it was reported."""
 
     id: str
     name: str
@@ -253,7 +252,7 @@ class Pairing:
         self.made = 0
 
     def id_of(self, report: ToolCall) -> str:
-        """The id of the call that is meant, its own or ours; empty if the report names nothing."""
+        """Return the id of the call that is meant, the host's or ours; empty if the report names nothing."""
         if report.id and (report.started is None or not report.via):
             return self.same.get(report.id, report.id)
         if report.started is not None:
@@ -290,7 +289,7 @@ class Pairing:
         return found
 
     def _known(self, report: ToolCall, at: Moment) -> _Recent | None:
-        """Find the same beginning, as another road told it."""
+        """Return the beginning of the same call as another road reported it; None if there is none."""
         if not report.via or not report.hash:
             return None
         for entry in self.recent:
@@ -306,7 +305,7 @@ class Pairing:
         return None
 
     def _ended_early(self, report: ToolCall, at: Moment) -> str:
-        """The oldest call of that name whose end was told before its beginning, and lies behind it."""
+        """Return the oldest call of that name whose end was reported before its beginning, and lies after it."""
         ends = self.early.get((report.via, report.name))
         for entry in ends or ():
             if entry[0] >= at and ends is not None:
@@ -315,7 +314,7 @@ class Pairing:
         return ""
 
     def close(self, ids: set[str]) -> None:
-        """These calls are over: no later report without an id is about them."""
+        """Close calls: no later report without an id is about them."""
         for line in self.waiting.values():
             if not ids.isdisjoint(line):
                 kept = [entry for entry in line if entry not in ids]
