@@ -89,3 +89,34 @@ def test_a_number_is_an_id_also_of_a_task_that_is_gone(run: Run) -> None:
         refused = run("tasks", *words)
         assert (refused.code, "There is no task" in refused.err) == (1, True)
     assert _task("3").subject == "Fix 2 bugs"
+
+
+@pytest.mark.usefixtures("person")
+def test_done_under_another_workers_lease_needs_force_and_says_whose_it_is(run: Run) -> None:
+    run("tasks", "add", "Ship")
+    run("tasks", "claim", "1", "--by", "w1")
+    refused = run("tasks", "done", "1")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("punchlist: Task `1` is under the lease of `w1` until 20")
+    assert refused.err.endswith("; `--force` completes it all the same.\n")
+    assert _task("1").owner == "w1"
+    assert run("tasks", "done", "1", "--force").out == "Completed 1: Ship\n"
+    assert _task("1").grade == "confirmed"
+
+
+@pytest.mark.parametrize("more", [("--by", "w1"), ("--by", "w1", "--fence", "1"), ("--fence", "1")])
+def test_the_worker_itself_needs_no_force(run: Run, more: tuple[str, ...]) -> None:
+    run("tasks", "add", "Ship")
+    run("tasks", "claim", "1", "--by", "w1")
+    assert run("tasks", "done", "1", *more).code == 0
+
+
+def test_a_failure_after_start_counts_as_an_attempt(run: Run) -> None:
+    run("tasks", "add", "Ship", "--attempts", "2")
+    run("tasks", "start", "1")
+    assert run("tasks", "fail", "1", "no wind").out == (
+        "Attempt 1 of 2 failed: 1: Ship; it is tried again after a rest\n"
+    )
+    run("tasks", "start", "1")
+    assert run("tasks", "fail", "1", "no wind").out.startswith("Failed 1: Ship;")
+    assert (_task("1").status, _task("1").attempts) == ("failed", 2)

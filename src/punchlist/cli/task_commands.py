@@ -20,7 +20,7 @@ from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
-from punchlist.errors import InvalidInput, TaskError, WaitRefused
+from punchlist.errors import InvalidInput, TaskError, TaskTaken, WaitRefused
 from punchlist.store import Transaction
 from punchlist.surfaces.matching import find_tasks
 from punchlist.surfaces.sentences import sentence
@@ -340,7 +340,13 @@ def done(options: Namespace) -> None:
         for found in find_all(tasks, options.words):
             fence = _find_fence(options, found)
             person = doubt is None and fence is None  # who shows a fence speaks as a worker
-            task = tasks.complete(found.id, fence=fence, result=result, call_id=options.call_id, person=person)
+            try:
+                task = tasks.complete(
+                    found.id, fence=fence, result=result, call_id=options.call_id, person=person, force=options.force
+                )
+            except TaskTaken as error:
+                problem = f"Task `{found.id}` is under the lease of `{error.data['owner']}`{error.data['until']}"
+                raise TaskError(problem=f"{problem}; `--force` completes it all the same.") from error
             report(options, task, f"Completed {name_of(task)}")
             unfenced += fence is None
     if doubt is not None and unfenced and not options.json:

@@ -118,6 +118,7 @@ _ADD_OPTIONS = (
 _DONE_OPTIONS = (
     _TASKS,
     _option("--result", metavar="VALUE", help="what came of it: JSON, or else a text"),
+    _flag("--force", "also if another worker has it under a lease"),
     _FENCE,
     _CALL_ID,
 )

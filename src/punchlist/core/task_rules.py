@@ -122,6 +122,12 @@ def taken_error(task: Task, holder: str | None = None) -> TaskTaken:
     return TaskTaken(id=task.id, owner=task.owner or holder or "somebody", until=until)
 
 
+def check_not_leased(task: Task, by: str) -> None:
+    """Raise if another worker than `by` has the task under a lease. A lease that ran out is settled before."""
+    if task.lease_until is not None and task.owner != by:
+        raise taken_error(task)
+
+
 def claim(task: Task, owner: str, now: datetime, lease: timedelta, reserve: tuple[str, ...] = ()) -> Task:
     """Claim a task for a worker, under a lease and with a new fence."""
     if task.status is not _I and task.status is not _P:
@@ -211,14 +217,18 @@ def add_late_result(task: Task, fence: int, result: Any, *, by: str, now: dateti
 
 
 def fail(task: Task, now: datetime, reason: str) -> Task:
-    """Fail a task; while there are attempts left, make it pending again after a back-off."""
+    """Fail a task; while there are attempts left, make it pending again after a back-off.
+
+    A claim was counted as an attempt when it was made; work that was started without one is counted now.
+    """
     if task.status in ENDED and task.status is not _F:
         raise TransitionRefused(id=task.id, status=task.status, to=_F, next="it has ended; reopen it first")
-    more = task.max_attempts is not None and task.attempts < task.max_attempts
+    attempts = task.attempts + (task.status is _I and task.lease_until is None)
+    more = task.max_attempts is not None and attempts < task.max_attempts
     if more and task.status is not _F and not task.cancel_requested:
-        rest = timedelta(seconds=backoff_after(task.attempts, task.backoff))
-        return move(task, _P, now, not_before=now + rest, failure=reason, fence=task.fence + 1)
-    return move(task, _F, now, failure=reason, fence=task.fence + 1)
+        rest = timedelta(seconds=backoff_after(attempts, task.backoff))
+        return move(task, _P, now, not_before=now + rest, attempts=attempts, failure=reason, fence=task.fence + 1)
+    return move(task, _F, now, attempts=attempts, failure=reason, fence=task.fence + 1)
 
 
 def backoff_after(attempts: int, backoff: float) -> float:

@@ -350,16 +350,20 @@ class Tasks:
         revision: int | None = None,
         call_id: str | None = None,
         person: bool = False,
+        force: bool = True,
     ) -> Task:
         """Complete a task. A worker gives its `fence`; if another worker has the task by now, that raises `FenceStale`,
         and the result is kept in `late_results`.
 
         `person=True`: the host knows that a person does this. The task is `confirmed`, also if it was completed before;
-        what anybody else completes is graded by the work of the task's agent.
+        what anybody else completes is graded by the work of the task's agent. Without `force`, a task under another
+        worker's lease raises `TaskTaken`, unless a fence is given.
         """
 
         def write(work: Work) -> Task | Late:
-            return work.complete(id, fence=fence, result=result, revision=revision, call_id=call_id, person=person)
+            return work.complete(
+                id, fence=fence, result=result, revision=revision, call_id=call_id, person=person, force=force
+            )
 
         done = self._complete(id, fence, {} if result is None else {"result": result}, write)
         if isinstance(done, Late):

@@ -498,12 +498,16 @@ class Work:
         revision: int | None = None,
         call_id: str | None = None,
         person: bool = False,
+        force: bool = True,
     ) -> Task | Late:
-        """Complete a task; or, where another worker has it by now, keep the result and change nothing else."""
+        """Complete a task; or, where another worker has it by now, keep the result and change nothing else.
+
+        Without `force`, a task under another worker's lease raises `TaskTaken`, unless a fence is shown.
+        """
         late: list[Late] = []
 
         def run() -> tuple[Task, ...]:
-            done = self._complete(id, fence, plain_json("result", result), revision, person=person)
+            done = self._complete(id, fence, plain_json("result", result), revision, person=person, force=force)
             if isinstance(done, Late):
                 late.append(done)
                 return ()
@@ -512,7 +516,9 @@ class Work:
         found = self.once(call_id, ["complete", id, fence, result], run)
         return late[0] if late else found[0]
 
-    def _complete(self, id: str, fence: int | None, result: Any, revision: int | None, *, person: bool) -> Task | Late:
+    def _complete(
+        self, id: str, fence: int | None, result: Any, revision: int | None, *, person: bool, force: bool
+    ) -> Task | Late:
         row = self.find(id)
         if row is None:
             return self._complete_deleted(id, fence, result)
@@ -520,6 +526,8 @@ class Work:
         if late is not None:
             return late
         rules.check_revision(row.task, revision)
+        if fence is None and not force:
+            rules.check_not_leased(row.task, self.by)
         if row.task.status is TaskStatus.COMPLETED and person:
             return self._confirm(row).task
         done = rules.complete(with_list_ticks(self.tx, row), self.now, result, fence=fence)
