@@ -43,6 +43,7 @@ bench: $(BENCH_STAMP) ## Measure against peers in one run; writes benchmarks/RES
 
 docs: $(STAMP) ## Write the pages and types that the program knows, and run what README.md and docs/ show
 	$(BIN)/python tools/write_docs.py
+	$(BIN)/python tools/write_api.py
 	$(BIN)/python tools/write_stubs.py
 	$(BIN)/python tools/check_docs.py
 

@@ -66,6 +66,8 @@ class ObservedBoard:
         self._before_tasks: list[TasksObserver] = []
         self._keepers: list[TasksKeeper] = []
 
+    # Observers.
+
     def observe(
         self,
         *,
@@ -98,6 +100,7 @@ class ObservedBoard:
             observer(agent)
 
     def changed(self, agent: Agent) -> None:
+        """Tell the observers that an agent's list changed."""
         for observer in self._on_change:
             observer(agent)
 
@@ -137,6 +140,8 @@ class Board(BoardReader, ObservedBoard):
         self._gates: list[Gate] = []
         for on, command in gate_commands().items():
             self.gate(on, command)
+
+    # Agents, tasks and flows.
 
     def agent(
         self,

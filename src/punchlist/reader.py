@@ -125,6 +125,7 @@ class BoardReader:
         return self.store.lists(project=where, session=session, limit=limit)
 
     def sessions(self, *, project: Folder = None, limit: int = 50) -> Sequence[SessionRow]:
+        """Return the sessions of a project, or of all of them, the latest first."""
         where = None if project is None else project_of(project)
         return self.store.sessions(project=where, limit=limit)
 
@@ -144,9 +145,10 @@ class BoardReader:
 
         return self.store.read(find)
 
-    # The end.
+    # Closing.
 
     def close(self) -> None:
+        """Close the board; followers end. A call after that raises `StoreClosed`."""
         self.store.close()
 
     def __enter__(self) -> Self:

@@ -10,7 +10,8 @@ from tools import check_docs, write_docs
 from punchlist import Board
 from punchlist.agent import AgentOptions
 
-PAGES = [check_docs.ROOT / "README.md", *sorted((check_docs.ROOT / "docs").glob("*.md"))]
+READMES = [check_docs.ROOT / "README.md", check_docs.ROOT / "examples" / "README.md"]
+PAGES = [*READMES, *sorted((check_docs.ROOT / "docs").glob("*.md"))]
 BLOCKS = [block for page in PAGES for block in check_docs.blocks(page)]
 
 
@@ -27,7 +28,7 @@ def test_commands_and_settings_are_listed_as_the_program_has_them() -> None:
     assert write_docs.stale() == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(check_docs.ROOT)) for page in PAGES])
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     links = check_docs.links(page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []

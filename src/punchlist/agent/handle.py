@@ -63,6 +63,7 @@ class Agent:
 
     @property
     def dialect(self) -> str:
+        """The name of the dialect whose tools this agent is offered."""
         return self._runner.dialect.name
 
     @property
@@ -81,6 +82,7 @@ class Agent:
 
     @property
     def todos(self) -> TodoList:
+        """The agent's list as it is now."""
         return self._runner.load_todos()
 
     @property
@@ -91,6 +93,7 @@ class Agent:
 
     @property
     def mode(self) -> Mode:
+        """`plan` while plan mode is on, else `execute`."""
         row = self._runner.load_row()
         return "plan" if row is not None and row.mode == "plan" else "execute"
 
@@ -173,6 +176,7 @@ class Agent:
         return plans.begin_plan_mode(self._runner, reason, by, because)
 
     def exit_plan_mode(self, *, by: str | None = None) -> None:
+        """Switch plan mode off without a decision on a plan."""
         plans.end_plan_mode(self._runner, by)
 
     def permits(self, tool: str, args: Any = None) -> Refusal | None:

@@ -22,6 +22,7 @@ class CurrentWork(Struct, frozen=True):
 
     @property
     def open_items(self) -> tuple[TodoItem, ...]:
+        """Open items of the list, in order."""
         return self.todos.open_items
 
     @property

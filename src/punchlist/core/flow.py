@@ -31,6 +31,8 @@ FIRST_STEP = "init"
 
 
 class FlowStatus(StrEnum):
+    """The status of a flow."""
+
     CREATED = "created"
     RUNNING = "running"
     WAITING = "waiting"
@@ -80,6 +82,7 @@ class Flow(Struct, frozen=True, kw_only=True):
 
     @property
     def is_terminal(self) -> bool:
+        """True if the flow has ended."""
         return self.status in TERMINAL
 
 

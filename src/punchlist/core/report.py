@@ -133,6 +133,7 @@ class ItemReport(Struct, frozen=True):
 
     @property
     def last_check(self) -> CheckSeen | None:
+        """The last check that ran for the item."""
         return self.tally.last_check
 
 
@@ -149,10 +150,12 @@ class Totals(Struct, frozen=True):
 
     @property
     def open(self) -> int:
+        """Items that are neither completed nor cancelled."""
         return self.items - self.completed - self.cancelled
 
     @property
     def judged(self) -> int:
+        """Completions that have a grade."""
         return sum(self.grades.values())
 
     @property
@@ -181,6 +184,7 @@ class Report(Struct, frozen=True):
 
     @property
     def checks(self) -> tuple[CheckState, ...]:
+        """The last outcome of each check, of all sessions."""
         return tuple(check for session in self.sessions for check in session.checks)
 
 

@@ -62,6 +62,8 @@ class Wait(Struct, frozen=True, kw_only=True):
 
 
 class ChecklistLine(Struct, frozen=True):
+    """One line of a task's checklist."""
+
     text: str
     done: bool = False
 
@@ -152,6 +154,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     @property
     def is_blocked(self) -> bool:
+        """True if it has not ended and a blocker still holds it back."""
         return self.open_blockers > 0 and self.status not in ENDED
 
     @property

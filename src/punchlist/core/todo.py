@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 
 class Status(StrEnum):
+    """The status of an item. Completed and cancelled items are closed; all others are open."""
+
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
     BLOCKED = "blocked"
@@ -89,6 +91,7 @@ class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_open(self) -> bool:
+        """True unless completed or cancelled."""
         return self.status not in CLOSED
 
 
@@ -125,12 +128,14 @@ class TodoList(Struct, frozen=True, kw_only=True):
 
     @property
     def progress(self) -> Progress:
+        """Completed items among those that are not cancelled."""
         done = sum(item.status is Status.COMPLETED for item in self.items)
         total = sum(item.status is not Status.CANCELLED for item in self.items)
         return Progress(done, total, (200 * done + total) // (2 * total) if total else 0)
 
     @property
     def open_items(self) -> tuple[TodoItem, ...]:
+        """Items that are neither completed nor cancelled, in order."""
         return tuple(item for item in self.items if item.status not in CLOSED)
 
     @property
@@ -139,6 +144,7 @@ class TodoList(Struct, frozen=True, kw_only=True):
         return all(item.status in CLOSED for item in self.items)
 
     def find(self, item_id: str) -> TodoItem | None:
+        """Return the item of that id, or None."""
         return next((item for item in self.items if item.id == item_id), None)
 
 

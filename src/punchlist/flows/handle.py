@@ -93,6 +93,7 @@ class Flows:
     # Reading.
 
     def get(self, id: str) -> Flow | None:
+        """Return one flow, or None."""
         name = parse_id(id)
         return next(iter(self._find(lambda tx: [row] if (row := tx.flows.find(name)) is not None else [])), None)
 

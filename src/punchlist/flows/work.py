@@ -193,6 +193,7 @@ class FlowWork:
         return self.write(row, rules.request_cancel(row.flow, self.now), "cancel_requested").flow
 
     def cancel(self, id: str, *, revision: int | None = None) -> Flow:
+        """Cancel a flow at once."""
         row = self.row(id, revision, settled=False)
         return self.write(row, rules.cancel(row.flow, self.now), "cancelled").flow
 

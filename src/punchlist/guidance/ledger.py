@@ -120,6 +120,7 @@ class Cost(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> Size:
+        """Descriptions, injections, arguments and replies together."""
         said = sum(self.spent.injections.values(), NOTHING)
         return self.spent.descriptions + said + self.calls.arguments + self.calls.replies
 

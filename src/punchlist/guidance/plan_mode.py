@@ -87,6 +87,7 @@ class Refusal(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
+        """The kind of the refused tool, in nexo's words."""
         return self.data["tool_kind"]
 
 

@@ -181,6 +181,8 @@ class ListRow(NamedTuple):
 
 
 class SessionRow(NamedTuple):
+    """A session, with the number of its agents and its last change."""
+
     id: str
     project: str
     created_at: datetime

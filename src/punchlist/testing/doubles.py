@@ -30,11 +30,12 @@ class FakeClock:
         return self._now
 
     def advance(self, seconds: float) -> datetime:
-        """Moves the clock, back if the number is negative; the new time."""
+        """Move the clock, back if the number is negative; return the new time."""
         self._now += timedelta(seconds=seconds)
         return self._now
 
     def set(self, now: datetime) -> datetime:
+        """Set the clock; return the new time."""
         self._now = now
         return self._now
 

@@ -46,6 +46,7 @@ class Tally(Struct, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
+        """True if no tool call was seen."""
         return self.calls == 0
 
 
