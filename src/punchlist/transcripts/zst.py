@@ -113,7 +113,7 @@ def _unpack(path: str, allowance: _Allowance) -> Iterator[bytes | None]:
     try:
         import zstandard
     except ImportError:
-        raise ExtraMissing(what=f"A compressed transcript (`{path}`)", extra="watch") from None
+        raise ExtraMissing(what=f"A compressed transcript (`{path}`)", extra="zst") from None
     unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     with open(path, "rb") as file:
         start: int | None = 0
