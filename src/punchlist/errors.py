@@ -184,6 +184,18 @@ class BoardMissing(StoreError):
     code = "store_missing"
 
 
+class FolderMissing(StoreError):
+    """There is no folder `{folder}` for the board; check the path, or make the folder first: `mkdir -p {folder}`."""
+
+    code = "store_folder_missing"
+
+
+class NotABoard(StoreError):
+    """`{path}` is not a Punchlist board: {problem}; nothing was changed, name a board with `--db` or $PUNCHLIST_DB."""
+
+    code = "store_not_a_board"
+
+
 class StoreTooNew(StoreError):
     """The board at `{path}` has format {found}, newer than this program knows ({known}); upgrade Punchlist."""
 

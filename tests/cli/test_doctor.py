@@ -4,8 +4,10 @@ import json
 import os
 import sqlite3
 import subprocess
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -159,3 +161,79 @@ def test_settings_that_are_not_in_use_take_one_line(run: Run, monkeypatch: pytes
     assert "$PUNCHLIST_LEASE" in said
     assert "$GOOSE_TODO_MAX_CHARS" not in said
     assert "more are not set" in said
+
+
+@pytest.mark.parametrize("kind", ["folder", "text", "bytes", "database"])
+def test_a_path_that_is_no_board_is_called_so_and_left_alone(run: Run, tmp_path: Path, kind: str):
+    path = tmp_path / "data" / "theirs"
+    path.parent.mkdir()
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "text":
+            path.write_text("Some notes.\n")
+        case "bytes":
+            path.write_bytes(bytes(range(256)) * 100)
+        case _:
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute("CREATE TABLE notes (text)")
+    for command in (("doctor",), ("todos",), ("todo", "append", "x")):
+        ran = run(*command, "--db", str(path))
+        said = ran.out + ran.err
+        assert ran.code in (1, 2)
+        assert "is not a Punchlist board" in said
+        assert "damaged" not in said
+        assert "chmod" not in said
+        assert os.listdir(path.parent) == ["theirs"]
+
+
+def test_a_mistyped_folder_of_db_is_named_and_not_made(run: Run, tmp_path: Path):
+    path = tmp_path / "projcets" / "board.db"
+    for command in (("doctor",), ("todo", "append", "x")):
+        ran = run(*command, "--db", str(path))
+        assert ran.code in (1, 2)
+        assert f"There is no folder `{path.parent}`" in ran.out + ran.err
+    assert not path.parent.exists()
+
+
+@pytest.fixture
+def closed_board() -> Iterator[Path]:
+    """A board in a folder that may not be opened; as root may open everything, it becomes another user."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        path = folder / "theirs" / "board.db"
+        Board.open(path).close()
+        path.parent.chmod(0)
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(65_534)
+        yield path
+        os.seteuid(user)
+        path.parent.chmod(0o700)
+
+
+def test_without_permission_the_doctor_says_whose_board_it_is(run: Run, closed_board: Path):
+    found = _findings(run, "--db", str(closed_board))
+    assert found["board"]["state"] == "wrong"
+    assert f"`{closed_board.parent}` belongs to user " in found["board"]["fix"]
+    assert "file" not in found
+    assert run("todos", "--db", str(closed_board)).code == 2
+
+
+def test_the_doctor_says_which_agents_are_here_and_whether_they_are_connected(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert _findings(run)["agents"]["state"] == "note"
+    (tmp_path / ".claude" / "projects").mkdir(parents=True)
+    (tmp_path / ".codex" / "sessions").mkdir(parents=True)
+    found = _findings(run)
+    assert "agents" not in found
+    assert found["codex"]["text"].endswith("not connected")
+    assert found["claude-code"]["text"].endswith("not connected")
+    settings = {"statusLine": {"type": "command", "command": "punchlist statusline"}}
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps(settings))
+    assert "and connected" in _findings(run)["claude-code"]["text"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board
-from punchlist.errors import StoreDamaged, StoreOutdated, StoreTooNew, StoreUnavailable
+from punchlist.errors import NotABoard, StoreOutdated, StoreTooNew, StoreUnavailable
 from punchlist.store.files import APPLICATION_ID, SCHEMA
 from punchlist.store.records import migrations, statements
 from tests.sizes import size
@@ -38,7 +38,7 @@ def test_all_files_are_their_owners_alone_whatever_the_umask(tmp_path: Path) -> 
 
 def test_a_folder_is_no_board(tmp_path: Path) -> None:
     (tmp_path / "board.db").mkdir()
-    with pytest.raises(StoreUnavailable) as caught:
+    with pytest.raises(NotABoard) as caught:
         Board.open(tmp_path / "board.db")
     assert str(tmp_path / "board.db") in str(caught.value)
     assert [file.name for file in tmp_path.iterdir()] == ["board.db"]
@@ -117,10 +117,11 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path)
         connection.execute("CREATE TABLE notes (text)")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreDamaged) as caught:
+    with pytest.raises(NotABoard) as caught:
         Board.open(path)
     assert str(path) in str(caught.value)
     assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [path.name]
 
 
 @pytest.mark.parametrize("pragma", ["application_id = 1", "user_version = 3"])
@@ -129,7 +130,7 @@ def test_an_empty_database_with_another_mark_is_refused(tmp_path: Path, pragma: 
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA {pragma}")
     connection.close()
-    with pytest.raises(StoreDamaged):
+    with pytest.raises(NotABoard):
         Board.open(path)
 
 
@@ -137,10 +138,11 @@ def test_a_text_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but long enough to be taken for one\n" * 100)
     before = path.read_bytes()
-    with pytest.raises(StoreDamaged) as caught:
+    with pytest.raises(NotABoard) as caught:
         Board.open(path)
     assert str(path) in str(caught.value)
     assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [path.name]
 
 
 def test_an_empty_file_becomes_a_board(tmp_path: Path) -> None:
@@ -154,7 +156,7 @@ def test_a_refused_file_leaves_no_handle_open(tmp_path: Path) -> None:
     path.write_text("not a database" * 100)
     before = os.listdir("/dev/fd")
     for _ in range(5):
-        with pytest.raises(StoreDamaged):
+        with pytest.raises(NotABoard):
             Board.open(path)
     assert len(os.listdir("/dev/fd")) == len(before)
 

@@ -52,6 +52,11 @@ def _find_home(agent: str, *parts: str) -> str:
     return os.path.join(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), default), inner, *parts)
 
 
+def list_agents() -> dict[str, str]:
+    """Return the agents that keep transcripts on this machine, each with their folder."""
+    return {agent: folder for agent in _HOMES if os.path.isdir(folder := _find_home(agent))}
+
+
 def find_newest(folder: str) -> Place | None:
     """Return the newest transcript of the folder's project."""
     project = project_of(folder)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
 from punchlist.core.person import doubt_person
-from punchlist.errors import BoardMissing
+from punchlist.errors import BoardMissing, FolderMissing
 from punchlist.reader import BoardReader
 from punchlist.store import store_path
 
@@ -186,11 +186,13 @@ def parse_age(text: str) -> timedelta:
 
 
 def board_url(options: Namespace, *, reads: bool = False) -> str | None:
-    """Return the URL of `--db`. With `reads`, a file that it names and that is not there is an error."""
+    """Return the URL of `--db`. A folder that it names has to exist, with `reads` the file too: it may be mistyped."""
     url = getattr(options, "db", None)
-    path = store_path(url) if reads and url is not None else ""
-    if path and not os.path.exists(path):
+    path = "" if url is None else store_path(url)
+    if path and reads and not os.path.lexists(path):
         raise BoardMissing(path=path)
+    if path and not os.path.lexists(folder := os.path.dirname(path)):
+        raise FolderMissing(folder=folder)
     return url
 
 

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import sqlite3
 import stat
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Literal
 
 from msgspec import Struct
 
 from punchlist import __version__, config
+from punchlist.bridges.folder import claude_folder
+from punchlist.bridges.homes import list_agents
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import SETTINGS, own_secrets
-from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy
+from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
 from punchlist.store import store_path
-from punchlist.store.files import SCHEMA
+from punchlist.store.files import check_board
 from punchlist.store.inspect import inspect
 from punchlist.store.lock import SidecarLock
+from punchlist.store.sqlite import faults
 from punchlist.surfaces.spans import Display, Line, Span, Style, plural, safe_line
 
 CheckState = Literal["ok", "note", "wrong"]
@@ -66,12 +71,11 @@ def parser() -> Parser:
 
 
 def _examine(options: Namespace) -> int:
-    path = store_path(board_url(options))
-    if options.rebuild and path and os.path.exists(path):
+    if options.rebuild and os.path.exists(store_path(board_url(options))):
         with open_board(options) as board:
             board.rebuild_overviews()
             board.store.transact(lambda tx: tx.tasks.rebuild())
-    found = list(_check_all(path))
+    found = [*_check_installation(), *_check_board(options), *_check_agents(), *_check_settings()]
     wrong = sum(checkup.state == "wrong" for checkup in found)
     if options.json:
         show_json({"ok": not wrong, "findings": found})
@@ -101,27 +105,67 @@ def _lines(found: list[Checkup], display: Display) -> Iterator[Line]:
             )
 
 
-def _check_all(path: str) -> Iterator[Checkup]:
-    """Yield all checks, in order. The path is empty for a board in memory."""
+def _check_installation() -> Iterator[Checkup]:
     yield Checkup("punchlist", "ok", __version__)
     yield Checkup("python", "ok", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
     yield _check_sqlite()
-    if not path:
-        yield Checkup("board", "note", "in memory: it ends with the program")
-    elif not os.path.exists(path):
-        yield Checkup("board", "note", f"{path} is not there yet; the first write makes it")
-        yield check_file_system(path)
-    else:
-        wal = f"{path}-wal"
-        more = f" and {_size_text(os.stat(wal).st_size)} of WAL" if os.path.exists(wal) else ""
-        yield Checkup("board", "ok", f"{path}, {_size_text(os.stat(path).st_size)}{more}")
-        yield from _check_permissions(path)
-        yield check_file_system(path)
-        lock = _check_lock(path)
-        yield lock
-        if lock.state == "ok":
-            yield from _check_content(path)
-    yield from _check_settings()
+
+
+def _check_board(options: Namespace) -> Iterator[Checkup]:
+    """Check the board's file. Nothing else is said about a path that is no board, or that may not be opened."""
+    try:
+        path = store_path(board_url(options))
+        if not path:
+            yield Checkup("board", "note", "in memory: it ends with the program")
+            return
+        with faults(path):
+            size = _find_size(path)
+            check_board(path)
+            if size is None:
+                yield Checkup("board", "note", f"{path} is not there yet; the first write makes it")
+                yield check_file_system(path)
+                return
+            lock = _check_lock(path)
+    except StoreUnavailable as error:
+        yield Checkup("board", "wrong", str(error), _explain_denial(str(error.data["path"])))
+        return
+    except StoreError as error:
+        yield Checkup("board", "wrong", str(error))
+        return
+    wal = _find_size(f"{path}-wal")
+    more = "" if wal is None else f" and {_size_text(wal)} of WAL"
+    yield Checkup("board", "ok", f"{path}, {_size_text(size)}{more}")
+    yield from _check_permissions(path)
+    yield check_file_system(path)
+    yield lock
+    if lock.state == "ok":
+        yield from _check_content(path)
+
+
+def _find_size(path: str) -> int | None:
+    """Return the size of a file, None if there is none; raise `OSError` if its folder may not be searched."""
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return None
+
+
+def _explain_denial(path: str) -> str:
+    """Return who owns the innermost part of the path that can be looked at, and what to do."""
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    found = os.stat(path)
+    whose = f"`{path}` belongs to user {_user_name(found.st_uid)} and has mode {stat.S_IMODE(found.st_mode):04o}"
+    return f"{whose}; have its owner let you in, or name a board of your own with --db or $PUNCHLIST_DB"
+
+
+def _user_name(number: int) -> str:
+    try:
+        import pwd  # not on every system
+
+        return pwd.getpwuid(number).pw_name
+    except (ImportError, KeyError):
+        return str(number)
 
 
 def _check_sqlite() -> Checkup:
@@ -233,11 +277,6 @@ def _check_content(path: str) -> Iterator[Checkup]:
         plural(count, noun)
         for count, noun in ((found.sessions, "session"), (found.agents, "agent"), (found.events, "event"))
     )
-    if found.format != SCHEMA:
-        age = "an unreleased version" if found.format < SCHEMA else "a newer version"
-        fix = "export it with that version and move it aside" if found.format < SCHEMA else "install the newer version"
-        yield Checkup("content", "wrong", f"the board was made by {age} of Punchlist (format {found.format})", fix)
-        return
     yield Checkup("content", "ok", f"{counts}; format {found.format}")
     if found.problems:
         fix = "move the file aside with its -wal file, then restore a copy of it"
@@ -246,6 +285,34 @@ def _check_content(path: str) -> Iterator[Checkup]:
         yield Checkup("pages", "ok", "SQLite's quick check finds nothing wrong")
     if found.journal != "wal":
         yield Checkup("journal", "wrong", f"the journal mode is {found.journal}, not WAL", "let Punchlist alone write")
+
+
+def _check_agents() -> Iterator[Checkup]:
+    """Say which agents are on this machine, and whether they are connected, as far as files tell."""
+    found = list_agents()
+    for agent, folder in found.items():
+        how = _find_connection() if agent == "claude-code" else ""
+        if how:
+            yield Checkup(agent, "ok", f"on this machine ({folder}) and connected: {how}")
+        else:
+            fix = "`punchlist restore` brings its list to the board"
+            if agent == "claude-code":
+                fix += "; `punchlist statusline --help` says how to connect it"
+            yield Checkup(agent, "note", f"on this machine ({folder}), not connected", fix)
+    if not found:
+        yield Checkup("agents", "note", "none of the agents that Punchlist knows has transcripts on this machine")
+
+
+def _find_connection() -> str:
+    """Return how Claude Code is connected: by a folder that is kept in step, or by a command in its settings."""
+    for name in ("PUNCHLIST_CLAUDE_TODOS", "PUNCHLIST_CLAUDE_TASKS"):
+        if os.environ.get(name):
+            return f"${name} is set"
+    path = os.path.expanduser(claude_folder("settings.json"))
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+        if re.search(r"\bpunchlist (statusline|todos|brief)\b", file.read()):
+            return f"{path} calls punchlist"
+    return ""
 
 
 def _check_settings() -> Iterator[Checkup]:

@@ -12,10 +12,17 @@ import re
 import sqlite3
 import stat
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from urllib.parse import quote
 
-from punchlist.errors import StoreDamaged, StoreOutdated, StoreTooNew, StoreUnavailable, StoreUrlInvalid
+from punchlist.errors import (
+    NotABoard,
+    StoreDamaged,
+    StoreOutdated,
+    StoreTooNew,
+    StoreUnavailable,
+    StoreUrlInvalid,
+)
 from punchlist.store.records import Durability, migrations, statements
 
 MEMORY = "memory:"
@@ -105,6 +112,25 @@ def _check_files(path: str) -> None:
             _require_own(os.lstat(path + suffix), path + suffix)
 
 
+def check_board(path: str) -> None:
+    """Raise a `StoreError` if the file is there and no board of ours. Creates nothing next to it."""
+    if os.path.isdir(path):
+        raise NotABoard(path=path, problem="it is a folder")
+    if not os.path.exists(path) or not os.path.getsize(path):
+        return
+    # An immutable file is read without locks and without a -wal or -shm file. The header on its first page says
+    # whose it is, and a board's never changes.
+    uri = f"file:{quote(os.fsencode(path))}?immutable=1"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        try:
+            read_schema_version(connection, path)
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+                raise NotABoard(path=path, problem="it is no database") from error
+            if error.sqlite_errorcode != sqlite3.SQLITE_CORRUPT:  # pages may be missing that are in the -wal file
+                raise
+
+
 def create_private_file(path: str) -> None:
     """Create the file, readable by its owner alone, in a folder of the same kind, unless they exist."""
     folder = os.path.dirname(path)
@@ -187,7 +213,7 @@ def read_schema_version(connection: sqlite3.Connection, path: str) -> int:
         if found <= _BEFORE:
             raise StoreOutdated(path=path, found=found)
     elif owner != 0 or found != 0 or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None:
-        raise StoreDamaged(path=path, problem="it is a database of another program")
+        raise NotABoard(path=path, problem="it is a database of another program")
     return found
 
 

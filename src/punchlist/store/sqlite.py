@@ -27,6 +27,7 @@ from punchlist.errors import (
 )
 from punchlist.store.files import (
     SCHEMA,
+    check_board,
     connect_reader,
     connect_writer,
     create_private_file,
@@ -128,6 +129,7 @@ class SqliteStore:
         self._reader: sqlite3.Connection | None = None
         with faults(self.path), ExitStack() as undo:
             if path:
+                check_board(self._file)
                 create_private_file(self._file)
             self._lock = SidecarLock(f"{self._file}.lock" if path else "", timeout=lock_timeout)
             undo.callback(self._lock.close)
