@@ -58,7 +58,7 @@ def durability(wanted: str | None = None) -> Durability:
 
 
 def todos_offered() -> bool:
-    """Whether agents are to have a todo tool at all, by the environment."""
+    """True unless the environment takes the todo tool from all agents."""
     value = os.environ.get("PUNCHLIST_TODOS") or "on"
     if value not in ("on", "off"):
         raise ConfigInvalid(name="PUNCHLIST_TODOS", value=value, problem="use `on` or `off`")

@@ -63,7 +63,10 @@ class _Past(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """Whether the transcript's list is the agent's now. `continues`: the session whose other agents' lists follow."""
+    """The result of a restore. `taken`: the transcript's list is the agent's now.
+
+    `continues`: the session whose other agents' lists follow.
+    """
 
     taken: bool
     changed: bool

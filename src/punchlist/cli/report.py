@@ -46,7 +46,7 @@ _EXAMPLES = """\
 
 
 def parser() -> Parser:
-    about = "Shows for each item the time, the work that was seen, its grade and evidence."
+    about = "Shows the state of each session, then for each item its grade, the time, the work and the evidence."
     made = command_parser("report", about, run=_report, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="only this session")
     made.add_all()
