@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from punchlist.core.brief import STALLS, assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.overview import NO_ACTIVITY, fold_activity
-from punchlist.surfaces.brief import Around, Silent, brief_lines, stall_words
+from punchlist.surfaces.brief import brief_lines
+from punchlist.surfaces.headlines import Around, Silent, stall_words
 from punchlist.surfaces.spans import UNICODE, plain
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -32,7 +33,7 @@ def told(around: Around, *events: Event) -> list[str]:
 def test_a_silence_is_told_once_in_words_for_people_and_says_of_which_session() -> None:
     silent = [Silent(session, "main", "no_output", timedelta(minutes=3)) for session in ("s1", "s2")]
     assert told(Around(stalls=silent), raised("s1", 1), raised("s2", 2))[:3] == [
-        "Stalled or going in circles (2)",
+        "Stopped, stalled or looping (2)",
         "  · main in s1 has shown no sign of life for 3 min, and has said nothing yet; perhaps a tool still runs.",
         "  · main in s2 has shown no sign of life for 3 min, and has said nothing yet; perhaps a tool still runs.",
     ]

@@ -187,11 +187,15 @@ class Uncommitted(NamedTuple):
 
 
 class GitFacts(Struct, frozen=True):
-    """The commits of a repository since some time, oldest first, and its files that differ from the last one."""
+    """The commits of a repository since some time, oldest first, and its files that differ from the last one.
+
+    `is_complete` is False if Git gave no answer to some question, or not in time.
+    """
 
     root: str
     commits: tuple[Commit, ...] = ()
     changed: Mapping[str, Uncommitted] = field(default_factory=dict[str, Uncommitted])
+    is_complete: bool = True
 
     def shares(self, works: Sequence[ItemWork], known: Mapping[str, int | None] | None = None) -> list[Diffstat]:
         """Return the share of each of these works of one agent, in their order.
@@ -312,20 +316,25 @@ def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitF
     }
     files |= _read_untracked(folder, (untracked or "").split("\n"), since)
     commits = _read_commits(git, (head or "").strip(), since, os.path.join(folder, objects.strip()))
-    return GitFacts(folder, tuple(reversed(commits)), files)
+    is_complete = None not in (changed, untracked, commits)
+    return GitFacts(folder, tuple(reversed(commits or ())), files, is_complete)
 
 
-def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit]:
-    """Return the commits made since, on any branch and on what is checked out, newest first."""
+def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit] | None:
+    """Return the commits made since, on any branch and on what is checked out, newest first; None without an answer."""
     places = ["--branches", head] if head else ["--branches"]
     walked = git.ask("log", "-n", str(_MOST_WALKED), "--format=%ct %H", *places, "--")
-    rows = (row.partition(" ") for row in (walked or "").split("\n"))
+    if walked is None:
+        return None
+    rows = (row.partition(" ") for row in walked.split("\n"))
     wanted = [name for at, _, name in rows if at.isdigit() and int(at) >= since.timestamp() - 1][:_MOST_COMMITS]
     mark = os.urandom(8).hex()  # nobody can have written it into a commit
     form, names = f"--format={mark}%H%x00%ct%x00%s", "".join(f"{name}\n" for name in wanted)
-    log = git.ask("log", "--no-walk=unsorted", "--stdin", form, *_NUMSTAT, stdin=names) if wanted else None
+    log = git.ask("log", "--no-walk=unsorted", "--stdin", form, *_NUMSTAT, stdin=names) if wanted else ""
+    if log is None:
+        return None
     found: list[Commit] = []
-    for part in (log or "").split(mark)[1:]:
+    for part in log.split(mark)[1:]:
         head, *rows = part.split("\n")
         name, _, rest = head.partition("\x00")
         at, _, subject = rest.partition("\x00")

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -15,6 +15,7 @@ from functools import cache
 import msgspec
 from msgspec.structs import replace
 
+from punchlist.agent.overview import Stall
 from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.bridges.replay import replay_in_memory
@@ -27,11 +28,13 @@ from punchlist.config import project_of
 from punchlist.core.brief import Brief
 from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.tool_call import Subject, is_task, todo_subject
+from punchlist.core.overview import AgentOverview
 from punchlist.core.report import ItemReport, Report
 from punchlist.errors import InvalidInput, SessionUnknown, StoreBusy
 from punchlist.store import Transaction
-from punchlist.store.plans import QuestionRow
-from punchlist.surfaces.brief import Around, Silent, brief_data, brief_lines, completed_items, is_empty, names
+from punchlist.store.plans import PlanRow, QuestionRow
+from punchlist.surfaces.brief import brief_data, brief_lines, completed_items, is_empty
+from punchlist.surfaces.headlines import Around, GitCommit, GitSummary, Silent, Stopped, names, place_words
 from punchlist.surfaces.report_page import report_page
 from punchlist.surfaces.reports import Changed, Changes, report_data, report_lines, report_markdown
 from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
@@ -64,21 +67,26 @@ def _report(options: Namespace) -> None:
         if options.session and not board.lists(session=options.session):
             raise SessionUnknown(session=options.session)
         report = board.report(session=options.session, project=None if options.session else find_folder(options))
-        changes = _find_changes(board, report.items, None if options.session else report.committing)
+        calls = None if options.session else report.committing
+        git, changes = _ask_git(board, _find_beginnings(report), report.items, calls)
+        news = {one.session for one in report.sessions}
+        around = _find_around(board, None if options.session else find_folder(options), news, options.session)
+        around = replace(around, git=git)
         now = board.now()
     if options.output:
-        _write(options.output, _render(report, changes, options, now))
+        _write(options.output, _render(report, around, changes, options, now))
         print(f"Wrote the report on {len(report.items)} items to {safe_line(options.output)}.")
     elif options.format == "json":
-        show_json(report_data(report, changes))
+        show_json(report_data(report, around, changes))
     elif options.format != "text":
-        print(_render(report, changes, options, now), end="")
+        print(_render(report, around, changes, options, now), end="")
     elif not report.items and not report.elsewhere:
         more = "" if options.all or options.transcript else "; `punchlist report --all` looks at every project"
         print(f"Nothing to report here yet{more}.")
     else:
         display, root = detect_display(), project_of(options.project)
-        show(map(display.cut, report_lines(report, changes, display.glyphs, display.columns or 0, root=root)))
+        lines = report_lines(report, around, changes, display.glyphs, display.columns or 0, root=root)
+        show(map(display.cut, lines))
 
 
 def _replay_board(options: Namespace) -> Board:
@@ -91,19 +99,20 @@ def _replay_board(options: Namespace) -> Board:
     return board
 
 
-def _render(report: Report, changes: Changes, options: Namespace, now: datetime) -> str:
+def _render(report: Report, around: Around, changes: Changes, options: Namespace, now: datetime) -> str:
     root = project_of(options.project)
     match options.format:
         case "json":
-            return msgspec.json.format(msgspec.json.encode(report_data(report, changes)), indent=2).decode() + "\n"
+            data = msgspec.json.encode(report_data(report, around, changes))
+            return msgspec.json.format(data, indent=2).decode() + "\n"
         case "markdown":
-            return report_markdown(report, changes, root=root)
+            return report_markdown(report, around, changes, root=root)
         case "html":
             where = "all projects" if options.all else os.path.basename(root)
             whose = f"session {options.session}" if options.session else where
-            return report_page(report, changes, title=f"Work report: {whose}", now=now, root=root)
+            return report_page(report, around, changes, title=f"Work report: {whose}", now=now, root=root)
         case _:
-            return plain_text(report_lines(report, changes, UNICODE, root=root))
+            return plain_text(report_lines(report, around, changes, UNICODE, root=root))
 
 
 def _write(path: str, text: str) -> None:
@@ -146,11 +155,13 @@ def _brief(options: Namespace) -> int:
         if after is None:
             after = board.store.read(lambda tx: tx.log.mark(mark))
             spent_before = board.store.read(lambda tx: tx.log.mark(f"{mark} tokens"))
-        found = _drop_asked(board.brief(after, project=project), board.questions(project=project))
+        found = board.brief(after, project=project)
         spent = sum(row.cost.tokens for row in board.costs(project=project))
-        around = _find_around(board, project, max(0, spent - spent_before))
+        news = {one.session for one in found.sessions}
         items = (*completed_items(found), *found.failed, *found.under_way)
-        code = _tell(found, around, _find_changes(board, items, None), options)
+        git, changes = _ask_git(board, dict.fromkeys(news, _find_time(board, after)), items, None)
+        around = replace(_find_around(board, project, news), git=git, tokens=max(0, spent - spent_before))
+        code = _tell(found, around, changes, options)
         if code == OK and not options.keep and found.until > after:
 
             def save_marks(tx: Transaction) -> None:
@@ -160,12 +171,6 @@ def _brief(options: Namespace) -> int:
             with suppress(StoreBusy):  # the mark is not worth the wait for a process that was stopped with the lock
                 board.store.transact(save_marks, durable=False, wait=1.0)
     return code
-
-
-def _drop_asked(found: Brief, questions: Iterable[QuestionRow]) -> Brief:
-    """Drop the items that wait for an answer: their questions are listed themselves."""
-    asked = {todo_subject(row.session, row.agent, row.question.plan_id, row.question.item) for row in questions}
-    return replace(found, waiting=tuple(entry for entry in found.waiting if entry.subject not in asked))
 
 
 def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) -> int:
@@ -204,19 +209,112 @@ def _check_command(command: str) -> str:
         return f"`--push` cannot be read as a command: {error}."
 
 
-def _find_around(board: Board, project: str | None, tokens: int) -> Around:
-    asked, proposed = board.questions(project=project), board.plans(project=project)
+def _find_around(board: Board, project: str | None, news: Container[str], session: str | None = None) -> Around:
+    """Return what waits on a person and which agents are silent, of a session, a project or the board.
+
+    Agents that stopped are those of the sessions with news.
+    """
+
+    def is_wanted(row: QuestionRow | PlanRow | Stall) -> bool:
+        return session in (None, row.session)
+
+    asked = list(filter(is_wanted, board.questions(project=project)))
+    proposed = list(filter(is_wanted, board.plans(project=project)))
     called = names({(row.session, row.agent) for row in (*asked, *proposed)})
-    questions = [f"{called[row.session, row.agent]} asks: {row.question.question}" for row in asked]
-    plans = [f"{called[row.session, row.agent]} proposes a plan; `punchlist plan show` shows it" for row in proposed]
+    agents = {(one.session, one.agent): one for one in board.overview(project=project)}
     now = board.now()
-    stalls = [
-        Silent(one.session, one.agent, one.finding.detector, now - one.since) for one in board.stalls(project=project)
-    ]
-    return Around(questions, plans, stalls, tokens)
+    return Around(
+        questions=[f"{called[row.session, row.agent]} asks: {row.question.question}" for row in asked],
+        asked=frozenset(todo_subject(row.session, row.agent, row.question.plan_id, row.question.item) for row in asked),
+        plans=[f"{called[row.session, row.agent]} proposes a plan; `punchlist plan show` shows it" for row in proposed],
+        stopped=[
+            Stopped(one.session, one.agent, left, _name_place(one))
+            for one in agents.values()
+            if one.session in news and not one.waits and (left := _count_left(one))
+        ],
+        stalls=[
+            Silent(*owner, one.finding.detector, now - one.since, _name_place(agents[owner]))
+            for one in filter(is_wanted, board.stalls(project=project))
+            if (owner := (one.session, one.agent)) in agents
+        ],
+    )
+
+
+def _count_left(one: AgentOverview) -> int:
+    """Count the items that an agent which is no longer at work has left open, but for those that wait."""
+    if one.state not in ("idle", "finished"):
+        return 0
+    return one.counts.get("pending", 0) + one.counts.get("in_progress", 0)
+
+
+def _name_place(one: AgentOverview) -> str:
+    call = one.last_call
+    return place_words(one.focus, call.preview or call.name if call is not None and call.outcome == "running" else "")
 
 
 # What Git saw of the work.
+
+
+def _find_beginnings(report: Report) -> dict[str, datetime]:
+    """Return for each session when its work began: with its first item in progress, or its first call."""
+    begun: dict[str, list[datetime]] = {}
+    tallies = [(entry.subject, entry.tally) for entry in report.items]
+    for of, tally in (*tallies, *report.elsewhere.items()):
+        begun.setdefault(of.session, []).extend(start for start, _ in tally.spans)
+    for entry in report.items:
+        begun[entry.subject.session].extend(start for start, _ in entry.stints)
+    return {session: min(times) for session, times in begun.items() if times}
+
+
+def _find_time(board: Board, after: int) -> datetime:
+    """Return the time of the event at a cursor, or of the first one after it."""
+    event = next(board.events(max(0, after - 1)), None)
+    return board.now() if event is None else event.at
+
+
+def _ask_git(
+    board: Board, begun: Mapping[str, datetime], items: Iterable[ItemReport], calls: Sequence[CommitCall] | None
+) -> tuple[list[GitSummary], Changes]:
+    """Return what Git saw in each project since the work there began, and of the work on each item.
+
+    `begun` has the sessions to ask for. `calls` are those that make commits, of all agents there; None if only some
+    agents were looked at. A project that is no repository is left out.
+    """
+
+    @cache
+    def where(session: str) -> str:
+        return board.store.read(lambda tx: tx.session_project(session)) or ""
+
+    since: dict[str, datetime] = {}
+    for session, at in begun.items():
+        since[where(session)] = min(at, since.get(where(session), at))
+    entries: dict[str, list[ItemReport]] = {}
+    for entry in items:
+        if entry.item.started_at is not None:
+            entries.setdefault(where(entry.subject.session), []).append(entry)
+    summaries, changes = list[GitSummary](), dict[Subject, Changed]()
+    for project in sorted({*since, *entries}):
+        if not project or not os.path.exists(os.path.join(project, ".git")):
+            continue
+        here = entries.get(project, [])
+        times = [entry.item.started_at for entry in here if entry.item.started_at is not None]
+        facts = git_facts(project_of(project), min([*times, *([since[project]] if project in since else [])]))
+        if facts is None:
+            continue
+        if project in since:
+            summaries.append(_sum_up(facts, since[project]))
+        known = board.report(project=project).committing if calls is None and facts.commits else calls or ()
+        there = [call for call in known if where(call.of[0].session) == project]
+        changes.update(_share_changes(facts, here, there))
+    return summaries, changes
+
+
+def _sum_up(facts: GitFacts, since: datetime) -> GitSummary:
+    made = [GitCommit(one.hash, one.at, one.subject) for one in reversed(facts.commits) if one.span[1] > since]
+    lines = [file.lines for file in facts.changed.values()]
+    added, removed = sum(one.added for one in lines), sum(one.removed for one in lines)
+    return GitSummary(facts.root, tuple(made), len(lines), added, removed, facts.is_complete)
+
 
 _Owner = tuple[str, str]
 """A session and an agent."""
@@ -224,37 +322,6 @@ _Owner = tuple[str, str]
 _Groups = Mapping[_Owner, Sequence[ItemReport]]
 _Place = tuple[_Owner, int | None]
 """An item by its owner and its index among the owner's; None where only the owner is known."""
-
-
-def _find_changes(board: Board, items: Iterable[ItemReport], calls: Sequence[CommitCall] | None) -> Changes:
-    """Return what Git saw of the work on each item that was begun, in projects that still are where they were.
-
-    `calls` are those that make commits, of all agents there; None if only some agents were looked at.
-    """
-
-    @cache
-    def where(session: str) -> str:
-        rows = board.lists(session=session)
-        return rows[0].project if rows else ""
-
-    found: dict[Subject, Changed] = {}
-    for project, entries in _group_by_project(items, where).items():
-        begun = min(entry.item.started_at for entry in entries if entry.item.started_at is not None)
-        facts = git_facts(project_of(project), begun)
-        if facts is not None:
-            known = board.report(project=project).committing if calls is None and facts.commits else calls or ()
-            there = [call for call in known if where(call.of[0].session) == project]
-            found.update(_share_changes(facts, entries, there))
-    return found
-
-
-def _group_by_project(items: Iterable[ItemReport], where: Callable[[str], str]) -> dict[str, list[ItemReport]]:
-    """Group the items that were begun by the project of their session, where that is a repository."""
-    found: dict[str, list[ItemReport]] = {}
-    for entry in items:
-        if entry.item.started_at is not None and (project := where(entry.subject.session)):
-            found.setdefault(project, []).append(entry)
-    return {project: group for project, group in found.items() if os.path.exists(os.path.join(project, ".git"))}
 
 
 def _share_changes(

@@ -10,16 +10,30 @@ from hashlib import sha256
 from html import escape
 
 from punchlist.core.report import ItemReport, Report
+from punchlist.surfaces.headlines import (
+    STOPPED,
+    WAITING,
+    Around,
+    commit_words,
+    git_name,
+    git_words,
+    red_commands,
+    short_session,
+    span,
+    state_words,
+    stopped_words,
+    waiting_words,
+)
 from punchlist.surfaces.reports import (
     COLUMNS,
     Changes,
+    Told,
+    blocked_items,
     changed_words,
-    evidence_words,
     file_words,
     item_label,
     item_words,
-    span,
-    state_words,
+    proof_words,
     status_words,
     tally_words,
     total_words,
@@ -31,10 +45,10 @@ _STYLE = """
   --failing: #d1453b; --none: #8889; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
   overflow-wrap: break-word }
-h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
+h1 { font-size: 1.4rem } .first { margin: .4rem 0 } ul { margin: .2rem 0 } h2 { font-size: 1.1rem; margin-top: 2rem }
 table { border-collapse: collapse; width: 100% } th { font-weight: 600; white-space: nowrap }
 td, th { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top }
-td div { overflow-wrap: anywhere } .item { min-width: 14rem } .said { min-width: 9rem } .few { white-space: nowrap }
+td div { overflow-wrap: anywhere } .item { min-width: 14rem } .said { min-width: 7rem } .few { white-space: nowrap }
 td div + div { margin-top: .2rem } .kind { opacity: .75 }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dt { font-weight: 600 } dd { margin: 0 }
 .grade { font-weight: 600 }
@@ -64,7 +78,7 @@ _PLACES = re.compile(r"((?<=\w)[/_:?=]+)(?=\w)")
 _MOST_ROWS = 400
 
 
-def report_page(report: Report, changes: Changes, *, title: str, now: datetime, root: str = "") -> str:
+def report_page(report: Report, around: Around, changes: Changes, *, title: str, now: datetime, root: str = "") -> str:
     """Return the whole page. Files below `root` are named from there."""
     allowed = b64encode(sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
@@ -76,17 +90,40 @@ def report_page(report: Report, changes: Changes, *, title: str, now: datetime, 
         f"<title>{_text(title)}</title>",
         f"<style>{_STYLE}</style></head><body>",
         f"<h1>{_text(title)}</h1>",
-        f'<p>As of <time datetime="{now.isoformat()}">{now:%Y-%m-%d %H:%M} UTC</time>.</p>',
-        *(f'<p class="{one.state}">session {one.state}: {_text(state_words(one))}</p>' for one in report.sessions),
-        "<dl>",
+        f'<p>As of <time datetime="{now.isoformat()}">{now.astimezone():%Y-%m-%d %H:%M %Z}</time>.</p>',
+        *_first_lines(report, around),
+        *_tables(report.items, changes, red_commands(report.sessions), root),
+        *_timeline(report.items, now),
+        *_elsewhere(report),
+        "<h2>Totals</h2><dl>",
         *(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in total_words(report.totals)),
         "</dl>",
-        *_timeline(report.items, now),
-        *_tables(report.items, changes, root),
-        *_elsewhere(report),
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _first_lines(report: Report, around: Around) -> Iterator[str]:
+    """Yield the state of each session, what Git saw, what waits on a person, and what stopped."""
+    several = len(report.sessions) > 1
+    for one in report.sessions:
+        if one.state != "idle":
+            name = f' <span class="kind">{_text(short_session(one.session))}</span>' if several else ""
+            state = f'<strong class="{one.state}">session {one.state}</strong>'
+            yield f'<p class="first">{state}{name}: {_breakable(state_words(one))}</p>'
+    for summary in around.git:
+        yield f'<p class="first">{_text(git_name(summary, around))}: {_text(git_words(summary))}</p>'
+        yield from _list(commit_words(summary))
+    for name, texts in ((WAITING, waiting_words(around, blocked_items(report))), (STOPPED, stopped_words(around))):
+        if texts:
+            yield f"<h2>{name}</h2>"
+            yield from _list(texts)
+
+
+def _list(texts: Iterable[str]) -> Iterator[str]:
+    rows = "".join(f"<li>{_breakable(text)}</li>" for text in texts)
+    if rows:
+        yield f"<ul>{rows}</ul>"
 
 
 def _timeline(items: Iterable[ItemReport], now: datetime) -> Iterator[str]:
@@ -120,13 +157,13 @@ def _timeline(items: Iterable[ItemReport], now: datetime) -> Iterator[str]:
         for begin, stop in entry.tally.spans:
             yield f'<rect class="{grade}" {bar(begin, min(stop, last))} y="4" height="8"/>'
         yield "</svg></div>"
-    yield f'<div class="axis"><div class="times"><span>{first:%Y-%m-%d %H:%M:%S}</span>'
-    yield f"<span>{last:%Y-%m-%d %H:%M:%S} UTC</span></div></div>"
+    yield f'<div class="axis"><div class="times"><span>{first.astimezone():%Y-%m-%d %H:%M:%S}</span>'
+    yield f"<span>{last.astimezone():%Y-%m-%d %H:%M:%S %Z}</span></div></div>"
     if len(begun) < len(every):
         yield f"<p>The first {len(begun)} of {len(every)} items.</p>"
 
 
-def _tables(items: Iterable[ItemReport], changes: Changes, root: str) -> Iterator[str]:
+def _tables(items: Iterable[ItemReport], changes: Changes, told: Told, root: str) -> Iterator[str]:
     owner = None
     for entry in items:
         of = entry.subject
@@ -137,25 +174,21 @@ def _tables(items: Iterable[ItemReport], changes: Changes, root: str) -> Iterato
             yield f"<h2>{_text(of.agent)}, session {_text(of.session)}</h2>"
             yield '<div class="scroll"><table><thead><tr>'
             yield "".join(f'<th scope="col">{name}</th>' for name in COLUMNS) + "</tr></thead><tbody>"
-        yield f"<tr>{''.join(_cells(entry, changes, root))}</tr>"
+        yield f"<tr>{''.join(_cells(entry, changes, told, root))}</tr>"
     if owner is not None:
         yield "</tbody></table></div>"
 
 
-def _cells(entry: ItemReport, changes: Changes, root: str) -> Iterator[str]:
+def _cells(entry: ItemReport, changes: Changes, told: Told, root: str) -> Iterator[str]:
     grade = f'<span class="grade {entry.grade}">{entry.grade}</span>' if entry.grade else ""
     yield f'<td class="item" dir="auto"><div>{_breakable(entry.item.content)}</div></td>'
     yield _cell("status", status_words(entry), few=True)
     yield _cell("grade", grade, few=True)
+    yield _cell("evidence", _rows(proof_words(entry, told)))
     yield _cell("time", _text(span(entry.elapsed)), few=True)
     yield _cell("work", _rows(item_words(entry)))
     yield _cell("files", _rows(file_words(entry.tally, root)))
     yield _cell("changes", _rows(changed_words(changes.get(entry.subject)).split(", ")))
-    evidence = (
-        f'<div>{_breakable(match.evidence.text)} <span class="kind">({_text(evidence_words(match))})</span></div>'
-        for match in entry.evidence
-    )
-    yield _cell("evidence", "".join(evidence))
 
 
 def _cell(name: str, inside: str, *, few: bool = False) -> str:
@@ -176,10 +209,10 @@ def _breakable(text: str) -> str:
 def _elsewhere(report: Report) -> Iterator[str]:
     if not report.elsewhere:
         return
-    yield "<h2>Beside the lists</h2><ul>"
-    for of, tally in report.elsewhere.items():
-        yield f"<li>{_text(f'{of.agent}, {item_label(of.item)}')}: {_text(', '.join(tally_words(tally)))}</li>"
-    yield "</ul>"
+    yield "<h2>Beside the lists</h2>"
+    yield from _list(
+        f"{of.agent}, {item_label(of.item)}: {', '.join(tally_words(tally))}" for of, tally in report.elsewhere.items()
+    )
 
 
 def _text(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -10,26 +10,37 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from punchlist.core.grounding.evidence import Matched
-from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
+from punchlist.core.grounding.session import CheckRun, SessionState
 from punchlist.core.grounding.tally import CheckSeen, Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, task_of
 from punchlist.core.report import ItemReport, Report, Totals
-from punchlist.surfaces.lists import helper_words
-from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
+from punchlist.core.todo import Status
+from punchlist.surfaces.headlines import (
+    STOPPED,
+    WAITING,
+    Around,
+    around_data,
+    commit_words,
+    count_words,
+    first_lines,
+    git_name,
+    git_words,
+    red_commands,
+    short_session,
+    span,
+    state_words,
+    stopped_words,
+    waiting_words,
+)
+from punchlist.surfaces.lists import GRADES, helper_words
+from punchlist.surfaces.spans import Glyphs, Line, Span, pack, safe_line
 from punchlist.text import fit
 
-COLUMNS = ("item", "status", "grade", "time", "work", "files", "changes", "evidence")
+COLUMNS = ("item", "status", "grade", "evidence", "time", "work", "files", "changes")
 MOST_FILES: Final = 8
 """The most file names shown per item; the rest is counted."""
 
 _MOMENT: Final = timedelta(seconds=1)
-_GRADE_STYLES: dict[str | None, Style] = {
-    "verified": "good",
-    "confirmed": "good",
-    "unchecked": "plain",
-    "unseen": "warning",
-    "failing": "bad",
-}
 _IN, _DEEPER = "    ", "      "
 
 
@@ -44,13 +55,16 @@ class Changed(Struct, frozen=True):
 
 
 Changes = Mapping[Subject, Changed]
+Told = frozenset[tuple[str, str]]
+"""Failing commands that a report has told of already, each with its session."""
 
 
-def report_data(report: Report, changes: Changes) -> dict[str, Any]:
+def report_data(report: Report, around: Around, changes: Changes) -> dict[str, Any]:
     """Return the whole report as JSON values."""
     return {
         "state": report.state,
         "sessions": [session_data(session) for session in report.sessions],
+        **around_data(around),
         "items": [item_data(entry, changes.get(entry.subject)) for entry in report.items],
         "elsewhere": [
             {"session": of.session, "agent": of.agent, "item": of.item, **_work(tally)}
@@ -168,24 +182,6 @@ def status_words(entry: ItemReport) -> str:
     return "left out" if entry.is_gone else entry.item.status.value.replace("_", " ")
 
 
-def span(length: timedelta | None) -> str:
-    """Return a length of time as a person says it: `45 s`, `3 min`, `2 h 5 min`."""
-    if length is None:
-        return ""
-    seconds = int(length.total_seconds())
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes = seconds // 60
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-
-
-def count_words(number: int, what: str, many: str = "") -> str:
-    return f"{number:,} {what if number == 1 else many or what + 's'}"
-
-
 def call_words(tally: Tally) -> str:
     """Return the number of calls by kind: `4 calls (3 shell, 1 edit; 2 by subagents)`."""
     kinds = sorted(tally.kinds.items(), key=lambda entry: -entry[1])
@@ -218,16 +214,38 @@ def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
     return [*said, *work_words(tally, kinds=kinds), *files]
 
 
-def check_words(entry: ItemReport) -> str:
-    """Return the evidence for a grade: the command that passed or failed, else the last check that was seen."""
-    check = entry.check or entry.last_check
-    return "" if check is None else f"{check.command or check.name} {check.outcome}"
+def blocked_items(report: Report) -> Iterator[ItemReport]:
+    return (entry for entry in report.items if entry.item.status is Status.BLOCKED and not entry.is_gone)
+
+
+def check_words(entry: ItemReport, told: Told) -> list[str]:
+    """Return the evidence for a grade: the command that decided it, unless that was told already, and the remarks.
+
+    An item without a grade has the last check that was seen.
+    """
+    check = entry.check if entry.grade is not None else entry.last_check
+    if check is None or (entry.grade == "failing" and (entry.subject.session, check.command) in told):
+        return list(entry.remarks)
+    return [f"{check.command or check.name} {check.outcome}", *entry.remarks]
+
+
+def proof_words(entry: ItemReport, told: Told) -> list[str]:
+    """Return the evidence for a grade, then what was given as evidence, but for a command that decided the grade."""
+    given = [f"{match.evidence.text} ({evidence_words(match)})" for match in given_evidence(entry)]
+    return [*check_words(entry, told), *given]
+
+
+def given_evidence(entry: ItemReport) -> Iterator[Matched]:
+    decided_by = None if entry.check is None else entry.check.command
+    return (match for match in entry.evidence if match.evidence.text != decided_by)
 
 
 def item_words(entry: ItemReport) -> list[str]:
-    """Describe the work on an item: subagents at work and the last check first."""
-    said = [helper_words(entry.helpers) if entry.helpers else "", check_words(entry), *work_words(entry.tally)]
-    return [part for part in (*entry.remarks, *said) if part]
+    """Describe the work on an item that was begun, subagents at work first."""
+    said = [helper_words(entry.helpers)] if entry.helpers else []
+    if entry.elapsed is not None or not entry.tally.is_empty:
+        said += work_words(entry.tally)
+    return said
 
 
 def file_words(tally: Tally, root: str = "") -> list[str]:
@@ -258,40 +276,6 @@ def changed_words(changed: Changed | None) -> str:
     return f"{said}, {count_words(len(changed.commits), 'commit')}{shared}"
 
 
-_STATE_STYLES: dict[str, Style] = {"red": "bad", "unchecked": "warning", "green": "good", "idle": "dim"}
-
-
-def state_words(session: SessionState) -> str:
-    """Say by which check a session has its state, when, and how many code changes ago."""
-    check = session.decided_by
-    if session.state == "idle":
-        return "nothing was changed, and nothing was checked"
-    if check is None:
-        return f"{count_words(session.changes, 'change')}, and no check ran"
-    at = f"{check.at.astimezone():%H:%M}"
-    if session.state == "red":
-        done = count_words(session.done_since, "item was", "items were")
-        after = f"; {done} marked done after it" if session.done_since else ""
-        return f"{_name_check(check)} failed {at} and was not green since{after}"
-    if session.state == "green":
-        return f"{_name_check(check)} passed {at}, nothing changed since"
-    return f"{count_words(session.changes_since, 'change')} since the last check ({_name_check(check)}, {at})"
-
-
-def _name_check(check: CheckState) -> str:
-    where = ", ".join(path for path in check.scope[:2] if path)
-    return f"{check.program} {where}" if where else check.program
-
-
-def state_lines(sessions: Sequence[SessionState], glyphs: Glyphs) -> Iterator[Line]:
-    """Yield one line per session that is not idle: its state, its name where there are several, then why."""
-    for session in sessions:
-        if session.state != "idle":
-            name = f" {glyphs.dot} {safe_line(session.session)}" if len(sessions) > 1 else ""
-            state = Span(f"session {session.state}", _STATE_STYLES[session.state])
-            yield (state, Span(f"{name}: {safe_line(state_words(session))}"))
-
-
 def total_words(totals: Totals) -> list[tuple[str, str]]:
     """Return the totals, each with its name."""
     done = f"{totals.completed} of {totals.items - totals.cancelled} done"
@@ -311,13 +295,14 @@ def total_words(totals: Totals) -> list[tuple[str, str]]:
 
 
 def report_lines(
-    report: Report, changes: Changes, glyphs: Glyphs, columns: int = 0, *, root: str = ""
+    report: Report, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0, *, root: str = ""
 ) -> Iterator[Line]:
-    """Yield each item under its agent, with all that is known of it below; then the totals.
+    """Yield the state of the work, each item under its agent with all that is known of it, and the totals.
 
     With `columns`, lines fit into them: only an item's text is cut. Files below `root` are named from there.
     """
-    yield from state_lines(report.sessions, glyphs)
+    yield from first_lines(report.sessions, around, blocked_items(report), (), glyphs, columns)
+    told = red_commands(report.sessions)
     owner = None
     for entry in report.items:
         of = entry.subject
@@ -326,7 +311,7 @@ def report_lines(
             owner = (of.session, of.agent)
             yield (Span(safe_line(of.agent), "bold"), Span(f" {glyphs.dot} session {safe_line(of.session)}", "dim"))
         yield _item_line(entry, glyphs, columns)
-        for parts, between in _details(entry, changes, glyphs, root):
+        for parts, between in _details(entry, changes, glyphs, root, told):
             yield from _indent(parts, between, columns)
     if report.elsewhere:
         yield ()
@@ -348,17 +333,21 @@ def _item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
     text = f"  {glyphs.boxes[entry.item.status.value]} {safe_line(entry.item.content)}"
     if columns:
         text = fit(text, max(0, columns - len(grade)), glyphs.ellipsis)
-    return (Span(text), Span(grade, _GRADE_STYLES.get(entry.grade, "dim")))
+    return (Span(text), Span(grade, GRADES.get(entry.grade or "", "dim")))
 
 
-def _details(entry: ItemReport, changes: Changes, glyphs: Glyphs, root: str) -> Iterator[tuple[list[str], str]]:
+def _details(
+    entry: ItemReport, changes: Changes, glyphs: Glyphs, root: str, told: Told
+) -> Iterator[tuple[list[str], str]]:
     """Yield what else is known of an item: groups of words, and the text between them."""
+    dot = f" {glyphs.dot} "
+    yield check_words(entry, told), dot
     said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *item_words(entry)]
-    yield [part for part in said if part], f" {glyphs.dot} "
+    yield [part for part in said if part], dot
     files = file_words(entry.tally, root)
     if files:
         yield [f"files: {files[0]}", *files[1:]], ", "
-    for match in entry.evidence:
+    for match in given_evidence(entry):
         yield [f"evidence ({evidence_words(match)}): {match.evidence.text}"], ""
 
 
@@ -371,10 +360,21 @@ def _indent(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
 # As Markdown.
 
 
-def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
+def report_markdown(report: Report, around: Around, changes: Changes, *, root: str = "") -> str:
     """Return a table for each agent, in which no text of a board is markup. Files below `root` are named from there."""
     lines = ["# Work report", ""]
-    lines += [f"- session {one.state} ({_escape(one.session)}): {_escape(state_words(one))}" for one in report.sessions]
+    lines += [
+        f"- session {one.state} ({_escape(short_session(one.session))}): {_escape(state_words(one))}"
+        for one in report.sessions
+        if one.state != "idle"
+    ]
+    for summary in around.git:
+        lines.append(f"- {_escape(git_name(summary, around))}: {_escape(git_words(summary))}")
+        lines += [f"  - {_escape(text)}" for text in commit_words(summary)]
+    for name, texts in ((WAITING, waiting_words(around, blocked_items(report))), (STOPPED, stopped_words(around))):
+        if texts:
+            lines += ["", f"## {name}", "", *(f"- {_escape(text)}" for text in texts)]
+    told = red_commands(report.sessions)
     owner = None
     for entry in report.items:
         of = entry.subject
@@ -386,11 +386,11 @@ def report_markdown(report: Report, changes: Changes, *, root: str = "") -> str:
             entry.item.content,
             status_words(entry),
             entry.grade or "",
+            "; ".join(proof_words(entry, told)),
             span(entry.elapsed),
             ", ".join(item_words(entry)),
             ", ".join(file_words(entry.tally, root)),
             changed_words(changes.get(of)),
-            "; ".join(f"{match.evidence.text} ({evidence_words(match)})" for match in entry.evidence),
         ]
         lines.append(f"| {' | '.join(_escape(cell) for cell in cells)} |")
     if report.elsewhere:

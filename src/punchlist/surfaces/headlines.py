@@ -1,0 +1,338 @@
+"""Render the first lines of reports and briefs: sessions, Git, what waits on a person, what stopped or stalled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from punchlist.core.brief import STALLS, Noticed
+from punchlist.core.grounding.session import CheckState, SessionState
+from punchlist.core.grounding.tool_call import Subject
+from punchlist.core.report import ItemReport
+from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
+from punchlist.text import cut, fit
+
+WAITING: Final = "Waiting on you"
+STOPPED: Final = "Stopped, stalled or looping"
+
+MOST_COMMITS: Final = 4
+"""Commits that are shown with their subjects; what is beyond is counted."""
+
+_MOST_SESSIONS: Final = 8
+_MOST_LINES: Final = 3
+_MARGIN: Final = 4
+_PLACE: Final = 40
+_SESSION: Final = 16
+"""Characters of a session id that is shown whole."""
+
+_STATE_STYLES: dict[str, Style] = {"red": "bad", "unchecked": "warning", "green": "good", "idle": "dim"}
+_STALLS: Final = {
+    "nothing_submitted": "was started{for}, and was given nothing to do",
+    "no_runtime_event": "was given something to do{for}, and nothing has come from it since",
+    "no_output": "has shown no sign of life{for}, and has said nothing yet; perhaps a tool still runs",
+    "silent_after_output": "has shown no sign of life{for}; perhaps it waits for an answer",
+    "timed_out": "has come to no end, and is no longer waited for",
+}
+_SINCE: Final = frozenset({"nothing_submitted", "no_runtime_event"})
+
+
+class GitCommit(Struct, frozen=True):
+    hash: str
+    at: datetime
+    subject: str
+
+
+class GitSummary(Struct, frozen=True):
+    """The commits in one project since the work began, the latest first, and the lines that are not committed.
+
+    `is_complete` is False if Git did not answer every question in time.
+    """
+
+    project: str
+    commits: tuple[GitCommit, ...] = ()
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    is_complete: bool = True
+
+
+class Silent(Struct, frozen=True):
+    """An agent that has fallen silent: the stall that was detected, its length if that is known, and its place."""
+
+    session: str
+    agent: str
+    detector: str
+    silent: timedelta | None = None
+    place: str = ""
+
+
+class Stopped(Struct, frozen=True):
+    """An agent that ended its turn, or its work, with so many items open."""
+
+    session: str
+    agent: str
+    open: int
+    place: str = ""
+
+
+class Around(Struct, frozen=True):
+    """The parts of a report or brief that are not about items: Git, questions and plans, agents not at work, the cost.
+
+    `asked` are the items of the questions.
+    """
+
+    git: Sequence[GitSummary] = ()
+    questions: Sequence[str] = ()
+    asked: frozenset[Subject] = frozenset()
+    plans: Sequence[str] = ()
+    stopped: Sequence[Stopped] = ()
+    stalls: Sequence[Silent] = ()
+    tokens: int = 0
+
+
+def first_lines(
+    sessions: Sequence[SessionState],
+    around: Around,
+    blocked: Iterable[ItemReport],
+    noticed: Iterable[Noticed],
+    glyphs: Glyphs,
+    columns: int = 0,
+    *,
+    most: int = 0,
+) -> Iterator[Line]:
+    """Yield the lines before the items. With `columns` they fit into them; `most` limits the rows of a section."""
+    yield from _state_lines(sessions, glyphs, columns)
+    for summary in around.git:
+        yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
+    waiting, stopped = waiting_words(around, blocked), stopped_words(around, noticed)
+    yield from section(glyphs, WAITING, [wrap_row(text, glyphs, columns) for text in waiting], "accent", most)
+    yield from section(glyphs, STOPPED, [wrap_row(text, glyphs, columns) for text in stopped], "warning", most)
+
+
+def section(glyphs: Glyphs, name: str, rows: Sequence[Sequence[str]], style: Style, most: int = 0) -> Iterator[Line]:
+    """Yield rows of one or more lines each, under their name; of more than `most` rows, the last are counted."""
+    if not rows:
+        return
+    yield (Span(f"{name} ({len(rows)})", style),)
+    kept = rows if not most or len(rows) <= most else rows[: most - 1]
+    for first, *more in kept:
+        yield (Span(f"  {glyphs.dot} {first}"),)
+        yield from ((Span(f"    {line}", "dim"),) for line in more)
+    if len(kept) < len(rows):
+        said = f"  {glyphs.ellipsis} and {len(rows) - len(kept)} more"
+        yield (Span(f"{said}; `punchlist report` shows them", "dim"),)
+
+
+def wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
+    """Wrap a text on a few lines of that many columns, with the margin of a row."""
+    room = max(1, columns - _MARGIN) if columns else 0
+    lines = list(pack([safe_line(text)], room, ""))
+    if len(lines) <= _MOST_LINES:
+        return lines or [""]
+    return [*lines[: _MOST_LINES - 1], fit(" ".join(lines[_MOST_LINES - 1 :]), room, glyphs.ellipsis)]
+
+
+# Words.
+
+
+def span(length: timedelta | None) -> str:
+    """Return a length of time as a person says it: `45 s`, `3 min`, `2 h 5 min`."""
+    if length is None:
+        return ""
+    seconds = int(length.total_seconds())
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes = seconds // 60
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def count_words(number: int, what: str, many: str = "") -> str:
+    return f"{number:,} {what if number == 1 else many or what + 's'}"
+
+
+def names(owners: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return a name for each session and agent: with the session where two agents have one name."""
+    known = list(owners)
+    said = [agent for _, agent in known]
+    return {
+        (session, agent): agent if said.count(agent) == 1 else f"{agent} in {short_session(session)}"
+        for session, agent in known
+    }
+
+
+def short_session(session: str) -> str:
+    """Return the part of a session id by which people tell it from others: of a long one the end, which is random."""
+    return session if len(session) <= _SESSION else session[-8:]
+
+
+# The state of each session.
+
+
+def state_words(session: SessionState) -> str:
+    """Say by which check a session has its state, when, and how many code changes ago."""
+    check = session.decided_by
+    if session.state == "idle":
+        return "nothing was changed, and nothing was checked"
+    if check is None:
+        return f"{count_words(session.changes, 'change')}, and no check ran"
+    at = _time_words(check.at)
+    if session.state == "red":
+        done = count_words(session.done_since, "item was", "items were")
+        after = f"; {done} marked done after it" if session.done_since else ""
+        return f"{_name_check(check)} failed {at} and was not green since{after}"
+    if session.state == "green":
+        return f"{_name_check(check)} passed {at}, nothing changed since"
+    return f"{count_words(session.changes_since, 'change')} since the last check ({_name_check(check)}, {at})"
+
+
+def _time_words(at: datetime) -> str:
+    """Return a time of today as `03:12`, any other with its day."""
+    local = at.astimezone()
+    is_today = local.date() == datetime.now(local.tzinfo).date()
+    return f"{local:%H:%M}" if is_today else f"{local.day} {local:%b %H:%M}"
+
+
+def _name_check(check: CheckState) -> str:
+    where = ", ".join(path for path in check.scope[:2] if path)
+    return f"{check.program} {where}" if where else check.program
+
+
+def red_commands(sessions: Iterable[SessionState]) -> frozenset[tuple[str, str]]:
+    """Return the failing commands that the lines of these sessions tell of, each with its session."""
+    red = ((one.session, one.decided_by) for one in sessions if one.state == "red")
+    return frozenset((session, check.command) for session, check in red if check is not None)
+
+
+def _state_lines(sessions: Sequence[SessionState], glyphs: Glyphs, columns: int) -> Iterator[Line]:
+    """Yield each session that is not idle: its state, its name where there are several, then why."""
+    told = [session for session in sessions if session.state != "idle"]
+    for session in told[:_MOST_SESSIONS]:
+        name = f" {glyphs.dot} {safe_line(short_session(session.session))}" if len(sessions) > 1 else ""
+        state = f"session {session.state}"
+        first, *more = _wrap(f"{state}{name}: {safe_line(state_words(session))}", columns)
+        yield (Span(state, _STATE_STYLES[session.state]), Span(first.removeprefix(state)))
+        yield from ((Span(line),) for line in more)
+    if len(told) > _MOST_SESSIONS:
+        yield (Span(f"{glyphs.ellipsis} and {len(told) - _MOST_SESSIONS} more sessions", "dim"),)
+
+
+def _wrap(text: str, columns: int) -> Iterator[str]:
+    """Yield a text in lines of so many columns, all but the first indented."""
+    for place, line in enumerate(pack([text], max(1, columns - 2) if columns else 0, "")):
+        yield f"  {line}" if place else line
+
+
+def around_data(around: Around) -> dict[str, Any]:
+    """Return what stands before the items as JSON values."""
+    called = names({(one.session, one.agent) for one in around.stalls})
+    return {
+        "git": [_git_data(summary) for summary in around.git],
+        "questions": list(around.questions),
+        "plans": list(around.plans),
+        "stopped": [asdict(one) for one in around.stopped],
+        "stalled": [stall_words(called[one.session, one.agent], one) for one in around.stalls],
+    }
+
+
+# Git.
+
+
+def git_name(summary: GitSummary, around: Around) -> str:
+    """Return the name of a repository, which needs one only where there are several."""
+    return "git" if len(around.git) == 1 else f"git {os.path.basename(summary.project)}"
+
+
+def git_words(summary: GitSummary) -> str:
+    """Return what was committed and what was not: `2 commits; 3 files, +120 -14 uncommitted`."""
+    lines = f"{count_words(summary.files, 'file')}, +{summary.added:,} -{summary.removed:,} uncommitted"
+    left = lines if summary.files else "nothing uncommitted"
+    if not summary.is_complete:
+        left = "Git did not answer in time, so there may be more"
+    commits = count_words(len(summary.commits), "commit") if summary.commits else "no commits"
+    return f"{commits}; {left}"
+
+
+def commit_words(summary: GitSummary) -> list[str]:
+    """Return the short hash and the subject of the latest commits, and the number of the others."""
+    said = [f"{commit.hash[:7]} {commit.subject}" for commit in summary.commits]
+    more = len(said) - MOST_COMMITS
+    return said if more <= 1 else [*said[:MOST_COMMITS], f"and {more} more"]
+
+
+def _git_data(summary: GitSummary) -> dict[str, Any]:
+    commits = [
+        {"hash": commit.hash, "at": commit.at.isoformat(), "subject": commit.subject} for commit in summary.commits
+    ]
+    uncommitted = {"files": summary.files, "added": summary.added, "removed": summary.removed}
+    return {
+        "project": summary.project,
+        "commits": commits,
+        "uncommitted": uncommitted,
+        "complete": summary.is_complete,
+    }
+
+
+def _git_lines(summary: GitSummary, name: str, glyphs: Glyphs, columns: int) -> Iterator[Line]:
+    yield from ((Span(line),) for line in _wrap(safe_line(f"{name}: {git_words(summary)}"), columns))
+    for said in commit_words(summary):
+        text = f"  {safe_line(said)}"
+        yield (Span(fit(text, columns, glyphs.ellipsis) if columns else text, "dim"),)
+
+
+# What waits, and what does not go on.
+
+
+def waiting_words(around: Around, blocked: Iterable[ItemReport]) -> list[str]:
+    """Return the questions, the plans and the blocked items without a question."""
+    others = [_blocked_words(entry) for entry in blocked if entry.subject not in around.asked]
+    return [*around.questions, *around.plans, *others]
+
+
+def _blocked_words(entry: ItemReport) -> str:
+    why = entry.item.blocker.reason if entry.item.blocker is not None else ""
+    return f"{entry.item.content}: {why}" if why else entry.item.content
+
+
+def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:
+    """Return the agents that stopped, those that are or were silent, and other findings, as sentences."""
+    known = list(noticed)
+    owners = dict.fromkeys((one.session, one.agent) for one in (*around.stopped, *around.stalls, *known))
+    called, silent = names(owners), {(one.session, one.agent) for one in around.stalls}
+    said = [_stop_words(called[one.session, one.agent], one) for one in around.stopped]
+    said += [stall_words(called[one.session, one.agent], one) for one in around.stalls]
+    for one in known:
+        owner = (one.session, one.agent)
+        if one.detector not in STALLS:
+            said.append(f"{called[owner]}: {one.seen}")
+        elif owner not in silent:
+            said.append(stall_words(called[owner], Silent(*owner, one.detector)))
+    return list(dict.fromkeys(said))
+
+
+def _stop_words(who: str, stopped: Stopped) -> str:
+    where = f" {stopped.place}" if stopped.place else ""
+    return f"{who} stopped{where}, with {count_words(stopped.open, 'item')} open."
+
+
+def stall_words(who: str, silent: Silent) -> str:
+    """Return the stall of an agent of that name as a sentence."""
+    said = _STALLS.get(silent.detector, "has shown no sign of life{for}")
+    long = "" if silent.silent is None else span(silent.silent)
+    when = "" if not long else f" {long} ago" if silent.detector in _SINCE else f" for {long}"
+    where = f", {silent.place}," if silent.place else ""
+    return f"{who}{where} {said.replace('{for}', when)}."
+
+
+def place_words(focus: str | None, running: str = "") -> str:
+    """Return where an agent is: in a call that still runs, else at an item; empty if neither is known."""
+    if running:
+        return f"in `{cut(running, _PLACE)}`"
+    return f'at "{cut(focus, _PLACE)}"' if focus else ""
