@@ -22,8 +22,9 @@ help: ## Print this list
 
 setup: $(STAMP) ## Make .venv with everything that is needed, once
 
-run: $(STAMP) ## Play the demo: three agents at work, in the terminal
+run: $(STAMP) ## Play the demo, then show your own board live
 	@$(BIN)/punchlist demo $(ARGS)
+	@if [ -t 1 ]; then $(BIN)/punchlist todos --all --follow; fi
 
 test: $(STAMP) ## Run the tests at small sizes
 	$(PYTEST) -m "not storm" $(ARGS)

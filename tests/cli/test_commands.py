@@ -15,7 +15,7 @@ from tests.cli.conftest import Run
 
 OPTIONS = {
     "demo": {"--speed"},
-    "todos": {"--all", "--project", "--session", "--agent", "--ids", "--limit", "--json"},
+    "todos": {"--all", "--project", "--session", "--agent", "--follow", "--ids", "--limit", "--json"},
     "todo": set[str](),
     "tasks": set[str](),
     "plan": set[str](),

@@ -22,8 +22,10 @@ def test_into_a_pipe_it_plays_in_plain_lines(run: Run):
         "writer is told: One item is in progress at a time",
         "tester blocked “Try on staging”: staging key",
         "builder was refused: TodoWrite is not available in plan mode",
+        "and they fail. The board saw that, and says so: failing.",
+        "✓ Run the tests — verified",
         "builder — Tasks (4/5)",
-        "punchlist events --follow",
+        "punchlist todos --follow",
     ):
         assert said in ran.out
 
@@ -36,13 +38,23 @@ def test_the_script_ends_with_one_item_that_waits_on_a_person():
     assert [(item.content, item.status) for item in open_items] == [("Open a pull request", Status.BLOCKED)]
 
 
+def test_an_item_that_is_done_while_its_tests_fail_turns_failing_and_is_mended():
+    seen: list[str | None] = []
+    with Board.open("memory:") as board:
+        for scene in Troupe(board, "demo").scenes():
+            scene.act()
+            items = [item for row in board.lists(session="demo") for item in row.todos.items]
+            seen += [item.grade for item in items if item.content == "Run the tests" and item.grade not in seen]
+    assert [grade for grade in seen if grade] == ["failing", "verified"]
+
+
 def test_at_speed_1_it_takes_less_than_half_a_minute():
     with Board.open("memory:") as board:
         seconds = 0.0
         for scene in Troupe(board, "demo").scenes():
             scene.act()
             seconds += scene.seconds
-    assert seconds < 28
+    assert seconds < 30
 
 
 def test_it_plays_on_a_named_board_too_and_says_where_to_look(run: Run):

@@ -96,7 +96,7 @@ def test_a_dry_run_shows_the_list_and_changes_nothing(run: Run, project: Path, t
     assert ran.code == 0
     assert ran.out.splitlines() == [
         f"Found 1/2, written 2026-03-01 09:00:03 UTC, in {path} (claude-code).",
-        "  ☒ Saw",
+        "  ✓ Saw",
         "  ▸ Oil",
     ]
     assert "No todos" in run("todos", "--all").out
@@ -118,13 +118,13 @@ def test_a_later_list_of_the_board_stands_unless_forced(run: Run, board: Board, 
     ran = run("restore", str(path))
     assert (ran.code, "--force" in ran.out) == (1, True)
     assert run("restore", str(path), "--force").code == 0
-    assert run("todos").out.splitlines()[1:2] == ["  ☐ Saw"]
+    assert run("todos").out.splitlines()[1:2] == ["  ○ Saw"]
 
 
 def test_session_and_agent_can_be_chosen(run: Run, project: Path, tmp_path: Path) -> None:
     path = save(tmp_path / "run.jsonl", records(project, "Saw"))
     assert run("restore", str(path), "--session", "s9", "--agent", "worker").code == 0
-    assert run("todos", "--session", "s9", "--agent", "worker").out.splitlines()[1:] == ["  ☐ Saw"]
+    assert run("todos", "--session", "s9", "--agent", "worker").out.splitlines()[1:] == ["  ○ Saw"]
 
 
 def test_subagents_that_still_owe_something_come_along(run: Run, project: Path, home: Path) -> None:
@@ -188,7 +188,7 @@ def test_the_whole_history_is_imported(run: Run, project: Path, tmp_path: Path) 
     )
     assert run("restore", str(path), "--history").out.startswith("Imported 3 writes of main")
     assert run("restore", str(path), "--history").out.startswith("Imported 0 writes of main")
-    assert run("todos").out == "1 todo:\n  ☐ Oil\n"
+    assert run("todos").out == "1 todo:\n  ○ Oil\n"
 
 
 @pytest.mark.parametrize("text", ["no transcript\n", '{"a": 1}\n'])

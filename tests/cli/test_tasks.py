@@ -103,7 +103,7 @@ def test_the_list_shows_what_moves_and_why_the_rest_does_not(run: Run, three: No
         "▸ 1 p2 Write the parser — w1, lease ends in 15 minutes",
         "⊘ 2 p2 Test it — blocked by 1 #tests",
         "⊘ 3 p0 Ship — blocked by 1, 2",
-        "└ ☐ 4 p2 Part",
+        "└ ○ 4 p2 Part",
     ]
 
 

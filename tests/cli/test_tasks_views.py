@@ -40,11 +40,11 @@ def diamond(run: Run) -> None:
 @pytest.mark.usefixtures("diamond")
 def test_the_graph_is_a_tree_in_the_order_of_work(run: Run):
     assert run("tasks", "graph").out.splitlines() == [
-        "☐ 1 Design",
+        "○ 1 Design",
         "└ ⊘ 2 Front — blocked by 1",
         "└ ⊘ 3 Back — blocked by 1",
         "  └ ⊘ 4 Ship — blocked by 2, 3",
-        "☐ 5 Party",
+        "○ 5 Party",
     ]
 
 
@@ -58,8 +58,8 @@ def test_the_graph_of_one_task_is_what_it_waits_for_and_what_waits_for_it(run: R
 @pytest.mark.usefixtures("diamond")
 def test_the_graph_leaves_out_what_is_done_unless_asked(run: Run):
     run("tasks", "done", "1")
-    assert run("tasks", "graph").out.startswith("☐ 2 Front\n")
-    assert "☒ 1 Design" in run("tasks", "graph", "--all").out
+    assert run("tasks", "graph").out.startswith("○ 2 Front\n")
+    assert "✓ 1 Design" in run("tasks", "graph", "--all").out
 
 
 @pytest.mark.usefixtures("diamond")
@@ -141,7 +141,7 @@ def test_a_task_is_shown_with_all_that_is_known_about_it(run: Run):
         "  blocked by  1",
         "  revision    0",
         "  created     just now by anna",
-        "    ☐ unit",
+        "    ○ unit",
         "",
         "  In two",
         "  lines",

@@ -43,7 +43,7 @@ def test_edit_applies_what_was_saved_and_leaves_nothing_behind(run: Run, editor:
     run("todo", "append", "one")
     editor("text = text.replace('[ ] One', '[x] One') + '- [ ] Two\\n'")
     assert run("todo", "edit").out == "Saved the list: 2 task(s).\n"
-    assert run("todos").out == "2 todos:\n  ☒ One — confirmed\n  ☐ Two\n"
+    assert run("todos").out == "2 todos:\n  ✓ One — confirmed\n  ○ Two\n"
     assert _left(tmp_path) == []
 
 
@@ -73,7 +73,7 @@ def test_an_edit_that_cannot_be_parsed_is_kept_and_named(run: Run, editor: Edito
     assert str(kept) in ran.err
     assert "Line 3" in ran.err
     assert "what is this" in kept.read_text()
-    assert run("todos").out == "1 todo:\n  ☐ One\n"
+    assert run("todos").out == "1 todo:\n  ○ One\n"
 
 
 def test_an_edit_of_a_list_that_changed_meanwhile_is_kept_and_named(run: Run, editor: Editor, tmp_path: Path):
@@ -170,7 +170,7 @@ def test_import_with_any_error_changes_nothing(run: Run, project: Path):
     assert ran.code == 1
     assert ran.err.startswith("punchlist: Could not parse TODO.md:\n  Line 2")
     assert "Line 3" in ran.err
-    assert run("todos").out == "1 todo:\n  ☐ One\n"
+    assert run("todos").out == "1 todo:\n  ○ One\n"
 
 
 def test_import_of_a_file_that_is_not_there_ends_with_1(run: Run):

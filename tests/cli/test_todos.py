@@ -28,12 +28,12 @@ def test_nothing_tracked_says_what_to_do_first(run: Run):
 def test_one_list_is_counted_and_shown_with_its_boxes(run: Run, board: Board):
     with board:
         _write(board, Read="completed", Fix="in_progress", Test="pending")
-    assert run("todos").out == "3 todos:\n  ☒ Read\n  ▸ Fixing\n  ☐ Test\n"
+    assert run("todos").out == "3 todos:\n  ✓ Read\n  ▸ Fixing\n  ○ Test\n"
 
 
 def test_one_item_is_one_todo(run: Run):
     run("todo", "append", "only")
-    assert run("todos").out == "1 todo:\n  ☐ Only\n"
+    assert run("todos").out == "1 todo:\n  ○ Only\n"
 
 
 @pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("TERM", "linux"), ("LC_ALL", "C"), ("LANG", "POSIX")])
@@ -63,11 +63,11 @@ def test_several_agents_have_a_block_each_and_children_stand_below_their_parent(
     assert lines[0].startswith("Session s1 · ")
     assert lines[1:] == [
         "  main — Tasks (1/3)",
-        "    ☒ Read",
+        "    ✓ Read",
         "    ▸ Fixing",
-        "    ☐ Test",
+        "    ○ Test",
         "    explore (Look around) — Tasks (0/1)",
-        "      ☐ Dig",
+        "      ○ Dig",
     ]
 
 
@@ -86,9 +86,9 @@ def test_session_and_agent_choose_and_limit_cuts(run: Run, board: Board):
         _write(board, "main", "s1", One="pending")
         _write(board, "other", "s1", Two="pending")
         _write(board, "main", "s2", Three="pending")
-    assert run("todos", "--session", "s2").out == "1 todo:\n  ☐ Three\n"
-    assert run("todos", "--agent", "other").out == "1 todo:\n  ☐ Two\n"
-    assert run("todos", "--limit", "1").out.count("☐") == 1
+    assert run("todos", "--session", "s2").out == "1 todo:\n  ○ Three\n"
+    assert run("todos", "--agent", "other").out == "1 todo:\n  ○ Two\n"
+    assert run("todos", "--limit", "1").out.count("○") == 1
     assert "No todos are tracked under that name" in run("todos", "--session", "nope").out
 
 
@@ -106,14 +106,14 @@ def test_json_holds_every_key_of_every_list(run: Run, board: Board):
 
 def test_ids_show_when_asked_for(run: Run):
     run("todo", "append", "only")
-    assert run("todos", "--ids").out == "1 todo:\n  ☐ 1 Only\n"
+    assert run("todos", "--ids").out == "1 todo:\n  ○ 1 Only\n"
 
 
 def test_lines_are_cut_to_the_width_of_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch):
     run("todo", "append", "界" * 100)
     monkeypatch.setenv("COLUMNS", "20")
     row = run("todos").out.splitlines()[1]
-    assert row == "  ☐ " + "界" * 7 + "…"
+    assert row == "  ○ " + "界" * 7 + "…"
 
 
 def test_colour_is_for_terminals_or_when_forced(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -185,7 +185,7 @@ def test_sessions_are_listed_copied_and_moved(run: Run, board: Board):
     assert run("sessions", "copy", "s1", "s2").code == 0
     assert run("sessions", "move", "s1", "s3").code == 0
     assert {row["id"] for row in json.loads(run("sessions", "--json").out)} == {"s2", "s3"}
-    assert run("todos", "--session", "s2").out == "1 todo:\n  ☐ One\n"
+    assert run("todos", "--session", "s2").out == "1 todo:\n  ○ One\n"
 
 
 def test_a_session_that_is_not_there_or_taken_ends_with_1(run: Run, board: Board):

@@ -27,9 +27,9 @@ from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plain, safe_line
 PERSON = "you"
 _TITLE = "Punchlist: three agents at work"
 _FRAME_SECONDS = 0.1
-_QUIET = frozenset(
-    {"agent.joined", "list.replaced", "list.edited", "list.confirmed", "list.ordered", "item.changed", "item.added"}
-)
+_QUIET = frozenset({
+    "agent.joined", "list.replaced", "list.edited", "list.confirmed", "list.ordered", "item.changed", "item.added",
+})  # fmt: skip
 _COLOURS: dict[str, Style] = {
     "item.completed": "good",
     "item.blocked": "warning",
@@ -151,7 +151,7 @@ def _next_steps(session: str | None) -> Iterator[Line]:
     for command, meaning in (
         (first, "look at what the demo left behind" if session else "begin a list in this project"),
         ("punchlist todos", "see what is open, of people and agents"),
-        ("punchlist events --follow", "watch it change, live, from another terminal"),
+        ("punchlist todos --follow", "watch it change, live, from another terminal"),
     ):
         if narrow:
             yield (Span(f"   {command}", "focus"),)
@@ -180,6 +180,7 @@ class Troupe:
         self.writer = board.agent("writer", session=session)
         self.explorer: Agent  # these two are started by the script
         self.fuzzer: Agent
+        self.calls = 0
         self.told: list[tuple[str, str]] = []
         """Agents and what they were told besides the events: what our own dialect repaired and said."""
 
@@ -223,7 +224,12 @@ class Troupe:
         yield Scene(lambda: self.tester.edit(unblock, by=PERSON), 1.0, "You bring the key: the tester goes on.")
         yield Scene(lambda: self._todo(self.writer, done="1"), 0.5)
         yield Scene(lambda: self._todo(self.fuzzer, done="1"), 0.5)
-        yield Scene(lambda: self._builder_writes("version"), 0.5)
+        caption = "The builder calls its tests done, and they fail. The board saw that, and says so: failing."
+        yield Scene(lambda: self._builder_tests("1 failed, 11 passed in 0.8s", 1), 0.2, caption)
+        yield Scene(lambda: self._builder_writes("version"), 1.7)
+        caption = "It mends the parser, the tests pass, and the grade follows what was seen: verified."
+        yield Scene(self._builder_edits, 0.2, caption)
+        yield Scene(lambda: self._builder_tests("12 passed in 0.9s", 0), 1.2)
         yield Scene(lambda: self._todo(self.writer, done="2"), 0.5)
         yield Scene(lambda: self._todo(self.fuzzer, done="2"), 0.5)
         yield Scene(lambda: self._todo(self.tester, done="3", evidence="pytest -q"), 0.5)
@@ -254,6 +260,18 @@ class Troupe:
         if busy in ("version", "request"):
             rows.insert(3, ("version", "Bump the version", "Bumping the version"))
         self.builder.call("TodoWrite", _build_list(tuple(rows), busy))
+
+    def _builder_edits(self) -> None:
+        self._builder_runs("Edit", {"file_path": "src/parser.py"}, "ok", None)
+
+    def _builder_tests(self, result: str, code: int) -> None:
+        self._builder_runs("Bash", {"command": "pytest -q"}, result, code)
+
+    def _builder_runs(self, tool: str, args: dict[str, str], result: str, code: int | None) -> None:
+        """Report a tool call, as a host does."""
+        self.calls += 1
+        self.builder.tool_started(f"call-{self.calls}", tool, args)
+        self.builder.tool_finished(f"call-{self.calls}", result, exit_code=code)
 
     def _explorer_writes(self, busy: str) -> None:
         self.explorer.call("TodoWrite", _build_list(self._EXPLORING, busy))

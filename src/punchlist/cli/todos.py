@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Sequence
 from shlex import quote
@@ -9,14 +10,18 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from punchlist.cli.arguments import Parser, command_parser, find_folder, open_reader
+from punchlist.cli import UNUSABLE, complain
+from punchlist.cli.arguments import Parser, board_url, command_parser, find_folder, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.config import project_of
+from punchlist.reader import BoardReader
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import board_lines
 from punchlist.surfaces.spans import safe_line
 
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
+  punchlist todos --follow             live, as agents work
   punchlist todos --session s1         all agents of one session
   punchlist todos --all --json         everything, for a program
 """
@@ -27,22 +32,18 @@ def parser() -> Parser:
     made.add_all()
     made.add_argument("--session", metavar="S", help="all agents of this session")
     made.add_argument("--agent", metavar="A", help="only agents of this name")
+    made.add_argument("--follow", action="store_true", help="show them live, as they change")
     made.add_argument("--ids", action="store_true", help="show the id of each item")
     made.add_limit(20, "lists (default: 20)")
     made.add_json()
     return made
 
 
-def _show(options: Namespace) -> None:
+def _show(options: Namespace) -> int:
+    if options.follow:
+        return _follow(options)
     with open_reader(options) as board:
-        where = None if options.session else find_folder(options)
-        # Agents are picked by name here, not by the store: more than the latest lists have to be read for one.
-        most = 1000 if options.agent else options.limit
-        rows = [
-            row
-            for row in board.lists(project=where, session=options.session, limit=most)
-            if row.todos.items and options.agent in (None, row.agent)
-        ][: options.limit]
+        rows = _find_lists(board, options)
         helpers = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
         helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
         now = board.now()
@@ -52,6 +53,26 @@ def _show(options: Namespace) -> None:
         show(board_lines(rows, detect_display(), now=now, projects=options.all, ids=options.ids, helped=helped))
     else:
         print(_point_to_tasks(options) or _describe_nothing(options))
+    return 0
+
+
+def _find_lists(board: BoardReader, options: Namespace) -> list[ListRow]:
+    where = None if options.session else find_folder(options)
+    # Agents are picked by name here, not by the store: more than the latest lists have to be read for one.
+    most = 1000 if options.agent else options.limit
+    rows = board.lists(project=where, session=options.session, limit=most)
+    return [row for row in rows if row.todos.items and options.agent in (None, row.agent)][: options.limit]
+
+
+def _follow(options: Namespace) -> int:
+    from punchlist.cli.live import can_draw, follow_lists
+
+    if options.json or not can_draw():
+        return complain("`--follow` draws on a terminal; in a pipe use `punchlist events --follow`.", UNUSABLE)
+    with BoardReader.open(board_url(options)) as board:
+        title = "Every project" if options.all else os.path.basename(project_of(options.project))
+        follow_lists(board, lambda: _find_lists(board, options), title, _describe_nothing(options))
+    return 0
 
 
 def _point_to_tasks(options: Namespace) -> str:

@@ -14,7 +14,7 @@ STYLES: dict[Status, tuple[Style, Style]] = {
     Status.PENDING: ("plain", "plain"),
     Status.IN_PROGRESS: ("focus", "focus"),
     Status.BLOCKED: ("warning", "plain"),
-    Status.COMPLETED: ("good", "dim"),
+    Status.COMPLETED: ("good", "struck"),
     Status.FAILED: ("bad", "plain"),
     Status.CANCELLED: ("dim", "struck"),
 }

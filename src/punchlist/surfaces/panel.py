@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.todo import Status, TodoList
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import DOUBTFUL, GRADES, blocker_words, grade_word, item_line, tree
 from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, pad, safe_line
@@ -16,11 +17,23 @@ _GAP = 1
 _SLIMMEST = 25
 """A card is at least this wide where several stand side by side."""
 _LONGEST_FEED = 12
+_LONGEST_LIST = 10
+"""Items of a list that are shown; a longer one is folded around its focus."""
+
+_SLIMMEST_BAR = 6
+"""Cells of a bar beside which the percent is shown."""
+
+_BEFORE = 2
+"""Items shown before the focus of a list that is folded."""
+
 _LONGEST_CAPTION = 90
 
 
 class Frame(Struct, frozen=True):
-    """The content of one picture. `rows` come with parents before children; `tick` turns the spinners."""
+    """The content of one picture. `rows` come with parents before children; `tick` turns the spinners.
+
+    `now` is the time to which the clock of an item in progress runs.
+    """
 
     title: str
     clock: str
@@ -29,6 +42,7 @@ class Frame(Struct, frozen=True):
     feed: Sequence[Line]
     tools: Mapping[str, str]
     tick: int = 0
+    now: datetime | None = None
 
 
 def frame_lines(frame: Frame, display: Display, height: int) -> list[Line]:
@@ -110,7 +124,7 @@ def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: in
     name = cut((Span(safe_line(row.agent), "bold"),), wide - 6, glyphs)
     tool = "plan mode" if row.mode == "plan" else frame.tools.get(row.agent, "")
     fill = wide - 6 - cells(name)
-    if len(tool) + 2 < fill:
+    if tool and len(tool) + 2 < fill:
         rest = (Span(across * (fill - len(tool) - 2), edge), Span(f" {tool} ", edge))
     else:
         rest = (Span(across * fill, edge),)
@@ -130,9 +144,9 @@ def _body(
     for depth, row in family:
         if depth == 0:
             lines.append(bar(row.todos, display.glyphs, wide))
-            lines.extend(_rows(row.todos, inner, compact=compact))
+            lines.extend(_rows(row.todos, inner, frame.now, compact=compact))
         else:
-            lines.extend(list(_child(row, inner, depth))[: 1 if compact else None])
+            lines.extend(list(_child(row, inner, depth, frame.now))[: 1 if compact else None])
     return lines
 
 
@@ -144,19 +158,46 @@ def _spin(display: Display, tick: int) -> Display:
     return replace(display, glyphs=replace(display.glyphs, boxes=boxes))
 
 
-def _rows(todos: TodoList, display: Display, *, compact: bool) -> Iterator[Line]:
+def _rows(todos: TodoList, display: Display, now: datetime | None, *, compact: bool) -> Iterator[Line]:
     items = todos.items
-    if compact and items:
-        items = (todos.focus or next((item for item in items if item.is_open), items[-1]),)
-    for item in items:
-        yield item_line(item, display, remarks=False)
+    busy = todos.focus or next((item for item in items if item.is_open), items[-1] if items else None)
+    first, last = 0, len(items)
+    if busy is not None and (compact or len(items) > _LONGEST_LIST):
+        place, most = items.index(busy), 1 if compact else _LONGEST_LIST
+        first = max(0, min(place - (0 if compact else _BEFORE), len(items) - most))
+        last = first + most
+    if first and not compact:
+        yield (Span(f"+{first} before", "dim"),)
+    for item in items[first:last]:
+        yield _item_row(item, display, now)
         if not compact and (why := blocker_words(item)):
             yield (Span(" " * (len(display.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
         if not compact and (grade := grade_word(item)) in DOUBTFUL:
             yield (Span(" " * (len(display.glyphs.boxes["completed"]) + 1)), Span(grade, GRADES[grade]))
+    following = next((item for item in items[last:] if item.status is Status.PENDING), None)
+    if compact and following is not None:
+        yield (Span("Next: ", "dim"), Span(safe_line(following.content), "dim"))
+    elif last < len(items):
+        yield (Span(f"+{len(items) - last} more", "dim"),)
 
 
-def _child(row: ListRow, display: Display, depth: int) -> Iterator[Line]:
+def _item_row(item: TodoItem, display: Display, now: datetime | None, indent: int = 0) -> Line:
+    """Return an item, with the time for which it has been in progress."""
+    line = item_line(item, display, indent=indent, remarks=False)
+    if now is None or item.started_at is None or item.status is not Status.IN_PROGRESS:
+        return line
+    clock = f" {_clock(now - item.started_at)}"
+    wide = (display.columns or 80) - len(clock)
+    return (*cut(line, wide, display.glyphs), Span(clock, "dim"))
+
+
+def _clock(length: timedelta) -> str:
+    seconds = max(0, int(length.total_seconds()))
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
+
+
+def _child(row: ListRow, display: Display, depth: int, now: datetime | None) -> Iterator[Line]:
     """Yield a subagent in one or two lines: its name and count, and its item in progress."""
     done, total, _ = row.todos.progress
     margin = Span("  " * (depth - 1))
@@ -164,13 +205,15 @@ def _child(row: ListRow, display: Display, depth: int) -> Iterator[Line]:
     yield (margin, Span(f"{display.glyphs.branch} ", "dim"), Span(safe_line(row.agent), "accent"), Span(count, "dim"))
     busy = next((item for item in row.todos.items if item.status is Status.IN_PROGRESS), None)
     if busy is not None:
-        yield item_line(busy, display, indent=2 * depth)
+        yield _item_row(busy, display, now, indent=2 * depth)
 
 
 def bar(todos: TodoList, glyphs: Glyphs, wide: int) -> Line:
-    """Return the progress as a bar and as `done/total`."""
-    done, total, _ = todos.progress
-    count = f" {done}/{total}"
+    """Return the progress as a bar, as `done/total` and in percent."""
+    done, total, percent = todos.progress
+    count, share = f" {done}/{total}", f" {percent} %"
+    if len(count) + len(share) + _SLIMMEST_BAR <= wide:
+        count += share
     room = max(1, wide - len(count))
     full = room * done // total if total else 0
     style: Style = "good" if total and done == total else "focus"

@@ -43,7 +43,7 @@ class Glyphs(Struct, frozen=True):
 
 _BOXES = ("pending", "in_progress", "blocked", "completed", "failed", "cancelled")
 UNICODE = Glyphs(
-    boxes=dict(zip(_BOXES, "☐▸⊘☒✗⊟", strict=True)),
+    boxes=dict(zip(_BOXES, "○▸⊘✓✗⊟", strict=True)),
     ellipsis="…",
     quotes=("“", "”"),
     dot="·",

@@ -1,0 +1,107 @@
+"""`punchlist todos --follow`: the lists live, on a real terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from punchlist.board import Board
+from tests.cli.conftest import Run
+
+PATIENCE = 60
+
+
+class Terminal:
+    """A terminal with a program in it, and all that it has shown."""
+
+    def __init__(self, control: int, program: "subprocess.Popen[bytes]") -> None:
+        self.control = control
+        self.program = program
+        self.shown = ""
+
+    def wait_for(self, text: str) -> str:
+        """Read until the latest picture holds a text; return that picture."""
+        ends = time.monotonic() + PATIENCE
+        while time.monotonic() < ends:
+            self.shown += os.read(self.control, 65_536).decode("utf-8", "replace")
+            picture = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.shown.split("\x1b[?2026h")[-1])
+            if text in picture:
+                return picture
+        raise AssertionError(f"{text!r} was never shown")
+
+
+@contextmanager
+def follow(columns: int, rows: int, *arguments: str) -> Iterator[Terminal]:
+    control, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    program = subprocess.Popen(
+        [sys.executable, "-m", "punchlist", "todos", "--follow", *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
+    )
+    os.close(terminal)
+    try:
+        yield Terminal(control, program)
+        program.send_signal(signal.SIGINT)
+        assert program.wait(PATIENCE) == 0
+    finally:
+        program.kill()
+        program.wait()
+        os.close(control)
+
+
+def claude(done: int, count: int) -> dict[str, object]:
+    statuses = [*["completed"] * done, "in_progress", *["pending"] * count]
+    texts = [f"Step {number}" for number in range(1, count + 1)]
+    todos = [
+        {"content": text, "activeForm": text.replace("Step", "Doing step"), "status": status}
+        for text, status in zip(texts, statuses, strict=False)
+    ]
+    return {"todos": todos}
+
+
+def test_lists_are_drawn_as_agents_write_them(board: Board, project: Path) -> None:
+    agent = board.agent("main", session="s1", project=project, dialect="claude-code")
+    with follow(90, 30) as terminal:
+        terminal.wait_for("No todos are tracked in this project")
+        agent.call("TodoWrite", claude(5, 15))
+        picture = terminal.wait_for("Doing step 6")
+        for text in ("5/15 33 %", "+3 before", "✓ Step 5", "○ Step 7", "+2 more"):
+            assert text in picture
+        assert re.search(r"Doing step 6 +\d:\d\d", picture)
+        child = agent.spawn("explore")
+        child.call("TodoWrite", claude(0, 2))
+        picture = terminal.wait_for("└ explore 0/2")
+        agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c1", "1 failed in 0.1s", exit_code=1)
+        terminal.wait_for("session red")
+        agent.call("TodoWrite", claude(6, 15))
+        assert "main finished “Step 6”" in terminal.wait_for("Doing step 7")
+
+
+def test_on_a_small_terminal_there_is_the_item_at_hand_and_the_next(board: Board, project: Path) -> None:
+    board.agent("main", session="s1", project=project, dialect="claude-code").call("TodoWrite", claude(5, 15))
+    with follow(40, 12, "--session", "s1") as terminal:
+        picture = terminal.wait_for("Doing step 6")
+        assert "Next: Step 7" in picture
+        assert max(map(len, picture.splitlines())) <= 40
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_where_nothing_can_be_drawn_it_says_what_works(run: Run, more: tuple[str, ...]) -> None:
+    said = run("todos", "--follow", *more)
+    assert (said.code, said.out) == (2, "")
+    assert "punchlist events --follow" in said.err
