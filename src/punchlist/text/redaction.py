@@ -13,7 +13,7 @@ from itertools import pairwise
 from string import ascii_letters, digits
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from punchlist.text.shell import CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse
+from punchlist.text.shell import CommandList, ListEntry, Pipeline, SimpleCommand, parse, walk
 
 MARK: Final = "***"
 """The mark that replaces a secret."""
@@ -67,15 +67,13 @@ def redact_value(value: Any, own: re.Pattern[str] | None = None, name: str = "")
 
 
 def _mask(text: str, depth: int) -> str:
-    signs = _find_signs(text)
-    if signs is None:
+    if _is_ordinary(text):
         return text
-    if '"' in text and depth < _DEEPEST and (any(signs) or "\\" in text):
+    if '"' in text and depth < _DEEPEST:
         text = _STRING.sub(lambda found: _mask_string(found[0], depth), text)
     if "-----" in text:
         text = _END_OF_KEY.sub(MARK, _KEY_BLOCK.sub(MARK, text))
-    if signs.has_tokens:
-        text = _LONG_WORD.sub(lambda found: _TOKEN.sub(MARK, found[0]), text)
+    text = _LONG_WORD.sub(lambda found: _TOKEN.sub(MARK, found[0]), text)
     if "@" in text:
         text = _ADDRESS.sub(_mask_address, text)
     if _LOGIN_AND_PORT.search(text) is not None:
@@ -85,23 +83,12 @@ def _mask(text: str, depth: int) -> str:
     for phrase_signs, pattern in _PHRASES:
         if any(sign in text for sign in phrase_signs):
             text = pattern.sub(rf"\g<1>{MARK}", text)
-    if signs.has_commands:
-        text = _replace(text, _command_spans(text))
-    if signs.has_names:
-        names = _find_secret_names(text)
-        text = _replace(text, _table_spans(text, names) + _named_spans(text, names))
-    return text
+    text = _replace(text, _command_spans(text))
+    names = _find_secret_names(text)
+    return _replace(text, _table_spans(text, names) + _named_spans(text, names))
 
 
 # The first look. Most texts hold no secret, and these tests, at the speed of C, say so.
-
-
-class _Signs(NamedTuple):
-    """Rules that may find something in a text."""
-
-    has_tokens: bool
-    has_commands: bool
-    has_names: bool
 
 
 def _blank_all_but(kept: str) -> bytes:
@@ -117,29 +104,24 @@ _LONG: Final = 14
 """Characters of the shortest token that has a shape."""
 
 
-def _find_signs(text: str) -> _Signs | None:
-    """Return the rules that a text needs, or None where nothing in it can be a secret."""
+def _is_ordinary(text: str) -> bool:
+    """True if nothing in a text can be a secret."""
     if _ONE_WORD.fullmatch(text) is not None and "hook" not in text and "/bot" not in text:  # a name, a path, an id
-        is_token = len(text) >= _LONG and _TOKEN.search(text) is not None
-        return _Signs(has_tokens=True, has_commands=False, has_names=False) if is_token else None
+        return len(text) < _LONG or _TOKEN.search(text) is None
     plain = text.encode("ascii", "replace")
     if b"\\" in plain:
         if b"\\u00" in plain:  # an escaped letter may hide any word
-            return _Signs(has_tokens=True, has_commands=True, has_names=True)
+            return False
         plain += b" " + plain.replace(b"\\n", b" ").replace(b"\\r", b" ").replace(b"\\t", b" ")
     words = set(plain.translate(_LONG_WORDS).split())
     parts = set(b" ".join(words).translate(_PARTS).split())
-    has_names = _has_secret_name(b" ".join(parts))
-    has_commands = not _COMMAND_PARTS.isdisjoint(parts) or (has_names and not _SETTER_PARTS.isdisjoint(parts))
-    has_commands = has_commands or "http " in text or "https " in text
-    signs = _Signs(
-        has_tokens=any(_TOKEN.search(word.decode()) for word in words if len(word) >= _LONG),
-        has_commands="<<" in text or (has_commands and _takes_secret(plain.decode())),
-        has_names=has_names,
+    return not (
+        any(sign in plain for sign in _SIGNS)
+        or not _SIGN_PARTS.isdisjoint(parts)
+        or _has_secret_name(b" ".join(parts))
+        or any(_TOKEN.search(word.decode()) for word in words if len(word) >= _LONG)
+        or _PORT_AND_LOGIN.search(text) is not None
     )
-    if any(signs) or not _PHRASE_PARTS.isdisjoint(parts) or any(sign in plain for sign in _OTHER_SIGNS):
-        return signs
-    return None if _PORT_AND_LOGIN.search(text) is None else signs
 
 
 def _has_secret_name(parts: bytes) -> bool:
@@ -201,8 +183,7 @@ _STRING: Final = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|\Z|(?=\n)|\\\Z)
 
 
 def _mask_string(literal: str, depth: int) -> str:
-    is_text = "\\" in literal or "  " in literal or literal.count(":") >= 4
-    if not is_text and _COMMAND_WORDS.isdisjoint(_LOOSE_WORD.findall(literal)):
+    if "\\" not in literal and " " not in literal:
         return literal
     try:
         inner = json.loads(literal, strict=False)
@@ -263,21 +244,11 @@ def _end_of_line(text: str, start: int) -> int:
 
 
 def _end_of_quote(text: str, start: int, quote: str) -> int:
-    """Return where this quote closes: soon after, or else in the line; else the end of the line."""
-    # In a line of megabytes to look for its end takes long, so the near part is read first.
-    end = _find_quote(text, start, start + _FAR, quote)
-    if end < 0:
-        line_end = _end_of_line(text, start)
-        end = _find_quote(text, start, line_end, quote)
-        end = line_end if end < 0 else end
-    return end
-
-
-def _find_quote(text: str, start: int, stop: int, quote: str) -> int:
-    for found in _QUOTE.finditer(text, start, stop):
+    """Return where this quote closes, if that is near; else the end of the line."""
+    for found in _QUOTE.finditer(text, start, start + _FAR):
         if found[0] == quote or (len(quote) == 1 and len(found[0]) % 2 and found[0].endswith(quote)):
             return found.end() - len(quote)
-    return -1
+    return _end_of_line(text, start)
 
 
 _QUOTE: Final = re.compile(r"""\\*["'`]""")
@@ -302,16 +273,11 @@ _PHRASES: Final = tuple(
         ("dentified |DENTIFIED ", rf"""((?i:identified\s{{1,8}}(?:with\s{{1,8}}\S{{1,64}}\s{{1,8}})?(?:by|as)\s{{1,8}}
             (?:password\s{{1,8}})?))(?:{_QUOTED}|(?<=BY[ ])[^\s"']++|(?=\S{{0,64}}\d)[^\s"';]++)"""),
         ("send ", r"""(\bsend[ \t]{1,4}(?:--[ \t])?")[^"\n$]{1,128}(?=\\[rn]")"""),  # expect
+        ("= Data =", r"(^[a-z][\w.-]{1,63}[ \t]{2,})[^\s:=|][^\n]*+"),  # Vault: all below is secret
         ("AUTH |auth ", r"((?<=\S)>[ \t]{1,4}(?i:auth)[ \t]{1,4})\S[^\n]*+"),  # a prompt of Redis
     )
 )  # fmt: skip
 """Signs that a text must contain, and a pattern: its first group stays, the rest of the match is the secret."""
-
-_PHRASE_PARTS: Final = frozenset(
-    b"hooks webhooks office send basic Basic BASIC digest Digest DIGEST identified Identified IDENTIFIED".split()
-)
-_OTHER_SIGNS: Final = (b"@", b"-----", b"/bot", b":AA")
-"""Signs of phrases and addresses without a secret name."""
 
 
 # Command lines.
@@ -320,54 +286,45 @@ _CHOSEN: Final = r"(?s).+"
 _ISSUED: Final = r"(?![a-z-]+[.,:]?\Z|\W).{4,}"
 """A password that a person chose; a token that a service issued, which is no plain word."""
 
-_OPTIONS: Final[dict[str, tuple[str, str]]] = {
-    program: (option, value)
-    for programs, option, value in (
-        ("curl", r"-[a-zA-Z]*[uU]|-[a-zA-Z]*b|--(?:(?:proxy-)?user|cookie)(?:=|\Z)", r"[^\s]*[:=].+"),
-        ("wget http https xh", r"-a\Z|--(?:auth|user)(?:=|\Z)", r".*:.+"),
-        ("lftp smbclient rpcclient winexe smbget smbmap", r"-[uU]|--user(?:=|\Z)", r".*[,%:].+"),
-        ("mysql mysqldump mysqladmin mysqlimport mysqlsh mariadb mariadb-dump", r"-p(?=.)", _CHOSEN),
-        ("7z 7za 7zr rar unrar", r"-h?p(?=.)", _CHOSEN),
-        ("sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport", "-p", _CHOSEN),
-        ("login twine useradd usermod rdesktop evil-winrm hydra ncftp ncftpput ncftpget", r"-p\Z", _CHOSEN),
-        ("zip unzip sqlcmd bcp tsql isql mosquitto_pub mosquitto_sub ipmitool", r"-P", _CHOSEN),
-        ("redis-cli valkey-cli keydb-cli redis-benchmark", r"-a\Z", _CHOSEN),
-        ("ssh-keygen", r"-[NP]", _CHOSEN),
-        ("plink pscp psftp putty", r"-pw\Z", _CHOSEN),
-        ("openssl", r"-(?:k|K|pass\w*)\Z", r"(?!file:|env:|fd:|stdin).+"),
-        ("ldapsearch ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami", r"-[ws]\Z", _CHOSEN),
-        ("security", r"-w\Z", _CHOSEN),
-        ("snmpwalk snmpget snmpset", r"-[AX]\Z", _CHOSEN),
-        ("xfreerdp wfreerdp cmdkey", "/p(?:ass)?:", _CHOSEN),
-        ("secret secrets secretsmanager put-parameter", r"(?:-b|--body|--value|--plaintext|--data)(?:=|\Z)", _CHOSEN),
-    )
-    for program in programs.split()
-}  # fmt: skip
-"""Programs, or subcommands, with the options that take a secret and the values of them that are one."""
+_NEXT: Final = False
+_REST: Final = True
 
-_POSITIONS: Final[dict[str, tuple[str, str]]] = {
-    program: (verb, value)
-    for programs, verb, value in (
-        ("redis-cli valkey-cli keydb-cli", "(?i)auth|requirepass|masterauth", _CHOSEN),
-        ("htpasswd mosquitto_passwd", r"-[A-Za-z]*b[A-Za-z]*", _CHOSEN),
-        ("mysqladmin nmcli", r"password|.*\.psk", _CHOSEN),
-        ("rabbitmqctl", "change_password|add_user|authenticate_user", _CHOSEN),
-        ("openssl wpa_passphrase keyctl", "passwd|wpa_passphrase|padd|add", _CHOSEN),
-        ("cargo wandb vault ngrok snyk bw rclone", "login|auth|authtoken|add-authtoken|unlock|obscure", _ISSUED),
-        ("ConvertTo-SecureString", "ConvertTo-SecureString", r"(?![|;]).+"),
-        ("sqlplus expdp impdp sqlldr rman", "sqlplus|expdp|impdp|sqlldr|rman", r"[^/\s]+/.+"),
-        ("net net.exe", "user|use", r"(?!\\\\|\w:$|/).*[^a-z].*"),
-    )
-    for program in programs.split()
-}
-"""Programs, the word behind which their secrets stand, and the words that are one."""
+_RULES: Final[dict[str, list[tuple[str, str, bool]]]] = {}
+"""By program or subcommand: an option or verb, the words that are secrets, and if all words behind it may be one.
 
-_SETTERS: Final = frozenset({"set", "setx", "setenv", "config", "configure", "put", "env:set", "ENV", "ARG"})
-"""Commands that are followed by a name and its value, in separate words."""
+An option has its secret in its own word or in the next.
+"""
 
-_STORES: Final = frozenset({"secret", "secrets", "secrets:set", "kv"})
-_STORING: Final = frozenset({"set", "put", "create", "add", "patch", "update", "import", "secrets:set"})
-"""Subcommands that together store whatever `name=value` they are given."""
+for _programs, _trigger, _value, _is_verb in (
+    ("curl", r"-[a-zA-Z]*[uUb]|--(?:(?:proxy-)?user|cookie)(?:=|\Z)", r"[^\s]*[:=].+", _NEXT),
+    ("wget http https xh", r"-a\Z|--(?:auth|user)(?:=|\Z)", r".*:.+", _NEXT),
+    ("lftp smbclient rpcclient winexe smbget smbmap", r"-[uU]|--user(?:=|\Z)", r".*[,%:].+", _NEXT),
+    ("mysql mysqldump mysqladmin mysqlimport mysqlsh mariadb mariadb-dump", r"-p(?=.)", _CHOSEN, _NEXT),
+    ("7z 7za 7zr rar unrar", r"-h?p(?=.)", _CHOSEN, _NEXT),
+    ("sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport", "-p", _CHOSEN, _NEXT),
+    ("login twine useradd usermod rdesktop evil-winrm hydra ncftp ncftpput ncftpget", r"-p\Z", _CHOSEN, _NEXT),
+    ("zip unzip sqlcmd bcp tsql isql mosquitto_pub mosquitto_sub ipmitool ssh-keygen", r"-[NP]", _CHOSEN, _NEXT),
+    ("redis-cli valkey-cli keydb-cli redis-benchmark", r"-a\Z", _CHOSEN, _NEXT),
+    ("plink pscp psftp putty", r"-pw\Z", _CHOSEN, _NEXT),
+    ("openssl", r"-(?:k|K|pass\w*)\Z", r"(?!file:|env:|fd:|stdin).+", _NEXT),
+    ("ldapsearch ldapmodify ldapadd ldapdelete ldappasswd ldapwhoami security", r"-[ws]\Z", _CHOSEN, _NEXT),
+    ("snmpwalk snmpget snmpset", r"-[AX]\Z", _CHOSEN, _NEXT),
+    ("xfreerdp wfreerdp cmdkey", "/p(?:ass)?:", _CHOSEN, _NEXT),
+    ("secret secrets secretsmanager put-parameter", r"(?:-b|--(?:body|value|plaintext|data))(?:=|\Z)", _CHOSEN, _NEXT),
+    ("secret", "--from-literal=", _CHOSEN, _NEXT),
+    ("secret secrets secrets:set kv", r"(?:.*set|put|create|add|patch|update|import)\Z", r"[^=]+=(?!\$).+", _REST),
+    ("redis-cli valkey-cli keydb-cli", r"(?i)(?:auth|requirepass|masterauth)\Z", _CHOSEN, _REST),
+    ("htpasswd mosquitto_passwd", r"-[A-Za-z]*b[A-Za-z]*\Z", _CHOSEN, _REST),
+    ("mysqladmin nmcli", r"(?:password|.*\.psk)\Z", _CHOSEN, _REST),
+    ("rabbitmqctl", r"(?:change_password|add_user|authenticate_user)\Z", _CHOSEN, _REST),
+    ("openssl wpa_passphrase keyctl", r"(?:passwd|wpa_passphrase|padd|add)\Z", _CHOSEN, _REST),
+    ("cargo wandb vault ngrok snyk bw rclone", r"(?:login|auth|(?:add-)?authtoken|unlock|obscure)\Z", _ISSUED, _REST),
+    ("ConvertTo-SecureString", "ConvertTo-SecureString", r"(?![|;]).+", _REST),
+    ("sqlplus expdp impdp sqlldr rman", r"(?:sqlplus|expdp|impdp|sqlldr|rman)\Z", r"[^/\s]+/.+", _REST),
+    ("net net.exe", r"user?\Z", r"(?!\\\\|\w:$|/).*[^a-z].*", _REST),
+):  # fmt: skip
+    for _program in _programs.split():
+        _RULES.setdefault(_program, []).append((_trigger, _value, _is_verb))
 
 _STORES_INPUT: Final = re.compile(
     r"""--password-stdin|--with-token|-fd\b|-stdin\b|--stdin\b|/dev/stdin|\bsudo\b.{0,99}\s-\w*S
@@ -382,16 +339,15 @@ _ECHOES: Final = frozenset({"echo", "printf", "Write-Output"})
 _READERS: Final = _words("grep egrep rg ag ack sed awk jq yq tee cat head tail wc sort cut tr less")
 """Programs whose arguments may sound secret, while they only read what is piped into them."""
 
-_COMMAND_WORDS: Final = frozenset(_OPTIONS) | frozenset(_POSITIONS) | _SETTERS | _STORES | _ECHOES
-_SETTER_PARTS: Final = frozenset(b"set setx setenv config configure put env ENV ARG".split())
-_COMMAND_PARTS: Final = (
-    frozenset(max(re.split("[:.-]", word), key=len).encode() for word in _COMMAND_WORDS)
-    - _SETTER_PARTS
-    - {b"http", b"https"}
+_COMMAND_WORDS: Final = _ECHOES.union(_RULES)
+_SIGN_PARTS: Final = frozenset(
+    max(re.split("[:.-]", word), key=len).encode() for word in _COMMAND_WORDS - {"http", "https"}
+) | frozenset(
+    b"hooks webhooks office send basic Basic BASIC digest Digest DIGEST identified Identified IDENTIFIED".split()
 )
-"""Parts of the words above that tell them apart; those that matter only beside a secret name; addresses are no sign."""
+_SIGNS: Final = (b"@", b"-----", b"/bot", b":AA", b"<<", b"http ", b"https ")
+"""Words of commands and phrases, and other signs, of secrets without a secret name."""
 
-_OPTION: Final = re.compile(r"""(?:^|[\s"'])(?:-[\w-]|/p)""")
 _GLUED: Final = re.compile(r"""(?:&\w[^\s"'&;|]*)*""")
 _NO_ECHO: Final = re.compile(r"-\w{1,3}|%\S{1,8}|echo|y|yes|no?")
 _LOOSE_WORD: Final = re.compile(r"\w[\w.:+-]*")
@@ -414,30 +370,17 @@ def _command_spans(text: str) -> list[Span]:
     return spans
 
 
-def _takes_secret(line: str) -> bool:
-    """True if a line has a word in it that takes a secret, and what such a word needs. Only such a line is parsed."""
-    words = set(_LOOSE_WORD.findall(line))
-    if _COMMAND_WORDS.isdisjoint(words):
-        return False
-    if not words.isdisjoint(_POSITIONS) or not (words.isdisjoint(_STORES) or words.isdisjoint(_STORING)):
-        return True
-    if not words.isdisjoint(_OPTIONS) and _OPTION.search(line) is not None:
-        return True
-    if not words.isdisjoint(_SETTERS) and _has_secret_name(line.encode("ascii", "replace").translate(_PARTS)):
-        return True
-    return not words.isdisjoint(_ECHOES) and ("|" in line or ">" in line)
-
-
 def _line_spans(line: str, at: int, depth: int) -> list[Span]:
     """Find the secrets in a line that begins at this place, and in quoted words of it as lines of their own."""
-    if not _takes_secret(line):
+    if _COMMAND_WORDS.isdisjoint(_LOOSE_WORD.findall(line)):
         return []
     # Comments and lists of words are read as commands too, and so is what stands in backticks; addresses are one word.
     readable = _KEYWORD.sub(lambda word: "_" * len(word[0]), line.replace("#", "_").replace("`", ";"))
     spans: list[Span] = []
-    for node in _nodes(parse(readable)):
+    for node in walk(parse(readable)):
         if isinstance(node, Pipeline):
             spans += _piped_spans(node, line)
+        if not isinstance(node, SimpleCommand):
             continue
         spans += _spans_of_words(node, line)
         for (start, end), word in zip(node.spans, node.words, strict=True):
@@ -449,54 +392,31 @@ def _line_spans(line: str, at: int, depth: int) -> list[Span]:
     return [(at + start, at + glued.end()) for start, glued in ends if glued is not None]
 
 
-def _nodes(tree: CommandList) -> Iterator[SimpleCommand | Pipeline]:
-    waiting: list[Node] = [entry.node for entry in tree.entries]
-    while waiting:
-        node = waiting.pop()
-        lists: tuple[CommandList, ...] = ()
-        if isinstance(node, Pipeline):
-            yield node
-            waiting += node.parts
-        elif isinstance(node, SimpleCommand):
-            yield node
-            lists = node.substitutions
-        else:
-            lists = node.lists
-        waiting += [entry.node for each in lists for entry in each.entries]
-
-
 def _spans_of_words(command: SimpleCommand, line: str) -> list[Span]:
     """Find the words of one command that are secrets, by the programs and subcommands among the words before them."""
     found: list[Span] = []
-    options: list[tuple[str, str]] = []
-    positions: list[tuple[str, str]] = []
-    secret_words = ""
-    is_storing = not _STORES.isdisjoint(command.words) and not _STORING.isdisjoint(command.words)
+    rules: dict[tuple[str, str, bool], None] = {}
+    secret_words = "(?!)"
     for place, word in enumerate(command.words):
         start, end = command.spans[place]
-        following = command.words[place + 1 : place + 2]
-        if secret_words and not word.startswith("-") and _is_secret_word(secret_words, word):
+        if word[:1] != "-" and _is_secret_word(secret_words, word):
             found.append((start, end))
-        for option, value in options:
-            given = re.match(option, word)
-            if given is not None and given.end() < len(word) and _is_secret_word(value, word[given.end() :]):
-                found.append((start + given.end() if line.startswith(given[0], start) else start, end))
-            elif given is not None and given[0] == word and following and _is_secret_word(value, following[0]):
-                found += () if following[0].startswith("-") else command.spans[place + 1 : place + 2]
-        if is_storing and "=" in word and (word[0] != "-" or word.startswith("--from-literal=")):
-            equals = line.find("=", start + len("--from-literal=") if word[0] == "-" else start, end)
-            if equals > 0 and not is_reference(line[equals + 1 : end]):
-                found.append((equals + 1, end))
         name = word.rpartition("/bin/")[2]
         name = name.lstrip("-+") if place == 0 else name  # a line that a change took out, or added
-        if name in _SETTERS:
-            found += _set_spans(command, place, is_whole=name in ("ENV", "ARG"))
-        if name in _OPTIONS and _OPTIONS[name] not in options:
-            options.append(_OPTIONS[name])
-        if name in _POSITIONS and _POSITIONS[name] not in positions:
-            positions.append(_POSITIONS[name])
-        secret_words = next((value for verb, value in positions if re.fullmatch(verb, word)), secret_words)
-    if any(each.operator.endswith((">", ">>")) and _is_secret_file(each.target) for each in command.redirects):
+        rules.update(dict.fromkeys(_RULES.get(name, ())))
+        for trigger, value, is_verb in rules:
+            given = re.match(trigger, word)
+            following = command.words[place + 1 : place + 2]
+            if given is None:
+                continue
+            if is_verb:
+                secret_words = value
+            elif given.end() < len(word) and _is_secret_word(value, word[given.end() :]):
+                found.append((start + given.end() if line.startswith(given[0], start) else start, end))
+            elif given[0] == word and following and following[0][:1] != "-" and _is_secret_word(value, following[0]):
+                found += command.spans[place + 1 : place + 2]
+    written = [each.target.rpartition("/")[2] for each in command.redirects if each.operator.endswith(">")]
+    if any(secrecy(name) == "sure" for name in written):
         found += _echoed_spans(command)
     return found
 
@@ -505,31 +425,12 @@ def _is_secret_word(pattern: str, word: str) -> bool:
     return re.fullmatch(pattern, word) is not None and not is_reference(word)
 
 
-def _is_secret_file(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return secrecy(name) == "sure" and _SOURCE_FILE.fullmatch(name) is None
-
-
-def _set_spans(command: SimpleCommand, place: int, *, is_whole: bool) -> tuple[Span, ...]:
-    """Find the value in `set NAME value`; in a Dockerfile it is all that follows."""
-    behind = range(place + 1, min(place + 8, len(command.words)))
-    names = [each for each in behind if not command.words[each].startswith("-")]
-    if len(names) < 2 or "=" in command.words[names[0]]:
-        return ()
-    given, value = command.words[names[0]], command.words[names[1]]
-    name = re.split("[/:]", given)[-1]
-    is_word = name == given and name.isalpha() and name.islower()  # `set token budget` may be prose
-    if secrecy(name) not in ("sure", "assigned") or not _is_secret_word(_ISSUED if is_word else _CHOSEN, value):
-        return ()
-    return command.spans[names[1] :] if is_whole else command.spans[names[1] : names[1] + 1]
-
-
 def _piped_spans(pipeline: Pipeline, line: str) -> list[Span]:
     """Find what is echoed into a command that takes a secret from its input, or encodes what may be one."""
     found: list[Span] = []
     is_stored = is_encoded = False
     for part in reversed(pipeline.parts):
-        for command in _nodes(CommandList((ListEntry(part),))):
+        for command in walk(CommandList((ListEntry(part),))):
             if not isinstance(command, SimpleCommand) or not command.words:
                 continue
             spans = _echoed_spans(command) if is_stored or is_encoded else []
@@ -564,71 +465,56 @@ def _here_spans(text: str, line: re.Match[str]) -> list[Span]:
 
 # Tables.
 
-_ROW_VALUE: Final = re.compile(r"(?:[ \t]*[|│][ \t]*|[ \t]{2,}|\t)([^\s|│=:][^\n|│]*)")
-_DATA_ROW: Final = re.compile(r"^[ \t|│]*[A-Za-z][\w.-]{1,63}(?=[ \t|│])", re.MULTILINE)
-_LISTING: Final = re.compile(r"^[ \t]*Key[ \t]+Value[ \t]*$", re.MULTILINE | re.IGNORECASE)
-_CELL: Final = re.compile(r"[A-Za-z][\w.-]{0,40}(?: [\w.-]{1,40})?")
+_ROW: Final = re.compile(  # a version, a title or a rule is no secret
+    r"""(?:[ \t]*[|│][ \t]*|[ \t]{2,}|\t)(?!(?:v?\d+(?:\.\w+)+|[A-Z][a-z]+|-+)(?:\s|\Z))
+    (?P<value>[^\s|│=:][^\s|│]*)(?=[ \t]*(?:[|│\n]|\Z))""",
+    re.VERBOSE,
+)
+_CELL: Final = re.compile(r"""["\s]*(?:[A-Za-z][\w.-]{0,40}(?: [\w.-]{1,40})?)?["\s]*""")
 _RULE: Final = re.compile(r"[-+=|: ┼─│]+")
 
 
 def _table_spans(text: str, names: list[_SecretName]) -> list[Span]:
     """Find the values of secret names in two columns, and columns below a secret name."""
     spans: list[Span] = []
-    sure = [name for name in names if name.how == "sure"]
-    is_listing = bool(sure) and _LISTING.search(text) is not None
-    for name in sure:
+    done = 0
+    for name in names:
+        if name.how != "sure":
+            continue
         before = text[max(0, name.start - _NEAR) : name.start].rpartition("\n")[2]
-        if not before.strip(" \t|│"):
-            spans += _row_spans(text, name.end, is_listing=is_listing)
-    data = text.find("= Data =")  # of Vault: all below is secret
-    for row in _DATA_ROW.finditer(text, data) if data >= 0 else ():
-        spans += _row_spans(text, row.end(), is_listing=True)
-    return spans + (_column_spans(text, sure) if sure and ("|" in text or "," in text or "\t" in text) else [])
-
-
-def _row_spans(text: str, name_end: int, *, is_listing: bool) -> list[Span]:
-    row = _ROW_VALUE.match(text, name_end)
-    value = "" if row is None else row[1].rstrip()
-    # A version, a title or a rule is no secret.
-    if row is None or is_reference(value) or re.fullmatch(r"v?\d+(?:\.\w+)+|[A-Z][a-z]+|-+", value):
-        return []
-    return [(row.start(1), row.start(1) + len(value))] if is_listing or " " not in value else []
-
-
-def _column_spans(text: str, names: list[_SecretName]) -> list[Span]:
-    spans: list[Span] = []
-    separator, count, columns = "", 0, ()
-    at = text.rfind("\n", 0, names[0].start) + 1
-    heads = iter([*(name.start for name in names), len(text) + 1])
-    head = next(heads)
-    for line in text[at:].split("\n"):
-        cells = line.split(separator) if separator else []
-        if separator and len(cells) == count:
-            for column in columns:
-                start = at + sum(len(cell) + 1 for cell in cells[:column])
-                value = cells[column].strip()
-                if value and not _RULE.fullmatch(value) and not is_reference(value):
-                    spans.append((start + cells[column].index(value), start + cells[column].index(value) + len(value)))
-        elif not separator or not _RULE.fullmatch(line):
-            separator, count, columns = _secret_columns(line) if head <= at + len(line) else ("", 0, ())
-        at += len(line) + 1
-        while head < at:
-            head = next(heads)
+        row = None if before.strip(" \t|│") else _ROW.match(text, name.end)
+        if row is not None and not is_reference(row["value"]):
+            spans.append(row.span("value"))
+        if name.start >= done:
+            columns, done = _column_spans(text, name.start, done)
+            spans += columns
     return spans
 
 
-def _secret_columns(line: str) -> tuple[str, int, tuple[int, ...]]:
-    """Return the separator of a table's head, the number of its columns, and those that hold secrets."""
-    for separator in ("|", "\t", ","):
-        if separator in line and len(line) < _FAR and (separator != "," or " " not in line):
-            cells = line.split(separator)
-            names = [cell.strip() if separator != "," else cell.strip('"') for cell in cells]
-            if not all(_CELL.fullmatch(name) for name in names if name or separator == ","):
+def _column_spans(text: str, name: int, done: int) -> tuple[list[Span], int]:
+    """Find the cells below the secret names in the line of this name, if it is a table's head, and its last line."""
+    end = _end_of_line(text, name)
+    head = text[text.rfind("\n", done, name) + 1 : end] if end - name < _FAR else ""
+    separator = next((each for each in "|\t," if each in head), "")
+    if not separator or (separator == "," and " " in head):
+        return [], end
+    cells = head.split(separator)
+    secret = [place for place, cell in enumerate(cells) if secrecy(cell.strip(' "').replace(" ", "_")) == "sure"]
+    if not all(_CELL.fullmatch(cell) for cell in cells):
+        return [], end
+    spans: list[Span] = []
+    while end < len(text):
+        start, end = end + 1, _end_of_line(text, end + 1)
+        row = text[start:end].split(separator)
+        if len(row) != len(cells):
+            if _RULE.fullmatch(text, start, end):
                 continue
-            columns = tuple(place for place, name in enumerate(names) if secrecy(name.replace(" ", "_")) == "sure")
-            if columns:
-                return separator, len(cells), columns
-    return "", 0, ()
+            return spans, start
+        for place in secret:
+            if row[place].strip() and not _RULE.fullmatch(row[place]):
+                begin = start + sum(len(cell) + 1 for cell in row[:place])
+                spans.append((begin, begin + len(row[place])))
+    return spans, end
 
 
 # Values by the name before them.
@@ -644,18 +530,21 @@ _BEHIND_OPTION: Final = re.compile(
 )
 """What stands between a name and its value: a sign, the middle of a pair, the end of a tag; a blank for an option."""
 
+_SETTER: Final = re.compile(
+    r"""(?:^|[\s"'+-])(?:setx?|setenv|config(?:ure)?|put|env:set|ENV|ARG)
+    (?:[ ]{1,8}--?\w[\w-]{0,64})*[ ]{1,8}[^\s=]*\Z""",
+    re.VERBOSE,
+)
+"""Commands that are followed by a name and its value, in separate words."""
+
+_SET_VALUE: Final = re.compile(r"""[^\n;|&"']+""")
 _MASKED: Final = re.compile(r"""\*{3}(?:\n|\Z|["'](?=[\s,;:)}\]]))""")
 _BELOW: Final = re.compile(r"(?:[|>][-+]?)?[^\S\n]*(?:\n[^\S\n]++(?!(?:-[ ])?[\w.-]{1,128}:(?:\s|\Z))[^\n]+)+")
 _BARE: Final = re.compile(r"""(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')++|\\""")
 _BRACKET: Final = re.compile(r"""\\.|["'\[\](){}]""")
 _PLACE: Final = re.compile(r":(?::[Tt]est|[ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\|[\"',;)\]}]+(?:\s|\Z)|\Z))")
 _MATCHED_LINE: Final = re.compile(r"[\w.-]{1,128}\.\w{1,5}:\d{1,6}[:-]\S")
-_COMPLAINT: Final = re.compile(r"(?i:\b(?:invalid|unexpected|unknown|illegal|bad|missing)[ ])\Z")
-_SOURCE_FILE: Final = re.compile(
-    r""".*\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|groovy|rb|erb|php|c|h|cc|hh|cpp|hpp|cs|fs|swift
-    |dart|exs?|erl|hs|ml|lua|pl|r|jl|zig|sh|sql|md|rst|html|s?css|proto|tf)""",
-    re.VERBOSE,
-)
+_FILE_NAME: Final = re.compile(r".*\.[a-z]\w{0,3}")
 _HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 """Headers whose value is all that the line has behind them."""
 
@@ -666,7 +555,9 @@ _END_OF_CONNECTION: Final = re.compile(r"""[;"'\n]""")
 _IN_CONNECTION: Final = re.compile(r"(?:\A|[;\s\"'])[A-Za-z][A-Za-z ]{0,31}=[^;=\n]{0,200};[ ]?\Z")
 _LINE_START: Final = re.compile(r"""[\s<>+*-]*["']?""")
 _SCRIPT: Final = re.compile(r"""(?:[\s"']-\w{0,4}c|(?:command|cmd|script)\\{0,3}["'][ \t]{0,8}:)[ \t]{0,8}\Z""")
-_DECLARED: Final = re.compile(r"\b(?:type|interface|class|struct|enum|def|fn|func|function)\s\Z")
+_NO_NAME: Final = re.compile(
+    r"(?:\b(?:type|interface|class|struct|enum|def|fn|func|function)|(?i:\b(?:invalid|unexpected|unknown|illegal|bad|missing)))\s\Z"
+)
 _TYPED: Final = re.compile(r"""[A-Za-z_&*][\w&.,\[\]<>| ]{0,40}[ ]=[ ]{0,2}(?=["'])""")
 _ANNOTATION: Final = re.compile(r"[A-Za-z_.]+(?:\[[\w, .|]*\])?[ ](?:\|[ ]None|=[ ])")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*(?:\(\))?[:,;)]*")
@@ -678,7 +569,8 @@ def _named_spans(text: str, names: list[_SecretName]) -> list[Span]:
     spans: list[Span] = []
     done = 0
     for name in names:
-        head = (_BEHIND_OPTION if name.is_option else _BEHIND_NAME).match(text, name.end)
+        setter = _SETTER.search(text, max(done, name.start - _NEAR), name.start)
+        head = (_BEHIND_OPTION if name.is_option or setter is not None else _BEHIND_NAME).match(text, name.end)
         if head is None or head.end() <= done or _MASKED.match(text, head.end()) is not None:
             continue
         how = "likely" if head["sign"] == "::" else name.how
@@ -718,10 +610,9 @@ def _value_span(text: str, name: _SecretName, head: re.Match[str], done: int) ->
     is_plain = sign == ":" and not head["close"]
     if is_plain and (typed := _TYPED.match(text, start)) is not None:
         start = typed.end()
-    is_place = _PLACE.match(text, name.end) is not None and _SOURCE_FILE.fullmatch(name.text) is not None
-    if is_place or _DECLARED.search(near[-_CLOSE:]):
+    if _PLACE.match(text, name.end) is not None and _FILE_NAME.fullmatch(name.text) is not None:
         return None
-    is_doubtful = _MATCHED_LINE.match(text, name.start) is not None or _COMPLAINT.search(near[-_CLOSE:]) is not None
+    is_doubtful = _MATCHED_LINE.match(text, name.start) is not None or _NO_NAME.search(near[-_CLOSE:]) is not None
     if is_doubtful and not looks_secret(text[start : start + _NEAR].partition(" ")[0]):
         return None
     is_first = sign == ":" and _LINE_START.fullmatch(near.rpartition("\n")[2]) is not None
@@ -741,10 +632,14 @@ def _value_span(text: str, name: _SecretName, head: re.Match[str], done: int) ->
         return None
     if is_reference(first) and not first.startswith(MARK):  # behind a mask there may be more of the value
         return None
-    if lowered == "pwd" and re.match(r"[~.]{0,2}/|[A-Za-z]:[\\/]", first):
-        return None
     if head["gap"] and head["after"] and first.isidentifier() and secrecy(first) == "sure":
         return None  # another variable
+    if lowered == "pwd" and re.match(r"[~.]{0,2}/|[A-Za-z]:[\\/]", first):
+        return None
+    if not name.is_option and text[name.end : start].isspace():  # `set NAME value`; `set token budget` may be prose
+        is_prose = near[-1:].isspace() and name.text.isalpha() and name.text.islower()
+        following = None if is_prose and not re.fullmatch(_ISSUED, first) else _SET_VALUE.match(text, start)
+        return None if following is None else following.span()
     if opened is not None and _SCRIPT.search(near.rsplit(maxsplit=1)[0][-_CLOSE:] if " " in near else "") is None:
         return start, _end_of_quote(text, start, opened)
     is_in_connection = near.rstrip(" ").endswith(";") and _IN_CONNECTION.search(near) is not None

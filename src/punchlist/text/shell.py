@@ -7,6 +7,7 @@ the text. Commands inside `$(…)` and backticks are trees of their own; here-do
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -95,6 +96,19 @@ def parse(text: str, depth: int = 0) -> CommandList:
         entries += reader.read_list(frozenset()).entries
         reader.at += 1  # a closing token that closes nothing
     return CommandList(tuple(entries), reader.is_cut or len(text) > LONGEST)
+
+
+def walk(tree: CommandList) -> Iterator[Node]:
+    """Yield all nodes of a tree in their order, those of substitutions after their command."""
+    waiting: list[Node] = [entry.node for entry in reversed(tree.entries)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, Pipeline):
+            waiting += reversed(node.parts)
+        else:
+            lists = node.substitutions if isinstance(node, SimpleCommand) else node.lists
+            waiting += [entry.node for each in reversed(lists) for entry in reversed(each.entries)]
 
 
 _BLANK: Final = re.compile(r"(?:[ \t\r]|\\\r?\n)+")

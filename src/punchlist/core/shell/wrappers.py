@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse
+from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse, walk
 
 _DEEPEST: Final = 6
 """Wrappers around a command, and shells within shells, that are looked through."""
@@ -116,22 +116,7 @@ def expand(line: str | Sequence[str]) -> CommandList:
 
 def walk_commands(tree: CommandList) -> Iterator[SimpleCommand]:
     """Yield the simple commands of a tree in their order, those of substitutions after their command."""
-    for entry in tree.entries:
-        yield from _walk_node(entry.node)
-
-
-def _walk_node(node: Node) -> Iterator[SimpleCommand]:
-    match node:
-        case SimpleCommand():
-            yield node
-            for inner in node.substitutions:
-                yield from walk_commands(inner)
-        case Pipeline():
-            for part in node.parts:
-                yield from _walk_node(part)
-        case CommandGroup():
-            for inner in node.lists:
-                yield from walk_commands(inner)
+    return (node for node in walk(tree) if isinstance(node, SimpleCommand))
 
 
 def _expand_list(tree: CommandList, depth: int) -> CommandList:
