@@ -10,7 +10,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class Terminal:
 
 
 @contextmanager
-def follow(columns: int, rows: int, *arguments: str) -> Iterator[Terminal]:
+def follow(columns: int, rows: int, *arguments: str) -> Generator[Terminal]:
     control, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     program = subprocess.Popen(
