@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from punchlist.cli import COMMANDS, load_parser
+from punchlist.cli import COMMANDS, COMPATIBILITY, load_parser
 from punchlist.cli.dialects import describe_dialect
 from punchlist.config import SETTINGS
 from punchlist.dialects import REGISTRY, dialect, repair
@@ -25,6 +25,8 @@ def commands_page() -> str:
     """Return every command with its verbs and options, from the parsers themselves."""
     parts = ["# Commands", "", _EACH]
     for name in COMMANDS:
+        if name == COMPATIBILITY[0]:
+            parts += ["", "# Compatibility", "", "Commands for what other programs brought."]
         parts += ["", f"## `punchlist {name}`", "", *_parser(load_parser(name))]
     return "\n".join(parts) + "\n"
 

@@ -20,7 +20,7 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_TASK_LIST": "the list that `punchlist tasks` means; by default the project's own",
     "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
     "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
-    "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a sign of life; 900 by default",
+    "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a heartbeat; 900 by default",
     "PUNCHLIST_GATE_CREATE": "a command that may refuse that a task is created, by any program on any list",
     "PUNCHLIST_GATE_COMPLETE": "a command that may refuse that a task is completed",
     "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",

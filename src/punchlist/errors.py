@@ -59,13 +59,13 @@ class RevisionConflict(PunchlistError):
 
 
 class NothingToUndo(PunchlistError):
-    """`{by}` has made no change to this list that could be taken back."""
+    """`{by}` has made no change to this list that could be rolled back."""
 
     code = "nothing_to_undo"
 
 
 class UndoRefused(PunchlistError):
-    """The last change by `{by}` cannot be taken back: `{touched}` was changed again since; change it by hand."""
+    """The last change by `{by}` cannot be rolled back: `{touched}` was changed again since; change it by hand."""
 
     code = "undo_refused"
 
@@ -95,7 +95,7 @@ class PlanRevisionConflict(PunchlistError):
 
 
 class PlanDecided(PunchlistError):
-    """Revision {revision} of the plan was {state} by `{by}` already; a new proposal can be decided about."""
+    """Revision {revision} of the plan was {state} by `{by}` already; ask the agent to propose again."""
 
     code = "plan_decided"
 
@@ -270,7 +270,7 @@ class TaskDeleted(TaskUnknown):
 
 
 class TaskBlocked(TaskError):
-    """Task `{id}` is blocked by {blockers}; finish those first, or take the edge away."""
+    """Task `{id}` is blocked by {blockers}; finish those first, or remove the edge."""
 
     code = "task_blocked"
 
@@ -388,7 +388,7 @@ class FlowCancelPending(FlowError):
 
 
 class FlowHeld(FlowError):
-    """Flow `{id}` cannot begin before {before}; finish those first, or take the dependency away."""
+    """Flow `{id}` cannot begin before {before}; finish those first, or remove the dependency."""
 
     code = "flow_held"
 

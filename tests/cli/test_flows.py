@@ -69,7 +69,7 @@ def test_a_flow_is_shown_with_its_steps_and_events(run: Run, flow: Flow) -> None
 
 def test_a_person_lets_a_flow_go_on(run: Run, flow: Flow) -> None:
     assert run("flows", "resume", flow.id[:6], "--state", '{"ok": true}').out == (
-        f"Flow {flow.id[:8]} goes on: Sort the inbox\n"
+        f"Flow {flow.id[:8]} resumed: Sort the inbox\n"
     )
     data = json.loads(run("flows", "show", flow.id, "--json").out)
     assert (data["status"], data["state"], data["events"][0]["by"]) == ("running", {"n": 1, "ok": True}, "anna")

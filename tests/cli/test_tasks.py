@@ -193,7 +193,7 @@ def test_each_verb_says_what_it_did(run: Run, three: None):
         (["claim", "1", "--lease", "60"], "Claimed 1: Write the parser (fence 3, lease 60 s)"),
         (["fail", "1", "no", "luck"], "Failed 1: Write the parser; `punchlist tasks retry 1` opens it again"),
         (["retry", "1"], "Opened again 1: Write the parser"),
-        (["wait", "1"], "Put aside 1: Write the parser (waits for a person)"),
+        (["wait", "1"], "Waiting 1: Write the parser (waits for a person)"),
         (["resume", "1"], "Resumed 1: Write the parser"),
         (["done", "1"], "Completed 1: Write the parser"),
         (["unblock", "3", "2"], "Unblocked 3: Ship (still by 1)"),
@@ -306,9 +306,9 @@ def test_a_checklist_is_ticked_before_its_task_is_done(run: Run):
 def test_a_wait_ends_by_a_time_an_event_or_a_person(run: Run):
     for name in ("One", "Two", "Three"):
         run("tasks", "add", name)
-    assert run("tasks", "wait", "1", "--until", "10m").out == "Put aside 1: One (goes on in 10 minutes)\n"
+    assert run("tasks", "wait", "1", "--until", "10m").out == "Waiting 1: One (resumes in 10 minutes)\n"
     ran = run("tasks", "wait", "two", "--topic", "deploy", "--correlation", "42")
-    assert ran.out == "Put aside 2: Two (waits for deploy 42)\n"
+    assert ran.out == "Waiting 2: Two (waits for deploy 42)\n"
     run("tasks", "wait", "3")
     assert run("tasks", "signal", "deploy", "42", '{"ok": true}').out == "Delivered to 2: Two\n"
     assert _task("2").state == {"resume_event": {"ok": True}}

@@ -123,7 +123,7 @@ def test_a_cycle_in_a_file_is_refused_whole(run: Run, project: Path):
     [
         ({"blocked_by": ["404"]}, "Task `7` of the file waits for `404`, which is not in it"),
         ({"parent": "404"}, "Task `7` of the file lies below `404`, which is not in it"),
-        ({"parent": "7"}, "lie below each other in a circle: 7 → 7"),
+        ({"parent": "7"}, "are parents of each other in a cycle: 7 → 7"),
         ({"blocked_by": "1"}, "Task number 2 of the file cannot be read: its `blocked_by` is no list of ids"),
         ({"status": "zz"}, "Task number 2 of the file cannot be read: There is no status `zz`"),
         ({"labels": 5}, "Task number 2 of the file cannot be read: its `labels` is not what an export has there"),

@@ -115,7 +115,7 @@ def test_a_failure_after_start_counts_as_an_attempt(run: Run) -> None:
     run("tasks", "add", "Ship", "--attempts", "2")
     run("tasks", "start", "1")
     assert run("tasks", "fail", "1", "no wind").out == (
-        "Attempt 1 of 2 failed: 1: Ship; it is tried again after a rest\n"
+        "Attempt 1 of 2 failed: 1: Ship; it is retried after a pause\n"
     )
     run("tasks", "start", "1")
     assert run("tasks", "fail", "1", "no wind").out.startswith("Failed 1: Ship;")

@@ -163,7 +163,7 @@ def test_the_history_of_a_task_outlives_it(run: Run):
     said = [line[10:] for line in run("tasks", "history", "1").out.splitlines()]
     assert said == [
         "anna added task 1 “One”",
-        "w1 took task 1 “One”",
+        "w1 claimed task 1 “One”",
         "anna failed at task 1 “One”: no luck",
         "anna deleted task 1 “One”",
     ]

@@ -153,7 +153,7 @@ def test_a_command_that_fails_fails_its_task_and_says_why(run: Run, work: Run, s
 
 def test_a_task_with_attempts_left_is_tried_again_later(run: Run, work: Run):
     run("tasks", "add", "One", "--attempts", "2")
-    assert work("exit 1").out == "Gave back 1: One (exit code 1); it is tried again after a rest\n"
+    assert work("exit 1").out == "Released 1: One (exit code 1); it is retried after a pause\n"
     task = _task()
     assert (task.status, task.attempts) == (TaskStatus.PENDING, 1)
     assert task.not_before is not None
@@ -253,7 +253,7 @@ def test_a_signal_ends_the_command_and_gives_the_task_back(run: Run, start: Star
     worker = start(OBEDIENT, "--once")
     assert _said(worker) == "begun"
     worker.send_signal(number)
-    assert _end(worker)[:2] == (128 + number, "told\nGave back 1: One\n")
+    assert _end(worker)[:2] == (128 + number, "told\nReleased 1: One\n")
     assert (_task().status, _task().owner, _task().failure) == (TaskStatus.PENDING, None, None)
 
 

@@ -30,8 +30,8 @@ def work(run: Run) -> Run:
 @pytest.mark.parametrize(
     ("said", "code", "status", "word"),
     [
-        ("wait", 0, TaskStatus.WAITING, "Put aside"),
-        ("release", 0, TaskStatus.PENDING, "Gave back"),
+        ("wait", 0, TaskStatus.WAITING, "Waiting"),
+        ("release", 0, TaskStatus.PENDING, "Released"),
         ("cancel", 0, TaskStatus.CANCELLED, "Cancelled"),
         ("done", 0, TaskStatus.COMPLETED, "Completed"),
         ("fail", 1, TaskStatus.FAILED, "Failed"),
@@ -52,7 +52,7 @@ def test_a_task_that_a_command_gave_back_may_be_another_s_before_it_ends(run: Ru
     punchlist = shlex.join(PUNCHLIST)
     then = f"for look in 1 2 3 4; do {punchlist} tasks list >&2; done; echo the end"
     ran = work(f"{punchlist} tasks release 1 >&2; {punchlist} tasks claim 1 --by other >&2; {then}", "--lease", "2")
-    assert (ran.code, "the end" in ran.out, "Gave back" in ran.out) == (0, True, True)
+    assert (ran.code, "the end" in ran.out, "Released" in ran.out) == (0, True, True)
     assert (_task().owner, _task().late_results) == ("other", ())
 
 

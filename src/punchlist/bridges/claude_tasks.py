@@ -297,7 +297,7 @@ def _report(folder: TaskFolder, state: TaskFilesState) -> None:
         logger.warning("`%s` is passed over: it has no subject, or more than a task can hold", folder.at(number))
     for number, (blocks, blocked_by) in sorted(state.refused.items()):
         told = ", ".join([*(f"blocks {each}" for each in blocks), *(f"is blocked by {each}" for each in blocked_by)])
-        why = "to itself, to nothing or in a circle; it stays in the file alone"
+        why = "to itself, to nothing or in a cycle; it stays in the file alone"
         logger.warning("`%s` says what the board cannot: %s (%s)", folder.at(number), told, why)
 
 

@@ -33,26 +33,29 @@ class CommandEntry(Struct, frozen=True):
 
 COMMANDS: dict[str, CommandEntry] = {
     "demo": CommandEntry("demo", "watch three scripted agents at work, live"),
-    "todos": CommandEntry("todos", "show what this project's agents plan, do and have done"),
+    "todos": CommandEntry("todos", "show the lists of this project's agents: what is done, under way and open"),
     "todo": CommandEntry("todo", "change a list by hand: append, start, done, edit, undo, …"),
-    "tasks": CommandEntry("tasks", "durable tasks: add, ready, claim, done, graph, work, …"),
+    "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),
     "plan": CommandEntry("plan", "show the plan that an agent proposes; approve or reject it"),
     "answer": CommandEntry("plan", "answer what waits on you, or list it", "answer_parser"),
-    "flows": CommandEntry("flows", "list, show, cancel and resume the flows that agents run"),
     "events": CommandEntry("events", "show what happened, or follow it live"),
     "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),
     "report": CommandEntry("report", "show for each item the time, the work that was seen, its grade and evidence"),
     "brief": CommandEntry(
         "report", "show what happened since you last looked: done, doubtful, waiting, stalled", "brief_parser"
     ),
-    "stats": CommandEntry("stats", "show what the todo layer itself costs: bytes, tokens, calls, turns"),
-    "restore": CommandEntry("restore", "bring a list back from an agent's transcript"),
+    "stats": CommandEntry("stats", "show what Punchlist itself costs: bytes, tokens, calls, turns"),
+    "restore": CommandEntry("restore", "restore a list from an agent's transcript"),
     "sessions": CommandEntry("sessions", "list the sessions; copy or move one"),
-    "prune": CommandEntry("sessions", "delete sessions to which nobody wrote for a while", "prune_parser"),
-    "dialects": CommandEntry("dialects", "list the todo tools that agents may use"),
+    "prune": CommandEntry("sessions", "delete sessions without a change for a while", "prune_parser"),
     "doctor": CommandEntry("doctor", "check the board and this installation"),
+    "dialects": CommandEntry("dialects", "list the todo tools of other agents that Punchlist speaks"),
+    "flows": CommandEntry("flows", "list, show, cancel and resume flows, in the words of nexo's taskflow"),
 }
 """Every command, in the order of the help."""
+
+COMPATIBILITY = ("dialects", "flows")
+"""Commands for what other programs brought; they stand at the end of the help."""
 
 _USAGE = "usage: punchlist [--db URL] COMMAND …"
 _END = """\
@@ -137,8 +140,11 @@ def load_parser(name: str) -> ArgumentParser:
 
 
 def _show_help() -> int:
-    rows = "\n".join(f"  {name:<12}  {command.help}" for name, command in COMMANDS.items())
-    print(f"{_USAGE}\n\nThe todo and progress layer for AI agents.\n\ncommands:\n{rows}\n\n{_END}", end="")
+    rows = {name: f"  {name:<12}  {command.help}" for name, command in COMMANDS.items()}
+    own = "\n".join(row for name, row in rows.items() if name not in COMPATIBILITY)
+    others = "\n".join(rows[name] for name in COMPATIBILITY)
+    about = "The todo and progress layer for AI agents."
+    print(f"{_USAGE}\n\n{about}\n\ncommands:\n{own}\n\ncompatibility:\n{others}\n\n{_END}", end="")
     return OK
 
 

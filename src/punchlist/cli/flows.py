@@ -30,7 +30,7 @@ _LISTED = 50
 
 
 def parser() -> Parser:
-    about = "Flows: work in named steps that goes on after a conversation, and waits for times, events or people."
+    about = "Flows: work in named steps that continues after a conversation, and waits for times, events or people."
     made = command_parser("flows", f"{about} Without a verb: `list`.", examples=_EXAMPLES)
     add_verb = made.add_verbs(first="list")
 
@@ -49,10 +49,10 @@ def parser() -> Parser:
     added = verb("cancel", "cancel a flow", _cancel, on_one=True)
     added.add_by()
     added.add_argument("--request", action="store_true", help="only ask for it: its controller cancels it, or a tick")
-    added = verb("resume", "let a flow go on, whatever it waits for", _resume, on_one=True)
+    added = verb("resume", "resume a flow, whatever it waits for", _resume, on_one=True)
     added.add_by()
     added.add_argument("--state", type=_parse_json, metavar="JSON", help="what to merge into its state")
-    verb("tick", "let flows go on whose time has come, and cancel those that are to be", _tick)
+    verb("tick", "resume flows whose time has come, and cancel those that were asked to be cancelled", _tick)
     added = verb("prune", "delete flows that ended that long ago; what happened to them stays on record", _prune)
     added.add_argument("--older-than", type=parse_age, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
     return made
@@ -129,7 +129,7 @@ def _cancel(options: Namespace) -> None:
 def _resume(options: Namespace) -> None:
     with open_board(options) as board:
         flow = board.flows(by=author(options)).resume(_find_id(board, options.id), options.state)
-    _report(options, flow, "goes on")
+    _report(options, flow, "resumed")
 
 
 def _report(options: Namespace, flow: Flow, deed: str) -> None:
@@ -139,7 +139,7 @@ def _report(options: Namespace, flow: Flow, deed: str) -> None:
 def _tick(options: Namespace) -> None:
     with open_board(options) as board:
         report = board.flows().tick()
-    outcome = f"{report.resumed} go on, {report.cancelled} cancelled, {report.still_waiting} still waiting"
+    outcome = f"{report.resumed} resumed, {report.cancelled} cancelled, {report.still_waiting} still waiting"
     tell(options, report, f"{report.scanned} waited: {outcome}, {report.errors} failed.")
 
 

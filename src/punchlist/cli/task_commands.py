@@ -373,7 +373,7 @@ def fail(options: Namespace) -> None:
         task = tasks.fail(found.id, _read_reason(options), fence=_find_fence(options, found))
     if task.status is TaskStatus.PENDING:
         attempt = f"Attempt {task.attempts} of {task.max_attempts}"
-        report(options, task, f"{attempt} failed: {name_of(task)}; it is tried again after a rest")
+        report(options, task, f"{attempt} failed: {name_of(task)}; it is retried after a pause")
     else:
         report(options, task, f"Failed {name_of(task)}; `punchlist tasks retry {task.id}` opens it again")
 
@@ -487,7 +487,7 @@ def wait(options: Namespace) -> None:
     if task.wait is None:
         report(options, task, f"Did not have to wait: what {name_of(task)} waits for had come already")
     else:
-        report(options, task, f"Put aside {name_of(task)} ({wait_words(task.wait, now)})")
+        report(options, task, f"Waiting {name_of(task)} ({wait_words(task.wait, now)})")
 
 
 def _parse_moment(text: str) -> datetime | timedelta:

@@ -59,18 +59,18 @@ class TaskOutcome(msgspec.Struct, frozen=True):
 
 _OWN_ENDS = {
     "task.completed": ("Completed", True),
-    "task.waiting": ("Put aside", True),
-    "task.released": ("Gave back", True),
+    "task.waiting": ("Waiting", True),
+    "task.released": ("Released", True),
     "task.cancelled": ("Cancelled", True),
-    "task.retrying": ("Gave back", False),
+    "task.retrying": ("Released", False),
     "task.failed": ("Failed", False),
 }
 """Events by which a command may end its claim itself, with the word and the success of the outcome."""
 
 _WORDS = {
-    TaskStatus.PENDING: "Gave back",
+    TaskStatus.PENDING: "Released",
     TaskStatus.IN_PROGRESS: "Still in progress:",
-    TaskStatus.WAITING: "Put aside",
+    TaskStatus.WAITING: "Waiting",
     TaskStatus.COMPLETED: "Completed",
     TaskStatus.FAILED: "Failed",
     TaskStatus.CANCELLED: "Cancelled",
@@ -158,7 +158,7 @@ class Worker:
             except OSError as error:
                 self._tasks.release(task.id, fence=task.fence)
                 why = error.strerror or error
-                complain(f"The command `{command[0]}` cannot be started ({why}); the task was given back.")
+                complain(f"The command `{command[0]}` cannot be started ({why}); the task was released.")
                 return False
             try:
                 reason = self._watch(task, child)
@@ -206,7 +206,7 @@ class Worker:
         except TaskError:
             return None  # the command itself has ended it
         except StoreError as error:
-            complain(f"{error} The next sign of life follows.")
+            complain(f"{error} The next heartbeat follows.")
             return None
         if self._own_end(task, seen) is not None:
             return None
@@ -290,7 +290,7 @@ class Worker:
 def _describe_failure(task: Task) -> str:
     if task.status not in {TaskStatus.FAILED, TaskStatus.PENDING} or not task.failure:
         return ""
-    again = "; it is tried again after a rest" if task.not_before is not None else ""
+    again = "; it is retried after a pause" if task.not_before is not None else ""
     return f" ({task.failure}){again}"
 
 

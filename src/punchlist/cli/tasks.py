@@ -75,7 +75,7 @@ def _limit(default: str) -> TaskOption:
 _TASK = _option("words", nargs="+", metavar="TASK", help="its id, or text that only its subject has")
 _TASKS = _option("words", nargs="+", metavar="TASK", help="ids, or text that only one subject has")
 _QUOTED_TASK = _option("task", metavar="TASK", help="its id, or text of its subject in quotes")
-_WAITING_TASK = _option("task", metavar="TASK", help="who waits")
+_WAITING_TASK = _option("task", metavar="TASK", help="the task that waits")
 _REASON = _option("reason", nargs="*", metavar="REASON")
 _ALL = _flag("--all", "also what is completed or cancelled")
 _LABEL = _option("--label", metavar="L", help="only tasks with this label")
@@ -87,7 +87,7 @@ _FORMAT = _option(
     help="json, punchlist, oh-my-pi, roo, augment, copilot-cli, github or claude (by default from the name)",
 )
 _CLAIM = (
-    _option("--lease", type=_parse_seconds, metavar="SECONDS", help="how long without a sign of life (900)"),
+    _option("--lease", type=_parse_seconds, metavar="SECONDS", help="how long without a heartbeat (900)"),
     _several("--reserve", "FILES", "files that are yours meanwhile, from where you stand"),
 )
 _FIELDS = (
@@ -97,7 +97,7 @@ _FIELDS = (
     _several("--label", "L", "a label; may be given again"),
     _several("--check", "TEXT", "a line of its checklist"),
     _option("--owner", metavar="W", help="the worker whom it is meant for"),
-    _option("--attempts", type=parse_count, metavar="N", help="try it up to N times before it counts as failed"),
+    _option("--attempts", type=parse_count, metavar="N", help="retry it, up to N attempts in all"),
 )
 _LIST_OPTIONS = (
     _ALL,
@@ -105,7 +105,7 @@ _LIST_OPTIONS = (
     _option("--owner", metavar="W", help="only tasks of this worker"),
     _LABEL,
     _option("--parent", metavar="TASK", help="only what lies directly below this task"),
-    _option("--after", metavar="ID", help="only tasks behind this id, to read on where a page ended"),
+    _option("--after", metavar="ID", help="only tasks after this id, for the next page"),
     _limit("100; all of them with --json"),
 )
 _ADD_OPTIONS = (
@@ -127,7 +127,7 @@ _CHECK_OPTIONS = (
     _option("lines", nargs="*", metavar="LINE", help="lines by number, from 1, or text (default: all)"),
     _flag("--undo", "take the ticks away again"),
 )
-_CANCEL_OPTIONS = (_QUOTED_TASK, _REASON, _FENCE, _flag("--request", "ask whoever works on it to give it up"))
+_CANCEL_OPTIONS = (_QUOTED_TASK, _REASON, _FENCE, _flag("--request", "ask its worker to cancel it"))
 _BLOCK_OPTIONS = (_WAITING_TASK, _option("blockers", nargs="+", metavar="BLOCKER", help="what it waits for"))
 _UNBLOCK_OPTIONS = (
     _WAITING_TASK,
@@ -151,7 +151,7 @@ _SIGNAL_OPTIONS = (
     _option("topic", metavar="TOPIC"),
     _option("correlation", metavar="ID"),
     _option("payload", nargs="?", metavar="VALUE", help="what they are told: JSON, or else a text"),
-    _flag("--keep", "if nobody waits for it yet, keep it for the first who does"),
+    _flag("--keep", "if no task waits for it yet, keep it for the first that does"),
     _CALL_ID,
 )
 _GRAPH_OPTIONS = (
@@ -180,21 +180,21 @@ _WORK_OPTIONS = (
     *_CLAIM,
     _option("--grace", type=_parse_seconds, default=10.0, metavar="SECONDS", help="to end in when told to (10)"),
     _option("--input", choices=_INPUTS, default="stdin", help="how it gets the task as JSON (stdin)"),
-    _option("command", nargs="+", metavar="CMD", help="behind `--`: the command and its arguments"),
+    _option("command", nargs="+", metavar="CMD", help="after `--`: the command and its arguments"),
 )
 
 VERBS: dict[str, Verb] = {
     "list": Verb("list_", "show the tasks that are open", _LIST_OPTIONS, writes=False),
     "ready": Verb(
         "ready",
-        "show what can be begun now, the most urgent first",
+        "show the tasks that can be started now, the most urgent first",
         (_LABEL, _limit("20; all of them with --json")),
         writes=False,
     ),
     "add": Verb("add", "add a task", _ADD_OPTIONS),
     "edit": Verb(
         "edit",
-        "change what is said about a task",
+        "change the fields of a task",
         (_TASK, _option("--subject", metavar="TEXT", help="what there is to do"), *_FIELDS),
     ),
     "show": Verb("show_task", "show all about a task", (_TASK,), writes=False),
@@ -203,15 +203,15 @@ VERBS: dict[str, Verb] = {
     "check": Verb("check", "tick lines of a task's checklist", _CHECK_OPTIONS),
     "fail": Verb("fail", "say that a task, or this attempt at it, failed", (_QUOTED_TASK, _REASON, _FENCE)),
     "retry": Verb("retry", "open tasks again that have ended", (_TASKS,)),
-    "cancel": Verb("cancel", "give a task up", _CANCEL_OPTIONS),
-    "delete": Verb("delete", "take tasks off the list; their history stays", (_TASKS,)),
+    "cancel": Verb("cancel", "cancel a task", _CANCEL_OPTIONS),
+    "delete": Verb("delete", "delete tasks from the list; their history stays", (_TASKS,)),
     "block": Verb("block", "make a task wait for others", _BLOCK_OPTIONS),
     "unblock": Verb("unblock", "let a task no longer wait for others", _UNBLOCK_OPTIONS),
-    "claim": Verb("claim", "take the next task that is ready, under a lease", _CLAIM_OPTIONS),
-    "release": Verb("release", "give tasks back, so that others may take them", (_TASKS, _FENCE)),
-    "wait": Verb("wait", "put a task aside until a time, an event or a person", _WAIT_OPTIONS),
+    "claim": Verb("claim", "claim the next task that is ready, under a lease", _CLAIM_OPTIONS),
+    "release": Verb("release", "release tasks, so that others may claim them", (_TASKS, _FENCE)),
+    "wait": Verb("wait", "let a task wait for a time, an event or a person", _WAIT_OPTIONS),
     "signal": Verb("signal", "deliver an event to the tasks that wait for it", _SIGNAL_OPTIONS),
-    "resume": Verb("resume", "let tasks go on, whatever they wait for", (_TASKS,)),
+    "resume": Verb("resume", "resume tasks, whatever they wait for", (_TASKS,)),
     "graph": Verb("graph", "show what waits for what", _GRAPH_OPTIONS, writes=False),
     "history": Verb("history", "show everything that happened to a task", (_TASK,), writes=False),
     "import": Verb("import_", "add the tasks of a file", _IMPORT_OPTIONS, module="task_files"),

@@ -124,7 +124,7 @@ def wait_words(wait: Wait | None, now: datetime) -> str:
     if wait is None or wait.kind == "manual":
         return "waits for a person"
     if wait.kind == "timer":
-        return "waits" if wait.at is None else f"goes on {until_words(wait.at, now)}"
+        return "waits" if wait.at is None else f"resumes {until_words(wait.at, now)}"
     return f"waits for {safe_line(wait.topic or '')} {safe_line(wait.correlation_id or '')}"
 
 

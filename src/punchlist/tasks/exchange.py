@@ -91,9 +91,9 @@ def check_references(found: Sequence[ForeignTask]) -> None:
                 raise _missing_reference(each.task, "waits for", blocker)
         if each.task.parent is not None and each.task.parent not in ids:
             raise _missing_reference(each.task, "lies below", each.task.parent)
-    _check_cycle({each.task.id: each.blocked_by for each in found}, "wait for each other in a circle")
+    _check_cycle({each.task.id: each.blocked_by for each in found}, "wait for each other in a cycle")
     below = {each.task.id: [each.task.parent] for each in found if each.task.parent is not None}
-    _check_cycle(below, "lie below each other in a circle")
+    _check_cycle(below, "are parents of each other in a cycle")
 
 
 def _check_cycle(edges: Mapping[str, Iterable[str]], said: str) -> None:
