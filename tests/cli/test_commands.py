@@ -87,7 +87,7 @@ TASKS = {
     "edit": WRITES | SAID | {"--subject"},
     "show": READS,
     "start": WRITES | {"--fence"},
-    "done": WRITES | {"--result", "--fence", "--call-id"},
+    "done": WRITES | {"--result", "--force", "--fence", "--call-id"},
     "check": WRITES | {"--undo"},
     "fail": WRITES | {"--fence"},
     "retry": WRITES,

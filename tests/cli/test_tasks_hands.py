@@ -114,9 +114,7 @@ def test_the_worker_itself_needs_no_force(run: Run, more: tuple[str, ...]) -> No
 def test_a_failure_after_start_counts_as_an_attempt(run: Run) -> None:
     run("tasks", "add", "Ship", "--attempts", "2")
     run("tasks", "start", "1")
-    assert run("tasks", "fail", "1", "no wind").out == (
-        "Attempt 1 of 2 failed: 1: Ship; it is retried after a pause\n"
-    )
+    assert run("tasks", "fail", "1", "no wind").out == "Attempt 1 of 2 failed: 1: Ship; it is retried after a pause\n"
     run("tasks", "start", "1")
     assert run("tasks", "fail", "1", "no wind").out.startswith("Failed 1: Ship;")
     assert (_task("1").status, _task("1").attempts) == ("failed", 2)
