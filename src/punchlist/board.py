@@ -288,7 +288,7 @@ class Board(BoardReader, ObservedBoard):
     # Reports.
 
     def report(self, *, session: str | None = None, project: Folder = None) -> Report:
-        """Return time, work, grade and evidence of each item, and totals: of a session, a project, or everything."""
+        """Return the states of sessions, and grade, work and evidence of each item: of a session, a project, or all."""
         from punchlist.agent.briefs import report
 
         return report(self, session, project)
