@@ -253,3 +253,22 @@ def test_an_item_that_a_subagent_is_at_work_on_is_lit_up_until_that_has_finished
     assert board.helpers("s1") == {}
     assert "is at it" not in run("todos").out + run("report").out + run("brief").out
     assert run("statusline").out == "▸ Fix the bug (0/2)\n"
+
+
+def test_the_state_of_a_session_is_in_its_head_line(run: Run, board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    for session in ("s1", "0198c2d4-7a51-7c2e-9f1b-2f1de6a0b1c2"):
+        agent = board.agent("main", session=session)
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c1", result="1 failed in 0.1s", is_error=True)
+    board.agent("main", session="s2").call("todo", {"set": ["Wax"]})
+    assert run("todos", "--session", "s1").out.startswith("2 todos: session red\n")
+    assert run("todos", "--session", "s2").out.startswith("1 todo:\n")
+    assert "Session s1 · session red · just now\n" in run("todos").out
+    states = {row["session"]: row["session_state"] for row in json.loads(run("todos", "--json").out)}
+    assert (states["s1"], states["s2"]) == ("red", "idle")
+    assert {row.id: row.state for row in board.sessions()} == states
+    assert {row["id"]: row["state"] for row in json.loads(run("sessions", "--json").out)} == states
+    assert run("sessions").out.count("session red") == 2
+    monkeypatch.setenv("COLUMNS", "40")
+    assert run("todos").out.count("session red") == 2

@@ -11,6 +11,7 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import SessionRow
 from punchlist.store.inspect import count_old_agents
+from punchlist.surfaces.lists import state_spans
 from punchlist.surfaces.spans import Display, Line, Span, ago, pad, plural, safe_line
 
 _EXAMPLES = """\
@@ -60,6 +61,7 @@ def _row(row: SessionRow, display: Display, now: datetime, *, project: bool) -> 
         *pad((Span(safe_line(row.id), "bold"),), 24, display.glyphs),
         Span(f"  {plural(row.agents, 'agent'):<10}"),
         Span(f"  {ago(row.updated_at or row.created_at, now):<15}", "dim"),
+        *state_spans(row.state, "  "),
         Span(f"  {safe_line(row.project)}" if project else "", "dim"),
     )
     return display.cut(line)

@@ -46,11 +46,22 @@ def _show(options: Namespace) -> int:
         rows = _find_lists(board, options)
         helpers = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
         helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
+        states = board.store.read(lambda tx: tx.session_states())
         now = board.now()
     if options.json:
-        show_json([{**_list_data(row, rows), "helpers": helped.get(row.number, {})} for row in rows])
+        show_json(
+            [
+                {
+                    **_list_data(row, rows),
+                    "session_state": states.get(row.session, "idle"),
+                    "helpers": helped.get(row.number, {}),
+                }
+                for row in rows
+            ]
+        )
     elif rows:
-        show(board_lines(rows, detect_display(), now=now, projects=options.all, ids=options.ids, helped=helped))
+        display = detect_display()
+        show(board_lines(rows, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
     else:
         print(_point_to_tasks(options) or _describe_nothing(options))
     return 0

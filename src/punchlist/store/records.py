@@ -181,13 +181,14 @@ class ListRow(NamedTuple):
 
 
 class SessionRow(NamedTuple):
-    """A session, with the number of its agents and its last change."""
+    """A session, with the number of its agents and its last change. `state` is red, unchecked, green or idle."""
 
     id: str
     project: str
     created_at: datetime
     agents: int
     updated_at: datetime | None
+    state: str = "idle"
 
 
 class StoredCall(msgspec.Struct, frozen=True):
@@ -266,8 +267,8 @@ def list_row(row: Any) -> ListRow:
 
 
 def session_row(row: Any) -> SessionRow:
-    name, project, at, agents, last = row
-    return SessionRow(name, project, moment(at), agents, None if last is None else moment(last))
+    name, project, at, agents, last, state = row
+    return SessionRow(name, project, moment(at), agents, None if last is None else moment(last), state)
 
 
 # Named queries, and the schema of `migrations/`.

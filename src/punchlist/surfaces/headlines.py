@@ -14,6 +14,7 @@ from punchlist.core.brief import STALLS, Noticed
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.report import ItemReport
+from punchlist.surfaces.lists import STATES
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit
 
@@ -30,7 +31,6 @@ _PLACE: Final = 40
 _SESSION: Final = 16
 """Characters of a session id that is shown whole."""
 
-_STATE_STYLES: dict[str, Style] = {"red": "bad", "unchecked": "warning", "green": "good", "idle": "dim"}
 _STALLS: Final = {
     "nothing_submitted": "was started{for}, and was given nothing to do",
     "no_runtime_event": "was given something to do{for}, and nothing has come from it since",
@@ -218,7 +218,7 @@ def _state_lines(sessions: Sequence[SessionState], glyphs: Glyphs, columns: int)
         name = f" {glyphs.dot} {safe_line(short_session(session.session))}" if len(sessions) > 1 else ""
         state = f"session {session.state}"
         first, *more = _wrap(f"{state}{name}: {safe_line(state_words(session))}", columns)
-        yield (Span(state, _STATE_STYLES[session.state]), Span(first.removeprefix(state)))
+        yield (Span(state, STATES[session.state]), Span(first.removeprefix(state)))
         yield from ((Span(line),) for line in more)
     if len(told) > _MOST_SESSIONS:
         yield (Span(f"{glyphs.ellipsis} and {len(told) - _MOST_SESSIONS} more sessions", "dim"),)

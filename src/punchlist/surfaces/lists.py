@@ -29,6 +29,9 @@ GRADES: dict[str, Style] = {
 }
 """The style of each grade of a completion."""
 
+STATES: dict[str, Style] = {"red": "bad", "unchecked": "warning", "green": "good", "idle": "dim"}
+"""The style of each state of a session."""
+
 Helped = Mapping[str, Sequence[str]]
 """The subagents that are at work on an item, by its id."""
 
@@ -125,12 +128,17 @@ def board_lines(
     projects: bool = False,
     ids: bool = False,
     helped: Mapping[int, Helped] | None = None,
+    states: Mapping[str, str] | None = None,
 ) -> Iterator[Line]:
-    """Yield all lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`."""
-    helped = helped or {}
+    """Yield all lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`.
+
+    `states` are those of the sessions that are not idle.
+    """
+    helped, states = helped or {}, states or {}
     if len(rows) == 1 and not projects:
         label = (Span(f" {safe_line(rows[0].label)}", "dim"),) if rows[0].label else ()
-        head = (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"), *label)
+        state = state_spans(states.get(rows[0].session, ""), " ")
+        head = (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"), *label, *state)
         yield display.cut(head)
         yield from list_lines(rows[0].todos, display, indent=2, ids=ids, helped=helped.get(rows[0].number, NOBODY))
         return
@@ -143,11 +151,23 @@ def board_lines(
         dot = f" {display.glyphs.dot} "
         when = ago(max(row.updated_at for row in members), now)
         where = f"{dot}{safe_line(members[0].project)}" if projects else ""
-        head = (Span(f"Session {safe_line(session)}", "bold"), Span(f"{where}{dot}{when}", "dim"))
+        state = state_spans(states.get(session, ""), dot)
+        name = f"Session {safe_line(session)}"
+        if display.columns is not None:
+            room = display.columns - cells(state) - len(display.glyphs.ellipsis)
+            name = fit(name, max(room, display.columns // 2), display.glyphs.ellipsis)
+        head = (Span(name, "bold"), *state, Span(f"{where}{dot}{when}", "dim"))
         yield display.cut(head)
         for depth, row in tree(members):
             others = helped.get(row.number, NOBODY)
             yield from agent_lines(row, display, indent=2 + 2 * depth, ids=ids, helped=others)
+
+
+def state_spans(state: str, before: str) -> Line:
+    """Return the state of a session, with a text before it; nothing if there is none, or it is idle."""
+    if state in ("", "idle"):
+        return ()
+    return (Span(before, "dim"), Span(f"session {safe_line(state)}", STATES.get(state, "plain")))
 
 
 def agent_lines(

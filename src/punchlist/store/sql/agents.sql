@@ -78,14 +78,14 @@ WHERE a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
 -- Sessions, the latest first, with how many agents they have. The limit comes first: agents are counted for few.
 SELECT s.id, s.project, s.created_at,
   (SELECT count(*) FROM agents a WHERE a.session = s.id),
-  (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id)
+  (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id), s.state
 FROM sessions s ORDER BY s.recent DESC LIMIT :limit;
 
 -- name: sessions_of_project
 -- The same for one project.
 SELECT s.id, s.project, s.created_at,
   (SELECT count(*) FROM agents a WHERE a.session = s.id),
-  (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id)
+  (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id), s.state
 FROM sessions s WHERE s.project = :project ORDER BY s.recent DESC LIMIT :limit;
 
 -- name: place_of_agent
