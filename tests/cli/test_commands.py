@@ -46,10 +46,10 @@ VERBS = {
     "todo": {
         "append": {"--phase"},
         "start": set[str](),
-        "done": {"--evidence"},
-        "drop": set[str](),
-        "rm": set[str](),
-        "unblock": set[str](),
+        "done": {"--all", "--evidence"},
+        "drop": {"--all"},
+        "rm": {"--all", "--yes"},
+        "unblock": {"--all"},
         "restore": set[str](),
         "block": {"--on"},
         "note": set[str](),
@@ -130,7 +130,7 @@ def test_every_command_has_just_these_options_and_always_db(name: str):
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_of_a_command_has_just_these_options(name: str):
     parser = load_parser(name)
-    common = {"--db", "--session", "--agent", "--by"} if name == "todo" else {"--db"}
+    common = {"--db", "--session", "--agent", "--by", "--mine"} if name == "todo" else {"--db"}
     found = {verb: _options(inner) for verb, inner in _verbs(parser).items()}
     assert found == {verb: options | common for verb, options in VERBS[name].items()}
 
@@ -289,7 +289,6 @@ def test_a_command_whose_verb_is_left_out_shows_what_there_is(run: Run, tmp_path
 
 
 def test_options_may_stand_among_words(run: Run):
-    assert (
-        run("todo", "append", "Paint", "--phase", "Later", "the", "fence").out == "Appended to Later: Paint the fence\n"
-    )
+    said = run("todo", "append", "Paint", "--phase", "Later", "the", "fence").out
+    assert said.startswith("Appended to Later: Paint the fence (yours, ")
     assert "Paint the gate" in run("tasks", "add", "Paint", "--label", "x", "the", "gate").out

@@ -73,9 +73,9 @@ def test_it_does_not_wait_for_an_input_that_never_comes():
 
 def test_after_the_focus_comes_what_is_next_and_then_that_all_is_done(run: Run):
     run("todo", "append", "only")
-    assert run("statusline").out == "○ Next: Only (0/1)\n"
+    assert run("statusline").out == "○ Next: only (0/1)\n"
     run("todo", "block", "only")
-    assert run("statusline").out == "⊘ Only (0/1)\n"
+    assert run("statusline").out == "⊘ only (0/1)\n"
     run("todo", "done", "only")
     assert run("statusline").out == "✓ All done (1/1)\n"
 

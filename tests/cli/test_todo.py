@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist.board import Board
-from punchlist.cli.targets import own_session
+from punchlist.cli.arguments import own_session
 from punchlist.config import project_of
 from punchlist.core import commands as do
 from punchlist.core.todo import Status, TodoList
@@ -15,6 +15,11 @@ def _todos(session: str | None = None, agent: str = "main") -> TodoList:
         return board.agent(agent, session=session or own_session(project_of())).todos
 
 
+def _mine() -> str:
+    """What a confirmation says about a person's own list."""
+    return f"(yours, session {own_session(project_of())})"
+
+
 def _contents() -> list[str]:
     return [item.content for item in _todos().items]
 
@@ -22,34 +27,33 @@ def _contents() -> list[str]:
 @pytest.fixture
 def three(run: Run) -> None:
     """Two phases: Code with two items, Tests with one."""
-    run("todo", "append", "Code", "fix the parser")
-    run("todo", "append", "fix the docs")
-    run("todo", "append", "Tests", "run them all")
+    run("todo", "append", "Fix the parser", "--phase", "Code")
+    run("todo", "append", "Fix the docs")
+    run("todo", "append", "Run them all", "--phase", "Tests")
 
 
 def test_append_starts_a_list_in_a_session_named_after_the_project(run: Run):
-    assert run("todo", "append", "fix the bug").out == "Appended to Todos: Fix the bug\n"
+    assert run("todo", "append", "fix the bug").out == f"Appended: fix the bug {_mine()}\n"
     (item,) = _todos().items
-    assert (item.content, item.status, item.created_by) == ("Fix the bug", Status.PENDING, "anna")
+    assert (item.content, item.status, item.created_by) == ("fix the bug", Status.PENDING, "anna")
     assert own_session(project_of()).startswith("project-")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["tests", "cover the login"], "Appended to Tests: Cover the login"),
-        (["cod", "one", "more"], "Appended to Code: One more"),
-        (["later on", "rest"], "Appended to Later On: Rest"),
-        (["just a task"], "Appended to Tests: Just a task"),
-        (['"a new phase" "its task"'], "Appended to A New Phase: Its task"),
-        (['code "its task"'], "Appended to Code: Its task"),
-        (['say "hello" to all'], 'Appended to Tests: Say "hello" to all'),
-        (["one", "two", "--phase", "code"], "Appended to Code: One two"),
+        (["cover", "the", "login"], "Appended to Tests: cover the login"),
+        (["tests", "cover the login"], "Appended to Tests: tests cover the login"),
+        (["iPhone layout"], "Appended to Tests: iPhone layout"),
+        (['say "hello" to all'], 'Appended to Tests: say "hello" to all'),
+        (['"a new phase" "its task"'], 'Appended to Tests: "a new phase" "its task"'),
+        (["one", "two", "--phase", "cod"], "Appended to Code: one two"),
+        (["rest", "--phase", "later on"], "Appended to later on: rest"),
     ],
 )
 @pytest.mark.usefixtures("three")
-def test_append_finds_or_makes_the_phase(run: Run, words: list[str], said: str):
-    assert run("todo", "append", *words).out == f"{said}\n"
+def test_append_keeps_the_text_as_typed_and_takes_a_phase_only_by_its_option(run: Run, words: list[str], said: str):
+    assert run("todo", "append", *words).out == f"{said} {_mine()}\n"
 
 
 def test_append_without_a_task_changes_nothing(run: Run):
@@ -64,19 +68,19 @@ def test_append_without_a_task_changes_nothing(run: Run):
         (["start", "parser"], "Started: Fix the parser"),
         (["start", "1"], "Started: Fix the parser"),
         (["done", "run", "them"], "Marked completed: Run them all"),
-        (["done", "code"], "Marked phase Code completed."),
-        (["done"], "Marked all tasks completed."),
+        (["done", "code"], "Marked completed: phase Code"),
+        (["done", "--all"], "Marked completed: all 3 items"),
         (["drop", "docs"], "Marked cancelled: Fix the docs"),
-        (["drop", "test"], "Marked phase Tests cancelled."),
-        (["drop"], "Marked all tasks cancelled."),
+        (["drop", "test"], "Marked cancelled: phase Tests"),
+        (["drop", "--all"], "Marked cancelled: all 3 items"),
         (["rm", "docs"], "Removed: Fix the docs"),
-        (["rm", "code"], "Removed phase: Code"),
-        (["rm"], "Cleared all todos."),
+        (["rm", "code"], "Removed: phase Code"),
+        (["rm", "--all", "--yes"], "Removed: all 3 items"),
         (["block", "docs", "no", "paper"], "Blocked: Fix the docs (no paper)"),
         (["block", "docs", "--on", "bob"], "Blocked: Fix the docs"),
         (["unblock", "docs"], "Unblocked: Fix the docs"),
-        (["unblock", "code"], "Unblocked phase Code."),
-        (["unblock"], "Unblocked all tasks."),
+        (["unblock", "code"], "Unblocked: phase Code"),
+        (["unblock", "--all"], "Unblocked: all 3 items"),
         (["note", "docs", "see", "page 3"], "Noted on: Fix the docs"),
         (["reword", "docs", "Mend the docs"], "Reworded: Mend the docs"),
     ],
@@ -84,7 +88,7 @@ def test_append_without_a_task_changes_nothing(run: Run):
 @pytest.mark.usefixtures("three", "person")
 def test_each_verb_says_what_it_did(run: Run, arguments: list[str], said: str):
     ran = run("todo", *arguments)
-    assert (ran.code, ran.out, ran.err) == (0, f"{said}\n", "")
+    assert (ran.code, ran.out, ran.err) == (0, f"{said} {_mine()}\n", "")
 
 
 @pytest.mark.usefixtures("three")
@@ -102,8 +106,8 @@ def test_what_the_verbs_did_is_on_the_list(run: Run):
 
 
 @pytest.mark.usefixtures("three")
-def test_rm_without_a_name_takes_the_phases_too(run: Run):
-    run("todo", "rm")
+def test_rm_all_takes_the_phases_too(run: Run):
+    run("todo", "rm", "--all", "--yes")
     assert (_todos().items, _todos().phases) == ((), ())
 
 
@@ -120,7 +124,7 @@ def test_what_matches_nothing_ends_with_1_and_changes_nothing(run: Run, verb: st
 
 @pytest.mark.parametrize("verb", ["start", "done", "rm", "undo", "restore", "export"])
 def test_without_a_list_a_change_says_how_to_begin_one(run: Run, verb: str):
-    ran = run("todo", verb, *(["x"] if verb == "start" else []))
+    ran = run("todo", verb, *(["x"] if verb in ("start", "done", "rm") else []))
     assert ran.code == 1
     assert "punchlist todo append" in ran.err
 
@@ -128,7 +132,7 @@ def test_without_a_list_a_change_says_how_to_begin_one(run: Run, verb: str):
 @pytest.mark.usefixtures("three")
 def test_undo_takes_back_even_a_cleared_list(run: Run):
     before = _contents()
-    run("todo", "rm")
+    run("todo", "rm", "--all", "--yes")
     assert run("todo", "undo").code == 0
     assert _contents() == before
 
@@ -149,41 +153,165 @@ def test_undo_refuses_when_what_it_touched_changed_since(run: Run):
 
 
 def test_restore_brings_back_what_a_rewrite_left_out(run: Run, board: Board):
-    run("todo", "append", "keep")
-    run("todo", "append", "lose one")
-    run("todo", "append", "lose two")
+    run("todo", "append", "Keep")
+    run("todo", "append", "Lose one")
+    run("todo", "append", "Lose two")
     with board:
         agent = board.agent("main", session=own_session(project_of()), dialect="claude-code")
         for texts in (["Keep", "Lose one", "Lose two"], ["Keep"]):
             todos = [{"content": text, "status": "pending", "activeForm": text} for text in texts]
             agent.call("TodoWrite", {"todos": todos})
     assert "left out by rewrites: 2 items" in run("todos").out
-    assert run("todo", "restore", "two").out == "Restored: Lose two\n"
-    assert run("todo", "restore").out == "Restored: Lose one\n"
+    assert run("todo", "restore", "two").out == f"Restored: Lose two {_mine()}\n"
+    assert run("todo", "restore").out == f"Restored: Lose one {_mine()}\n"
     assert sorted(_contents()) == ["Keep", "Lose one", "Lose two"]
     assert run("todo", "restore").code == 1
 
 
-def test_changes_go_to_the_latest_list_of_the_project_and_by_its_owner(run: Run, board: Board):
+@pytest.fixture
+def two(board: Board) -> None:
+    """The main agents of two sessions, and a subagent of the second, which wrote last."""
     with board:
-        for session in ("s1", "s2"):
-            board.agent("main", session=session).edit(do.Append((do.Entry(content=f"In {session}"),)), by="main")
-    run("todo", "done", "in", "--by", "bob")
-    assert [_todos(session).items[0].status for session in ("s1", "s2")] == [Status.PENDING, Status.COMPLETED]
+        _give(board, "s1", "main", "Paint the door", "Sand the floor")
+        _give(board, "s2", "main", "Paint the wall", "Ship it")
+        child = board.agent("main", session="s2").spawn("explore")
+        child.edit([do.Append((do.Entry(content=text),)) for text in ("Look around", "Ship it soon")], by="explore")
+
+
+def _give(board: Board, session: str, agent: str, *texts: str) -> None:
+    appended = [do.Append((do.Entry(content=text),)) for text in texts]
+    board.agent(agent, session=session).edit(appended, by=agent)
+
+
+@pytest.mark.parametrize("verb", ["done", "drop", "rm", "unblock"])
+@pytest.mark.usefixtures("three", "person")
+def test_a_verb_without_a_target_changes_nothing(run: Run, verb: str):
+    before = _todos()
+    for words in ((), ("--all", "docs"), (" ",)):
+        ran = run("todo", verb, *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert "--all" in ran.err
+    assert _todos() == before
+
+
+@pytest.mark.parametrize(("reply", "left"), [("y", 0), ("n", 3), ("", 3)])
+@pytest.mark.usefixtures("three", "person")
+def test_rm_all_asks_a_person(run: Run, monkeypatch: pytest.MonkeyPatch, reply: str, left: int):
+    asked: list[str] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return reply
+
+    monkeypatch.setattr("builtins.input", answer)
+    assert run("todo", "rm", "--all").code == (1 if left else 0)
+    assert asked == [f"Remove 3 items {_mine()}? [y/N] "]
+    assert len(_contents()) == left
+
+
+@pytest.mark.usefixtures("three")
+def test_rm_all_without_a_terminal_needs_yes(run: Run):
+    ran = run("todo", "rm", "--all")
+    assert (ran.code, ran.out, len(_contents())) == (1, "", 3)
+    assert "--yes" in ran.err
+
+
+@pytest.mark.usefixtures("two")
+def test_an_item_is_found_on_whichever_open_list_has_it(run: Run):
+    assert run("todo", "start", "sand").out == "Started: Sand the floor (main, session s1)\n"
+    assert run("todo", "start", "look").out == "Started: Look around (explore, session s2)\n"
+    assert run("todo", "start", "ship it").out == "Started: Ship it (main, session s2)\n"  # the whole text
+
+
+@pytest.mark.usefixtures("two", "person")
+def test_several_matches_are_listed_and_nothing_is_changed(run: Run):
+    for verb in ("done", "rm", "start", "note"):
+        ran = run("todo", verb, "paint", *(["x"] if verb == "note" else []))
+        assert (ran.code, ran.out) == (1, "")
+        assert '2 items match "paint": ' in ran.err
+        for named in ("“Paint the door” (main, session s1)", "“Paint the wall” (main, session s2)"):
+            assert named in ran.err
+    assert all(item.status is Status.PENDING for item in (*_todos("s1").items, *_todos("s2").items))
+    said = run("todo", "done", "paint", "--session", "s1").out
+    assert said == "Marked completed: Paint the door (main, session s1)\n"
+
+
+@pytest.mark.usefixtures("two")
+def test_of_several_matches_the_only_one_left_to_do_is_meant(run: Run):
+    run("todo", "done", "paint", "--session", "s1")
+    assert run("todo", "start", "paint").out == "Started: Paint the wall (main, session s2)\n"
+
+
+@pytest.mark.usefixtures("two")
+def test_a_bare_number_needs_an_agent_where_there_are_several_lists(run: Run):
+    ran = run("todo", "start", "2")
+    assert (ran.code, ran.out) == (1, "")
+    assert '3 items match "2": ' in ran.err
+    assert "a number needs --agent" in ran.err
+    assert run("todo", "start", "2", "--agent", "explore").out == "Started: Ship it soon (explore, session s2)\n"
+    assert run("todo", "start", "2", "--agent", "main").code == 1
+    assert run("todo", "start", "#2", "--session", "s1").out == "Started: Sand the floor (main, session s1)\n"
+
+
+@pytest.mark.usefixtures("two")
+def test_append_needs_a_name_where_several_lists_are_open(run: Run):
+    ran = run("todo", "append", "Call ada")
+    assert (ran.code, ran.out) == (1, "")
+    assert "There are 3 lists: " in ran.err
+    assert run("todo", "append", "Call ada", "--agent", "explore").out.endswith(" (explore, session s2)\n")
+    assert run("todo", "append", "Call ada", "--mine").out == f"Appended: Call ada {_mine()}\n"
+
+
+def test_append_goes_to_the_only_open_list_of_an_agent_else_to_your_own(run: Run, board: Board):
+    run("todo", "append", "Mine alone")
+    assert "main (yours) — Tasks (0/1)" not in run("todos").out
+    assert run("todos").out == "1 todo: yours\n  ○ Mine alone\n"
+    with board:
+        _give(board, "s1", "main", "Paint")
+        assert run("todo", "append", "Sand").out == "Appended: Sand (main, session s1)\n"
+        assert "main (yours) — Tasks (0/1)" in run("todos").out
+        board.agent("main", session="s1").finished("done")
+    assert run("todo", "append", "Buy milk").out == f"Appended: Buy milk {_mine()}\n"
+
+
+@pytest.mark.parametrize("more", [["--session", "nope"], ["--agent", "nope"]])
+@pytest.mark.usefixtures("two")
+def test_a_mistyped_session_or_agent_makes_no_list(run: Run, more: list[str]):
+    for words in (["append", "x"], ["start", "paint"], ["export", "-"]):
+        ran = run("todo", *words, *more)
+        assert (ran.code, ran.out) == (1, "")
+        assert "`nope`" in ran.err
+
+
+@pytest.mark.usefixtures("two", "person")
+def test_a_finished_list_is_searched_when_no_open_one_matches(run: Run):
+    with Board.open() as board:
+        _give(board, "s3", "main", "Paint the roof")
+        board.agent("main", session="s3").edit(do.Done(do.Target()), by="main")
+    assert run("todo", "done", "roof").out == "Confirmed: Paint the roof (main, session s3)\n"
+
+
+@pytest.mark.usefixtures("two")
+def test_undo_takes_back_the_last_change_on_whichever_list_it_was(run: Run):
+    run("todo", "start", "sand")
+    with Board.open() as board:
+        _give(board, "s2", "main", "Later")
+    assert run("todo", "undo").out == "Took back the last change by anna (main, session s1)\n"
+    assert run("todo", "undo").code == 1
+
+
+def test_a_change_is_by_its_author(run: Run, board: Board):
+    with board:
+        _give(board, "s1", "main", "Paint")
+    run("todo", "done", "paint", "--by", "bob")
     assert run("events", "--limit", "1").out.rstrip().endswith("bob edited the list of main")
 
 
-def test_session_and_agent_name_the_list(run: Run, board: Board, monkeypatch: pytest.MonkeyPatch):
-    run("todo", "append", "first", "--session", "s1")
-    run("todo", "append", "second", "--session", "s1", "--agent", "helper")
-    run("todo", "append", "third", "--session", "s2")
-    run("todo", "done", "first", "--session", "s1", "--agent", "main")
+def test_the_environment_names_the_session(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PUNCHLIST_SESSION", "s2")
+    assert run("todo", "append", "third").out == "Appended: third (main, session s2)\n"
     run("todo", "start", "third")
-    assert _todos("s1").items[0].status is Status.COMPLETED
-    assert _todos("s1", "helper").items[0].content == "Second"
     assert _todos("s2").items[0].status is Status.IN_PROGRESS
-    assert run("todo", "done", "--session", "nope").code == 1
 
 
 def test_a_list_that_moves_on_meanwhile_is_read_again(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -202,8 +330,8 @@ def test_a_list_that_moves_on_meanwhile_is_read_again(run: Run, monkeypatch: pyt
         return edit(self, ops, by=by, revision=revision, person=person)
 
     monkeypatch.setattr(Agent, "edit", interrupted)
-    assert run("todo", "start", "fix").out == "Started: Fix\n"
-    assert _contents() == ["Fix", "Meanwhile"]
+    assert run("todo", "start", "fix").out == f"Started: fix {_mine()}\n"
+    assert _contents() == ["fix", "Meanwhile"]
 
 
 def test_projects_of_one_name_get_sessions_of_their_own():
@@ -215,5 +343,5 @@ def test_projects_of_one_name_get_sessions_of_their_own():
 @pytest.mark.usefixtures("three", "person")
 def test_done_once_more_confirms(run: Run):
     run("todo", "done", "docs")
-    assert run("todo", "done", "docs").out == "Confirmed: Fix the docs\n"
+    assert run("todo", "done", "docs").out == f"Confirmed: Fix the docs {_mine()}\n"
     assert [item.grade for item in _todos().items if item.status is Status.COMPLETED] == ["confirmed"]

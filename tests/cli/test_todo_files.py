@@ -9,7 +9,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.cli import main
-from punchlist.cli.targets import own_session
+from punchlist.cli.arguments import own_session
 from punchlist.config import project_of
 from tests.cli.conftest import Run
 
@@ -38,24 +38,28 @@ def _left(tmp_path: Path) -> list[Path]:
     return [path for path in (tmp_path / "aside").rglob("*") if path.is_file()]
 
 
+def _mine() -> str:
+    return f"(yours, session {own_session(project_of())})"
+
+
 @pytest.mark.usefixtures("person")
 def test_edit_applies_what_was_saved_and_leaves_nothing_behind(run: Run, editor: Editor, tmp_path: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     editor("text = text.replace('[ ] One', '[x] One') + '- [ ] Two\\n'")
-    assert run("todo", "edit").out == "Saved the list: 2 task(s).\n"
-    assert run("todos").out == "2 todos:\n  ✓ One — confirmed\n  ○ Two\n"
+    assert run("todo", "edit").out == f"Saved the list: 2 items {_mine()}\n"
+    assert run("todos").out == "2 todos: yours\n  ✓ One — confirmed\n  ○ Two\n"
     assert _left(tmp_path) == []
 
 
 def test_edit_that_changes_nothing_says_so(run: Run, editor: Editor, tmp_path: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     editor("pass")
     assert run("todo", "edit").out == "No changes.\n"
     assert _left(tmp_path) == []
 
 
 def test_the_file_of_an_edit_is_private_and_a_todo_file(run: Run, editor: Editor, tmp_path: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     editor(
         "mode = lambda path: oct(path.stat().st_mode & 0o777)\n"
         "text += f'- [ ] {file.name} {mode(file)} {mode(file.parent)}\\n'"
@@ -65,19 +69,19 @@ def test_the_file_of_an_edit_is_private_and_a_todo_file(run: Run, editor: Editor
 
 
 def test_an_edit_that_cannot_be_parsed_is_kept_and_named(run: Run, editor: Editor, tmp_path: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     editor("text += 'what is this\\n'")
     ran = run("todo", "edit")
     assert ran.code == 1
     (kept,) = _left(tmp_path)
     assert str(kept) in ran.err
-    assert "Line 3" in ran.err
+    assert "Line 2" in ran.err
     assert "what is this" in kept.read_text()
-    assert run("todos").out == "1 todo:\n  ○ One\n"
+    assert run("todos").out == "1 todo: yours\n  ○ One\n"
 
 
 def test_an_edit_of_a_list_that_changed_meanwhile_is_kept_and_named(run: Run, editor: Editor, tmp_path: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     editor(
         "import subprocess\n"
         "subprocess.run([sys.executable, '-m', 'punchlist', 'todo', 'append', 'meanwhile'], check=True)\n"
@@ -94,7 +98,7 @@ def test_an_edit_of_a_list_that_changed_meanwhile_is_kept_and_named(run: Run, ed
 
 @pytest.mark.parametrize("changes", [True, False])
 def test_an_editor_that_fails_changes_nothing(run: Run, editor: Editor, tmp_path: Path, changes: bool):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     editor(f"file.write_text(text + '- [ ] Two\\n' * {changes}); sys.exit(3)")
     ran = run("todo", "edit")
     assert ran.code == 1
@@ -104,7 +108,7 @@ def test_an_editor_that_fails_changes_nothing(run: Run, editor: Editor, tmp_path
 
 
 def test_an_editor_that_is_not_there_is_named(run: Run, editor: Editor, monkeypatch: pytest.MonkeyPatch):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     monkeypatch.setenv("VISUAL", "/nowhere/vim")
     ran = run("todo", "edit")
     assert ran.code == 1
@@ -112,25 +116,25 @@ def test_an_editor_that_is_not_there_is_named(run: Run, editor: Editor, monkeypa
 
 
 def test_export_writes_todo_md_and_import_reads_it_back(run: Run, project: Path):
-    run("todo", "append", "Code", "one")
+    run("todo", "append", "One", "--phase", "Code")
     run("todo", "start", "one")
     run("todo", "note", "one", "see page 3")
     assert run("todo", "export").out == "Wrote todos to TODO.md\n"
     assert (project / "TODO.md").read_text() == "## Code\n- [>] One\n  > see page 3\n"
-    run("todo", "rm")
-    assert run("todo", "import").out == "Imported 1 phase(s), 1 task(s) from TODO.md.\n"
-    assert run("todos").out == "1 todo:\n  Code\n    ▸ One (+1 note)\n"
+    run("todo", "rm", "--all", "--yes")
+    assert run("todo", "import").out == f"Imported 1 phase, 1 item from TODO.md {_mine()}\n"
+    assert run("todos").out == "1 todo: yours\n  Code\n    ▸ One (+1 note)\n"
 
 
 def test_export_knows_other_formats_and_standard_output(run: Run):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     run("todo", "start", "one")
     assert run("todo", "export", "-", "--format", "oh-my-pi").out == "# Todos\n- [/] One\n"
     assert run("todo", "export", "-", "--format", "stone").code == 1
 
 
 def test_export_never_writes_through_a_link(run: Run, project: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     (project / "target.txt").write_text("precious")
     (project / "TODO.md").symlink_to("target.txt")
     assert run("todo", "export").code == 1
@@ -138,7 +142,7 @@ def test_export_never_writes_through_a_link(run: Run, project: Path):
 
 
 def test_export_spares_a_file_that_is_no_checklist_unless_forced(run: Run, project: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     (project / "TODO.md").write_text("My own thoughts.\n")
     assert run("todo", "export").code == 1
     assert (project / "TODO.md").read_text() == "My own thoughts.\n"
@@ -147,7 +151,7 @@ def test_export_spares_a_file_that_is_no_checklist_unless_forced(run: Run, proje
 
 
 def test_export_keeps_the_mode_of_the_file_and_leaves_nothing_beside_it(run: Run, project: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     (project / "TODO.md").write_text("- [ ] Old\n")
     (project / "TODO.md").chmod(0o640)
     run("todo", "export")
@@ -157,20 +161,20 @@ def test_export_keeps_the_mode_of_the_file_and_leaves_nothing_beside_it(run: Run
 
 @pytest.mark.parametrize("path", ["nowhere/TODO.md", "."])
 def test_export_to_a_place_that_cannot_be_written_ends_with_1(run: Run, path: str):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     ran = run("todo", "export", path)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("punchlist: ")
 
 
 def test_import_with_any_error_changes_nothing(run: Run, project: Path):
-    run("todo", "append", "one")
+    run("todo", "append", "One")
     (project / "TODO.md").write_text("- [ ] Two\nnonsense\n- [?] Three\n")
     ran = run("todo", "import")
     assert ran.code == 1
     assert ran.err.startswith("punchlist: Could not parse TODO.md:\n  Line 2")
     assert "Line 3" in ran.err
-    assert run("todos").out == "1 todo:\n  ○ One\n"
+    assert run("todos").out == "1 todo: yours\n  ○ One\n"
 
 
 def test_import_of_a_file_that_is_not_there_ends_with_1(run: Run):

@@ -33,7 +33,7 @@ def test_one_list_is_counted_and_shown_with_its_boxes(run: Run, board: Board):
 
 def test_one_item_is_one_todo(run: Run):
     run("todo", "append", "only")
-    assert run("todos").out == "1 todo:\n  ○ Only\n"
+    assert run("todos").out == "1 todo: yours\n  ○ only\n"
 
 
 @pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("TERM", "linux"), ("LC_ALL", "C"), ("LANG", "POSIX")])
@@ -106,7 +106,7 @@ def test_json_holds_every_key_of_every_list(run: Run, board: Board):
 
 def test_ids_show_when_asked_for(run: Run):
     run("todo", "append", "only")
-    assert run("todos", "--ids").out == "1 todo:\n  ○ 1 Only\n"
+    assert run("todos", "--ids").out == "1 todo: yours\n  ○ 1 only\n"
 
 
 def test_lines_are_cut_to_the_width_of_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch):

@@ -9,6 +9,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from datetime import timedelta
+from hashlib import blake2b
 from typing import Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
@@ -20,6 +21,9 @@ from punchlist.store import store_path
 
 Run = Callable[[Namespace], int | None]
 """The function of a command or a verb: takes its options, returns the exit code, None for 0."""
+
+MAIN = "main"
+"""The name of the first agent of a session, and of the agent under which a person's own list is kept."""
 
 _EVERYTHING = 10**9 - 1
 _AGES = {"h": "hours", "d": "days", "w": "weeks"}
@@ -151,6 +155,20 @@ def _login_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "user"
+
+
+def is_own_list(session: str, agent: str, project: str) -> bool:
+    """True for the list that a person began by hand in a project, and that no agent works on."""
+    return (session, agent) == (own_session(project), MAIN)
+
+
+def own_session(project: str) -> str:
+    """Return the session of a person who starts a list by hand: the project's name, and a hash of its path.
+
+    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
+    """
+    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(project)).strip("-")[:40]
+    return f"{name or 'project'}-{blake2b(os.fsencode(project), digest_size=3).hexdigest()}"
 
 
 def find_doubt(options: Namespace) -> str | None:

@@ -13,12 +13,12 @@ from msgspec.structs import asdict
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, Run, author, command_parser, find_doubt, find_folder, parse_count
 from punchlist.cli.boards import open_board
-from punchlist.cli.targets import add_target, find_agent
+from punchlist.cli.targets import add_target, find_owner
 from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.approval import Plan
+from punchlist.core.matching import find_item
 from punchlist.errors import EditRefused, PlanMissing, PlanRefused
 from punchlist.store.plans import PlanRow, QuestionRow
-from punchlist.surfaces.matching import find_item
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import for_terminal, repair
 
@@ -253,7 +253,7 @@ def _answer(options: Namespace) -> None:
         if row is not None:
             agent, item = board.agent(row.agent, session=row.session, project=row.project), row.question.item
         else:
-            agent = find_agent(board, options)
+            agent = find_owner(board, options, query, wanted="question")
             found = find_item(agent.todos.items, query)
             if found is None:
                 problem = f'No question matched "{options.item}". `punchlist answer` lists what waits on you.'

@@ -12,9 +12,8 @@ from punchlist.board import Board
 from punchlist.bridges import homes
 from punchlist.bridges.replay import ReplayedCalls, replay_work
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, author, command_parser
+from punchlist.cli.arguments import MAIN, Parser, author, command_parser, own_session
 from punchlist.cli.boards import open_board
-from punchlist.cli.targets import MAIN, own_session
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.errors import InvalidInput

@@ -1,66 +1,161 @@
-"""The list that a person's command means: by `--session` and `--agent`, else the latest of the project."""
+"""Find the list that a person's command means: by `--session`, `--agent` and `--mine`, else by the item it names."""
 
 from __future__ import annotations
 
 import os
 from argparse import Namespace
-from hashlib import blake2b
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser
+from punchlist.cli.arguments import MAIN, Parser, is_own_list, own_session
 from punchlist.config import project_of
-from punchlist.errors import EditRefused, SessionUnknown
+from punchlist.core.matching import find_items, find_phase
+from punchlist.errors import EditRefused, NothingToUndo, SessionUnknown
 from punchlist.store import ListRow
+from punchlist.surfaces.spans import plural, safe_line
 
-MAIN = "main"
+_MOST_LISTS = 1000
+_MOST_NAMED = 5
+
+
+class _Found(NamedTuple):
+    row: ListRow
+    text: str
+
+
+class _Lists(NamedTuple):
+    """The lists that a command may mean: those under way, and the others."""
+
+    under_way: list[ListRow]
+    others: list[ListRow]
 
 
 def add_target(parser: Parser) -> None:
-    parser.add_argument("--session", metavar="S", help="the list of this session (default: the project's latest)")
-    parser.add_argument("--agent", metavar="A", help="the list of the agent of this name")
+    parser.add_argument("--session", metavar="S", help="only lists of this session (default: of this project)")
+    parser.add_argument("--agent", metavar="A", help="only the list of the agent of this name")
+    parser.set_defaults(mine=False)
     parser.add_by("who makes the change")
 
 
-def find_agent(board: Board, options: Namespace, *, create: bool = False, filled: bool = True) -> Agent:
-    """Return the agent whose list is meant.
+def find_owner(
+    board: Board,
+    options: Namespace,
+    query: str,
+    *,
+    phases: bool = False,
+    omitted: bool = False,
+    wanted: str = "item",
+) -> Agent:
+    """Return the agent whose list has the only item that the query may mean; with `phases`, else the only phase.
 
-    By name; else the latest list of the session (`$PUNCHLIST_SESSION` if none is named); else that of the project.
-    `filled` passes over lists that are empty now. With `create` there is always one: in a project without any, a
-    session named after it, with the agent `main`.
+    Lists under way are searched first, then the others. With `omitted` the items are those that rewrites left out.
+    `wanted` says in the error what was looked for.
     """
-    session: str | None = options.session or os.environ.get("PUNCHLIST_SESSION") or None
-    rows = _find_candidates(board, session, filled=filled)
+    lists = _find_lists(board, options)
+    for rows in lists:
+        matches = find_items([row.todos.omitted if omitted else row.todos.items for row in rows], query)
+        found = [_Found(rows[match.place], match.item.content) for match in matches]
+        is_number = any(match.item.id == query.removeprefix("#") for match in matches)
+        if not found and phases:
+            named = [(row, find_phase(row.todos.phases, query)) for row in rows]
+            found = [_Found(row, phase.name) for row, phase in named if phase is not None]
+        if len(found) > 1 or (is_number and len(rows) > 1):
+            raise _several_error(query, found, is_number=is_number)
+        if found:
+            return _attach(board, found[0].row)
+    if not any(lists):
+        raise _nothing_error(options)
+    raise EditRefused(problem=f'No {wanted} matched "{query}"; `punchlist todos` shows the lists.')
+
+
+def choose_list(board: Board, options: Namespace, *, create: bool = False, agents_first: bool = False) -> Agent:
+    """Return the agent of the only list under way; if there is none, of the only list. Several are refused.
+
+    With `create`, the person's own list is made where none is under way. With `agents_first` it is chosen only where
+    no agent has one under way.
+    """
+    rows, others = _find_lists(board, options)
+    session = _named_session(options)
+    if agents_first and session is None and options.agent is None:
+        rows = [row for row in rows if not is_own_list(row.session, row.agent, row.project)]
+    if not rows and create and options.agent is None and (session is None or not others):
+        return board.agent(MAIN, session=session or own_session(project_of()))
+    rows = rows or others
+    if len(rows) == 1:
+        return _attach(board, rows[0])
+    if not rows:
+        raise _nothing_error(options)
+    places = "; ".join(_place_of(row) for row in rows[:_MOST_NAMED])
+    raise EditRefused(problem=f"There are {len(rows)} lists: {places}. Name one with --agent, --session or --mine.")
+
+
+def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
+    """Return the agent whose list this author changed last."""
+    session, project = _named_session(options), project_of()
+    for place in board.store.read(lambda tx: tx.history.lists_changed_by(by, project=project, session=session)):
+        if options.agent in (None, place.agent):
+            return board.agent(place.agent, session=place.session, project=project)
+    raise NothingToUndo(by=by) if any(_find_lists(board, options)) else _nothing_error(options)
+
+
+def describe_list(session: str, agent: str, project: str) -> str:
+    """Return whose list it is, and its session."""
+    whose = "yours" if is_own_list(session, agent, project) else safe_line(agent)
+    return f"{whose}, session {safe_line(session)}"
+
+
+def _named_session(options: Namespace) -> str | None:
+    if options.mine:
+        return own_session(project_of())
+    return options.session or os.environ.get("PUNCHLIST_SESSION") or None
+
+
+def _find_lists(board: Board, options: Namespace) -> _Lists:
+    session = _named_session(options)
+    if session is None:
+        rows = board.lists(project=os.getcwd(), limit=_MOST_LISTS)
+    else:
+        rows = board.lists(session=session)
+        if options.session and not rows:
+            raise SessionUnknown(session=options.session)
+    rows = [row for row in rows if options.agent in (None, row.agent)]
+    activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
+    lists = _Lists([], [])
+    for row, activity in zip(rows, activities, strict=True):
+        is_under_way = activity.state != "finished" and any(item.is_open for item in row.todos.items)
+        (lists.under_way if is_under_way else lists.others).append(row)
+    return lists
+
+
+def _attach(board: Board, row: ListRow) -> Agent:
+    return board.agent(row.agent, session=row.session, project=row.project)
+
+
+def _several_error(query: str, found: Sequence[_Found], *, is_number: bool) -> EditRefused:
+    named = "; ".join(f"“{one.text}” ({_place_of(one.row)})" for one in found[:_MOST_NAMED])
+    verb = "matches" if len(found) == 1 else "match"
+    if len({one.row.number for one in found}) == 1 and not is_number:
+        how = "Use more of its text, or its number from `punchlist todos --ids`"
+    elif is_number:
+        how = "There are several lists, so a number needs --agent, --session or --mine"
+    else:
+        how = "Use more of its text, or name its list with --agent, --session or --mine"
+    more = "; …" if len(found) > _MOST_NAMED else ""
+    return EditRefused(problem=f'{plural(len(found), "item")} {verb} "{query}": {named}{more}. {how}.')
+
+
+def _place_of(row: ListRow) -> str:
+    return describe_list(row.session, row.agent, row.project)
+
+
+def _nothing_error(options: Namespace) -> EditRefused:
     if options.agent:
-        rows = [row for row in rows if row.agent == options.agent]
-    found = max(rows, key=lambda row: row.updated_at, default=None)
-    if found is not None:
-        return board.agent(found.agent, session=found.session, project=found.project)
-    if create:
-        return board.agent(options.agent or MAIN, session=session or own_session(project_of()))
-    if options.session and not board.lists(session=options.session):
-        raise SessionUnknown(session=options.session)
-    raise EditRefused(
+        return EditRefused(
+            problem=f"There is no list of `{options.agent}` here; `punchlist todos --all` shows every list."
+        )
+    return EditRefused(
         problem='No todos here. Use `punchlist todo append "My first item"` to start a list, '
         "or name one with --session and --agent."
     )
-
-
-def _find_candidates(board: Board, session: str | None, *, filled: bool) -> list[ListRow]:
-    if session is not None:
-        rows = list(board.lists(session=session))
-    elif filled:
-        return list(board.lists(project=os.getcwd(), limit=1000))
-    else:
-        latest = board.sessions(project=os.getcwd(), limit=1)
-        rows = [row for found in latest for row in board.lists(session=found.id)]
-    return [row for row in rows if (row.todos.items if filled else row.todos.revision)]
-
-
-def own_session(project: str) -> str:
-    """Return the session of a person who starts a list by hand: the project's name, and a hash of its path.
-
-    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
-    """
-    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(project)).strip("-")[:40]
-    return f"{name or 'project'}-{blake2b(os.fsencode(project), digest_size=3).hexdigest()}"

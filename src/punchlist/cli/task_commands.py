@@ -19,10 +19,10 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
+from punchlist.core.matching import find_tasks
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError, TaskTaken, WaitRefused
 from punchlist.store import Transaction
-from punchlist.surfaces.matching import find_tasks
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Span
 from punchlist.surfaces.tasks import (

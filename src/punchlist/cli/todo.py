@@ -1,6 +1,7 @@
 """`punchlist todo`: change a list by hand, item by item or as a Markdown file.
 
-Items and phases are found by a few letters of them. Text that a person wrote in an editor is never lost.
+Items and phases are found by a few letters of them, on all lists of the project.
+Text that a person wrote in an editor is never lost.
 """
 
 from __future__ import annotations
@@ -21,15 +22,14 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, read, replace_file, write_new
-from punchlist.cli.targets import add_target, find_agent
-from punchlist.cli.terminal import detect_display, show
+from punchlist.cli.targets import add_target, choose_list, describe_list, find_last_changed, find_owner
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
+from punchlist.core.matching import find_item, find_phase
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
 from punchlist.markdown import dumps, loads
-from punchlist.surfaces.matching import find_item, find_phase, parse_addition, tokens
-from punchlist.surfaces.spans import Span, safe_line
+from punchlist.surfaces.spans import plural, safe_line
 from punchlist.text import for_terminal, repair
 
 _TRIES = 8
@@ -37,9 +37,9 @@ _TRIES = 8
 
 _FORMAT = "punchlist"
 _EXAMPLES = """\
-  punchlist todo append "Fix the login page"       to the last phase
-  punchlist todo append Tests "Cover the login"    to the phase Tests, which is made if missing
-  punchlist todo start login                       the item that holds `login`
+  punchlist todo append Fix the login page         to the project's only open list, else to your own
+  punchlist todo append Cover it --phase Tests     to the phase Tests, which is made if missing
+  punchlist todo start login                       the only item that holds `login`, on whichever list
   punchlist todo done login --evidence "pytest -q tests/login"
   punchlist todo edit                              in $VISUAL or $EDITOR
   punchlist todo undo
@@ -53,44 +53,50 @@ class ListEdit(Struct, frozen=True):
     message: str
 
 
-EditPlanner = Callable[[TodoList, Namespace], ListEdit]
+EditPlanner = Callable[[TodoList], ListEdit]
+ItemPlanner = Callable[[TodoItem], ListEdit]
+TargetPlanner = Callable[[TodoList, Target, str], ListEdit]
 
 
 def parser() -> Parser:
-    made = command_parser("todo", "Changes a list by hand: the latest of this project.", examples=_EXAMPLES)
+    made = command_parser(
+        "todo", "Changes lists by hand: items are found on the lists of this project.", examples=_EXAMPLES
+    )
     add_verb = made.add_verbs()
 
     def verb(name: str, help: str, run: Callable[[Namespace], int | None]) -> Parser:
         added = add_verb(name, help, run)
         add_target(added)
+        added.add_argument("--mine", action="store_true", help="only your own list, on which no agent works")
         return added
 
-    def change(name: str, help: str, plan: EditPlanner, **settings: bool) -> Parser:
-        return verb(name, help, lambda options: _change(options, plan, **settings))
-
-    added = change("append", "add an item", _append, create=True, filled=False)
-    added.add_argument("words", nargs="+", metavar="[PHASE] TASK", help="one word or quoted text is the task")
-    added.add_argument("--phase", metavar="P", help="the phase; then all words are the task")
-    added = change("start", "put an item in progress", _start)
-    added.add_argument("words", nargs="+", metavar="TASK")
-    added = change("done", "mark an item, a phase or all as completed", _done)
-    added.add_argument("words", nargs="*", metavar="TASK|PHASE")
-    added.add_argument("--evidence", metavar="TEXT", help="what shows that it is done")
-    for name, line, plan in (
+    added = verb("append", "add an item", _append)
+    added.add_argument("words", nargs="+", metavar="TEXT", help="the item; needs no quotes")
+    added.add_argument("--phase", metavar="P", help="the phase (default: the last one, if the list has phases)")
+    added = verb("start", "put an item in progress", _start)
+    added.add_argument("words", nargs="+", metavar="ITEM")
+    for name, line, run in (
+        ("done", "mark an item, a phase or all as completed", _done),
         ("drop", "mark an item, a phase or all as cancelled", _drop),
         ("rm", "remove an item, a phase or all", _remove),
         ("unblock", "let an item, a phase or all go on", _unblock),
     ):
-        change(name, line, plan).add_argument("words", nargs="*", metavar="TASK|PHASE")
-    added = change("restore", "bring back an item that a rewrite left out, or all of them", _restore, filled=False)
-    added.add_argument("words", nargs="*", metavar="TASK")
-    for name, line, plan, least in (
+        added = verb(name, line, run)
+        added.add_argument("words", nargs="*", metavar="ITEM|PHASE")
+        added.add_argument("--all", action="store_true", help="every item of the list")
+        if name == "done":
+            added.add_argument("--evidence", metavar="TEXT", help="what shows that it is done")
+        elif name == "rm":
+            added.add_argument("--yes", action="store_true", help="with --all: do not ask")
+    added = verb("restore", "bring back an item that a rewrite left out, or all of them", _restore)
+    added.add_argument("words", nargs="*", metavar="ITEM")
+    for name, line, run, least in (
         ("block", "say that an item waits, and why", _block, "*"),
         ("note", "add a note to an item", _note, "+"),
         ("reword", "give an item another text", _reword, "+"),
     ):
-        added = change(name, line, plan)
-        added.add_argument("task", metavar="TASK", help="the item; quote it if it has several words")
+        added = verb(name, line, run)
+        added.add_argument("item", metavar="ITEM", help="the item; quote it if it has several words")
         added.add_argument("text", nargs=least, metavar="TEXT")
         if name == "block":
             added.add_argument("--on", metavar="WHO", help="whom or what it waits on")
@@ -108,144 +114,188 @@ def parser() -> Parser:
     return made
 
 
-def _change(options: Namespace, plan: EditPlanner, *, create: bool = False, filled: bool = True) -> None:
-    with open_board(options) as board:
-        agent = find_agent(board, options, create=create, filled=filled)
-        edit = _apply(agent, plan, options)
-        print(edit.message)
-        if isinstance(edit.operation, do.Done) and (doubt := find_doubt(options)) is not None:
-            print(explain_doubt(doubt))
-        _show_progress(agent)
-
-
-def _apply(agent: Agent, plan: EditPlanner, options: Namespace) -> ListEdit:
-    """Plan the edit on the list as it stands and apply it; return the edit."""
-    by, person = author(options), find_doubt(options) is None
+def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
+    """Plan the edit on the list as it stands, apply it and report it."""
+    by, doubt = author(options), find_doubt(options)
     tries = 0
     while True:
         todos = agent.todos
-        edit = plan(todos, options)
+        edit = plan(todos)
         try:
-            agent.edit(edit.operation, by=by, revision=todos.revision, person=person)
+            agent.edit(edit.operation, by=by, revision=todos.revision, person=doubt is None)
+            break
         except RevisionConflict:
             tries += 1
             if tries == _TRIES:
                 raise
-        else:
-            return edit
+    _report(agent, edit.message)
+    if isinstance(edit.operation, do.Done) and doubt is not None:
+        print(explain_doubt(doubt))
+
+
+def _report(agent: Agent, message: str) -> None:
+    """Print what was done, and to whose list."""
+    print(f"{message} ({describe_list(agent.session, agent.name, agent.project)})")
 
 
 def _undo(options: Namespace) -> None:
     with open_board(options) as board:
-        agent = find_agent(board, options, filled=False)
         by = author(options)
+        agent = find_last_changed(board, options, by)
         agent.undo(by=by)
-        print(f"Took back the last change by {safe_line(by)}.")
-        _show_progress(agent)
-
-
-def _show_progress(agent: Agent) -> None:
-    """After the message, on a terminal, print whose list it was and how far it is."""
-    if sys.stdout.isatty():
-        display = detect_display()
-        done, total, _ = agent.todos.progress
-        dot = f" {display.glyphs.dot} "
-        text = f"{safe_line(agent.name)}{dot}session {safe_line(agent.session)}{dot}{done}/{total} done"
-        show([display.cut((Span(text, "dim"),))])
+        _report(agent, f"Took back the last change by {safe_line(by)}")
 
 
 # The edit that each verb plans.
 
 
-def _append(todos: TodoList, options: Namespace) -> ListEdit:
-    words = [repair(word) for word in options.words]
-    if len(words) == 1 and options.phase is None and _is_quoted(words[0]):
-        words = tokens(words[0])
-    added = parse_addition(todos, words, phase=None if options.phase is None else repair(options.phase))
-    if added is None:
-        raise EditRefused(problem='There is no task to append; say one, as in `punchlist todo append "Fix the bug"`.')
-    where = "" if added.phase is None else f" to {safe_line(added.phase)}"
-    operation = do.Append((Entry(content=added.content),), added.phase)
-    return ListEdit(operation, f"Appended{where}: {safe_line(added.content)}")
+def _append(options: Namespace) -> None:
+    content = _join(options.words)
+    if not content:
+        raise EditRefused(problem="There is no item to append; say one, as in `punchlist todo append Fix the bug`.")
+
+    def plan(todos: TodoList) -> ListEdit:
+        phase = _choose_phase(todos, options)
+        where = "" if phase is None else f" to {safe_line(phase)}"
+        return ListEdit(do.Append((Entry(content=content),), phase), f"Appended{where}: {safe_line(content)}")
+
+    with open_board(options) as board:
+        _apply(choose_list(board, options, create=True, agents_first=True), options, plan)
 
 
-def _is_quoted(text: str) -> bool:
-    """True if one argument is a whole `/todo append` line with its own quotes, as in `'Tests "Cover login"'`."""
-    trimmed = text.strip()
-    return len(trimmed) > 1 and (trimmed.startswith('"') or trimmed.endswith('"')) and trimmed.count('"') > 1
+def _choose_phase(todos: TodoList, options: Namespace) -> str | None:
+    if options.phase is None:
+        return todos.phases[-1].name if todos.phases else None
+    name = repair(options.phase).strip()
+    known = find_phase(todos.phases, name)
+    return name if known is None else known.name
 
 
-def _start(todos: TodoList, options: Namespace) -> ListEdit:
-    item = _find(todos.items, _query(options.words))
-    return ListEdit(do.Start(_target(item)), f"Started: {safe_line(item.content)}")
+def _change_item(options: Namespace, query: str, plan: ItemPlanner) -> None:
+    """Change the only item that the query may mean."""
+    with open_board(options) as board:
+        agent = find_owner(board, options, query)
+        _apply(agent, options, lambda todos: plan(_find(todos.items, query)))
 
 
-def _done(todos: TodoList, options: Namespace) -> ListEdit:
-    target, name = _item_or_phase(todos, options.words)
-    proof = () if options.evidence is None else (Evidence(repair(options.evidence)),)
-    known = None if target.item is None else todos.find(target.item)
-    if known is not None and known.status is Status.COMPLETED:
-        again = "Confirmed" if find_doubt(options) is None else "Was completed before"
-        return ListEdit(do.Done(target, proof), f"{again}: {name}")
-    return ListEdit(do.Done(target, proof), _describe_mark(target, name, "completed"))
+def _start(options: Namespace) -> None:
+    def plan(item: TodoItem) -> ListEdit:
+        return ListEdit(do.Start(_target(item)), f"Started: {safe_line(item.content)}")
+
+    _change_item(options, _join(options.words), plan)
 
 
-def _drop(todos: TodoList, options: Namespace) -> ListEdit:
-    target, name = _item_or_phase(todos, options.words)
-    return ListEdit(do.Drop(target), _describe_mark(target, name, "cancelled"))
-
-
-def _describe_mark(target: Target, name: str, word: str) -> str:
-    return _describe(target, f"Marked {word}: {name}", f"Marked phase {name} {word}.", f"Marked all tasks {word}.")
-
-
-def _describe(target: Target, item: str, phase: str, everything: str) -> str:
-    if target.item is not None:
-        return item
-    return phase if target.phase else everything
-
-
-def _remove(todos: TodoList, options: Namespace) -> ListEdit:
-    target, name = _item_or_phase(todos, options.words)
-    message = _describe(target, f"Removed: {name}", f"Removed phase: {name}", "Cleared all todos.")
-    return ListEdit(do.Remove(target, phases=True), message)
-
-
-def _unblock(todos: TodoList, options: Namespace) -> ListEdit:
-    target, name = _item_or_phase(todos, options.words)
-    message = _describe(target, f"Unblocked: {name}", f"Unblocked phase {name}.", "Unblocked all tasks.")
-    return ListEdit(do.Unblock(target), message)
-
-
-def _restore(todos: TodoList, options: Namespace) -> ListEdit:
-    if not todos.omitted:
-        raise EditRefused(problem="No item of this list was left out, so there is nothing to restore.")
-    if not options.words:
-        return ListEdit(do.Restore(), f"Restored: {'; '.join(safe_line(item.content) for item in todos.omitted)}")
-    item = _find(todos.omitted, _query(options.words))
-    return ListEdit(do.Restore(_target(item)), f"Restored: {safe_line(item.content)}")
-
-
-def _block(todos: TodoList, options: Namespace) -> ListEdit:
-    item = _find(todos.items, options.task)
-    reason = _query(options.text)
+def _block(options: Namespace) -> None:
+    reason = _join(options.text)
     on = None if options.on is None else repair(options.on)
     why = f" ({safe_line(reason)})" if reason else ""
-    return ListEdit(do.Block(_target(item), reason, on), f"Blocked: {safe_line(item.content)}{why}")
+
+    def plan(item: TodoItem) -> ListEdit:
+        return ListEdit(do.Block(_target(item), reason, on), f"Blocked: {safe_line(item.content)}{why}")
+
+    _change_item(options, repair(options.item), plan)
 
 
-def _note(todos: TodoList, options: Namespace) -> ListEdit:
-    item = _find(todos.items, options.task)
-    return ListEdit(do.Note(_target(item), _query(options.text)), f"Noted on: {safe_line(item.content)}")
+def _note(options: Namespace) -> None:
+    def plan(item: TodoItem) -> ListEdit:
+        return ListEdit(do.Note(_target(item), _join(options.text)), f"Noted on: {safe_line(item.content)}")
+
+    _change_item(options, repair(options.item), plan)
 
 
-def _reword(todos: TodoList, options: Namespace) -> ListEdit:
-    item = _find(todos.items, options.task)
-    text = _query(options.text)
-    return ListEdit(do.Reword(_target(item), text), f"Reworded: {safe_line(text)}")
+def _reword(options: Namespace) -> None:
+    text = _join(options.text)
+    _change_item(
+        options,
+        repair(options.item),
+        lambda item: ListEdit(do.Reword(_target(item), text), f"Reworded: {safe_line(text)}"),
+    )
 
 
-def _query(words: Sequence[str]) -> str:
+def _done(options: Namespace) -> int:
+    proof = () if options.evidence is None else (Evidence(repair(options.evidence)),)
+
+    def plan(todos: TodoList, target: Target, name: str) -> ListEdit:
+        known = None if target.item is None else todos.find(target.item)
+        if known is None or known.status is not Status.COMPLETED:
+            return ListEdit(do.Done(target, proof), f"Marked completed: {name}")
+        again = "Confirmed" if find_doubt(options) is None else "Was completed before"
+        return ListEdit(do.Done(target, proof), f"{again}: {name}")
+
+    return _change_target(options, plan)
+
+
+def _drop(options: Namespace) -> int:
+    return _change_target(options, lambda _, target, name: ListEdit(do.Drop(target), f"Marked cancelled: {name}"))
+
+
+def _remove(options: Namespace) -> int:
+    return _change_target(
+        options,
+        lambda _, target, name: ListEdit(do.Remove(target, phases=True), f"Removed: {name}"),
+        asks=not options.yes,
+    )
+
+
+def _unblock(options: Namespace) -> int:
+    return _change_target(options, lambda _, target, name: ListEdit(do.Unblock(target), f"Unblocked: {name}"))
+
+
+def _change_target(options: Namespace, plan: TargetPlanner, *, asks: bool = False) -> int:
+    """Change an item, a phase or, with `--all`, a whole list; `asks` first before that."""
+    query = _join(options.words)
+    if bool(query) is options.all:
+        return complain("Name an item or a phase, or use --all for every item of the list; nothing was changed.")
+    with open_board(options) as board:
+        if options.all:
+            agent = choose_list(board, options)
+            if asks and not _is_agreed(agent):
+                return complain("Nothing was removed; --yes removes them without a question.", FAILED)
+        else:
+            agent = find_owner(board, options, query, phases=True, wanted="item or phase")
+        _apply(agent, options, lambda todos: plan(todos, *_find_target(todos, query)))
+    return OK
+
+
+def _is_agreed(agent: Agent) -> bool:
+    """Ask at the terminal if a whole list is to be removed; no without a terminal."""
+    if not sys.stdin.isatty():
+        return False
+    whose = describe_list(agent.session, agent.name, agent.project)
+    reply = input(f"Remove {plural(len(agent.todos.items), 'item')} ({whose})? [y/N] ")
+    return reply.strip().lower() in ("y", "yes")
+
+
+def _find_target(todos: TodoList, query: str) -> tuple[Target, str]:
+    """Return an item, else a phase, with its name; without a query everything."""
+    if not query:
+        return Target(), f"all {plural(len(todos.items), 'item')}"
+    item = find_item(todos.items, query)
+    if item is not None:
+        return _target(item), safe_line(item.content)
+    phase = find_phase(todos.phases, query)
+    if phase is None:
+        raise _moved_on_error(query)
+    return Target(phase=phase.name), f"phase {safe_line(phase.name)}"
+
+
+def _restore(options: Namespace) -> None:
+    query = _join(options.words)
+
+    def plan(todos: TodoList) -> ListEdit:
+        if query:
+            item = _find(todos.omitted, query)
+            return ListEdit(do.Restore(_target(item)), f"Restored: {safe_line(item.content)}")
+        if not todos.omitted:
+            raise EditRefused(problem="No item of this list was left out, so there is nothing to restore.")
+        return ListEdit(do.Restore(), f"Restored: {'; '.join(safe_line(item.content) for item in todos.omitted)}")
+
+    with open_board(options) as board:
+        agent = find_owner(board, options, query, omitted=True) if query else choose_list(board, options)
+        _apply(agent, options, plan)
+
+
+def _join(words: Sequence[str]) -> str:
     return repair(" ".join(words)).strip()
 
 
@@ -254,24 +304,15 @@ def _target(item: TodoItem) -> Target:
 
 
 def _find(items: Sequence[TodoItem], query: str) -> TodoItem:
-    item = find_item(items, repair(query))
+    item = find_item(items, query)
     if item is None:
-        raise EditRefused(problem=f'No task matched "{query}". Use `punchlist todos` to list current tasks.')
+        raise _moved_on_error(query)
     return item
 
 
-def _item_or_phase(todos: TodoList, words: Sequence[str]) -> tuple[Target, str]:
-    """Return an item, else a phase, with its name; without words everything."""
-    query = _query(words)
-    if not words:
-        return Target(), ""
-    item = find_item(todos.items, query)
-    if item is not None:
-        return _target(item), safe_line(item.content)
-    phase = find_phase(todos.phases, query)
-    if phase is None:
-        raise EditRefused(problem=f'No task or phase matched "{query}". Use `punchlist todos` to list current tasks.')
-    return Target(phase=phase.name), safe_line(phase.name)
+def _moved_on_error(query: str) -> EditRefused:
+    """Return the error for an item that was found, and that is not on its list any more."""
+    return EditRefused(problem=f'"{query}" was changed by somebody else just now; see `punchlist todos`.')
 
 
 # The list as a Markdown file.
@@ -280,7 +321,7 @@ def _item_or_phase(todos: TodoList, words: Sequence[str]) -> tuple[Target, str]:
 def _edit(options: Namespace) -> int:
     """Open the list in the person's editor and apply the saved text, unless the list moved on meanwhile."""
     with open_board(options) as board:
-        agent = find_agent(board, options, create=True, filled=False)
+        agent = choose_list(board, options, create=True)
         todos = agent.todos
         before = dumps(todos, markers=_FORMAT)
         folder = tempfile.mkdtemp(prefix="punchlist-")  # private, with all that the editor leaves next to the file
@@ -339,8 +380,8 @@ def _apply_text(agent: Agent, text: str, path: str, before: TodoList, options: N
         print("Nothing to change.")
         return OK
     omitted = len(after.omitted)
-    aside = f" {omitted} left out are set aside; `punchlist todo restore` brings them back." if omitted else ""
-    print(f"Saved the list: {len(after.items)} task(s).{aside}")
+    aside = f"; {omitted} left out are set aside, `punchlist todo restore` brings them back" if omitted else ""
+    _report(agent, f"Saved the list: {plural(len(after.items), 'item')}{aside}")
     if doubt is not None and after.progress.done > before.progress.done:
         print(explain_doubt(doubt))
     return OK
@@ -348,7 +389,7 @@ def _apply_text(agent: Agent, text: str, path: str, before: TodoList, options: N
 
 def _export(options: Namespace) -> None:
     with open_board(options) as board:
-        text = dumps(find_agent(board, options).todos, markers=options.format)
+        text = dumps(choose_list(board, options).todos, markers=options.format)
     if options.path == "-":
         print(for_terminal(text, lines=True), end="")
         return
@@ -376,9 +417,10 @@ def _import(options: Namespace) -> int:
         listed = "\n  ".join(errors)
         return complain(f"Could not parse {options.path}:\n  {listed}\nNothing was changed.", FAILED)
     with open_board(options) as board:
-        find_agent(board, options, create=True, filled=False).rewrite(todos, by=author(options))
-    counts = f"{len(todos.phases)} phase(s), {len(todos.items)} task(s)"
-    print(f"Imported {counts} from {safe_line(options.path)}.")
+        agent = choose_list(board, options, create=True)
+        agent.rewrite(todos, by=author(options))
+        counts = f"{plural(len(todos.phases), 'phase')}, {plural(len(todos.items), 'item')}"
+        _report(agent, f"Imported {counts} from {safe_line(options.path)}")
     if todos.progress.done:
         print(explain_doubt("a file says what is done"))
     return OK

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.cli import UNUSABLE, complain
-from punchlist.cli.arguments import Parser, board_url, command_parser, find_folder, open_reader
+from punchlist.cli.arguments import Parser, board_url, command_parser, find_folder, is_own_list, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.reader import BoardReader
@@ -60,6 +60,7 @@ def _show(options: Namespace) -> int:
             ]
         )
     elif rows:
+        rows = [_label_own(row) for row in rows]
         display = detect_display()
         show(board_lines(rows, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
     else:
@@ -84,6 +85,11 @@ def _follow(options: Namespace) -> int:
         title = "Every project" if options.all else os.path.basename(project_of(options.project))
         follow_lists(board, lambda: _find_lists(board, options), title, _describe_nothing(options))
     return 0
+
+
+def _label_own(row: ListRow) -> ListRow:
+    is_own = is_own_list(row.session, row.agent, row.project)
+    return row._replace(label="yours") if is_own and row.label is None else row
 
 
 def _point_to_tasks(options: Namespace) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from punchlist.core.events import Draft, Event, fold
 from punchlist.core.todo import TodoList
@@ -60,6 +60,11 @@ def in_order(after: int, rows: list[Any]) -> list[Event]:
     return events
 
 
+class ListPlace(NamedTuple):
+    session: str
+    agent: str
+
+
 class ListHistory(Rows):
     """Reads the history of one list from the log."""
 
@@ -80,6 +85,11 @@ class ListHistory(Rows):
             elif revision not in undone:
                 return revision
         return None
+
+    def lists_changed_by(self, by: str, *, project: str, session: str | None = None) -> list[ListPlace]:
+        """Return the lists that have a change by this author to undo, the latest first."""
+        rows = self._rows.all("lists_changed_by", {"author": by, "project": project, "session": session})
+        return [ListPlace(where, name) for number, where, name in rows if self.last_change(number, by) is not None]
 
     def last_write(self, agent: AgentRow) -> LastWrite | None:
         """Return when the agent last wrote its list, or confirmed it as it is; None if it never did."""
