@@ -194,7 +194,9 @@ def test_a_repository_without_a_commit_has_new_files(tmp_path: Path) -> None:
     for name in ("added.txt", "new.txt"):
         (tmp_path / name).write_text("one\n")
     git(tmp_path, "add", "added.txt")
-    assert facts_of(tmp_path, begun).shares([ItemWork(begun, None, ["added.txt", "new.txt"])])[0].lines == Lines(2, 0)
+    facts = facts_of(tmp_path, begun)
+    assert facts.shares([ItemWork(begun, None, ["added.txt", "new.txt"])])[0].lines == Lines(2, 0)
+    assert facts.is_complete
 
 
 def test_a_folder_without_a_repository_and_a_git_that_is_missing_are_no_fault(
@@ -225,7 +227,8 @@ def trapped(repository: Path) -> Path:
 
 def test_nothing_that_a_repository_is_configured_to_run_is_run(repository: Path, trapped: Path) -> None:
     assert trapped.exists()
-    assert facts_of(repository).changed["door.txt"].lines == Lines(1, 0)
+    facts = facts_of(repository)
+    assert (facts.changed["door.txt"].lines, facts.is_complete) == (Lines(1, 0), True)
     assert not (repository / "sprung").exists()
 
 
@@ -269,7 +272,7 @@ def test_a_filter_that_cannot_be_switched_off_costs_the_changes_that_are_not_com
         file.write(b'[filter "%b"]\n\tclean = %b\n' % (name, bytes(trapped)))
     (repository / ".gitattributes").write_bytes(b"* filter=%b\n" % name)
     facts = facts_of(repository)
-    assert (len(facts.commits), "door.txt" in facts.changed) == (2, False)
+    assert (len(facts.commits), "door.txt" in facts.changed, facts.is_complete) == (2, False, False)
     assert not (repository / "sprung").exists()
 
 

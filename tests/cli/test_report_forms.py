@@ -208,3 +208,39 @@ def test_a_report_says_what_waits_and_who_stopped_where(run: Run, board: Board) 
     assert report["questions"] == ["main asks: Red or *blue*?"]
     assert [(one["agent"], one["open"]) for one in report["stopped"]] == [("painter", 1)]
     assert "asks" not in run("report", "--session", "s2").out
+
+
+@pytest.mark.usefixtures("worked")
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("words", [("report",), ("brief", "--keep")])
+def test_the_first_lines_fit_a_narrow_terminal_and_lose_no_word(
+    run: Run, board: Board, project: Path, monkeypatch: pytest.MonkeyPatch, columns: int, words: tuple[str, ...]
+) -> None:
+    other = board.agent("painter", session="0198c2d4-7a51-7c2e-9f1b-2f1de6a0b1c2", project=project)
+    other.call("todo", {"set": ["Choose a colour for the door", "Paint the door"]})
+    ran(other, "c1", "make lint", "2 errors", is_error=True)
+    other.finished("I stop here.")
+    (project / "wall.txt").write_text("blue\n" * 1200)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    said = run(*words).out
+    assert max(map(width, said.split("\n"))) <= columns
+    found = squeezed(said)
+    for part in (
+        "session red · e6a0b1c2: make lint failed", "3 items were marked done after it",
+        "git: 1 commit; 1 file, +1,200 -2 uncommitted", 'painter stopped at "Choose a colour for the door",',
+        "with 2 items open.",
+    ):  # fmt: skip
+        assert squeezed(part) in found
+
+
+@pytest.mark.usefixtures("worked")
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "json"])
+def test_no_subject_of_a_commit_does_anything_in_a_report(run: Run, form: str) -> None:
+    git("commit", "--allow-empty", "-m", "\x1b[31mred <script>alert(1)</script> | *bold*")
+    said = run("report", "--format", form).out
+    assert "red" in said
+    assert not [char for char in said if ord(char) < 32 and char != "\n"]
+    if form == "html":
+        assert "<script" not in said
+    if form == "markdown":
+        assert r"\<script\>" in said

@@ -34,14 +34,14 @@ def test_a_silence_is_told_once_in_words_for_people_and_says_of_which_session() 
     silent = [Silent(session, "main", "no_output", timedelta(minutes=3)) for session in ("s1", "s2")]
     assert told(Around(stalls=silent), raised("s1", 1), raised("s2", 2))[:3] == [
         "Stopped, stalled or looping (2)",
-        "  · main in s1 has shown no sign of life for 3 min, and has said nothing yet; perhaps a tool still runs.",
-        "  · main in s2 has shown no sign of life for 3 min, and has said nothing yet; perhaps a tool still runs.",
+        "  · main in s1 has been silent for 3 min, without any output; perhaps a tool still runs.",
+        "  · main in s2 has been silent for 3 min, without any output; perhaps a tool still runs.",
     ]
 
 
 def test_a_silence_that_only_the_log_knows_of_is_told_in_the_same_words() -> None:
     assert told(Around(), raised("s1", 1, "timed_out"))[1] == (
-        "  · main has come to no end, and is no longer waited for."
+        "  · main never ended its turn, and is no longer watched."
     )
 
 

@@ -91,7 +91,7 @@ class ItemRows:
             cut(self._names[owner], _NAME, self._glyphs.ellipsis) if len(self._names) > 1 else "",
             span(entry.elapsed),
             count_words(len(changed.commits), "commit") if changed is not None and changed.commits else "",
-            *(work_words(entry.tally, kinds=False) if not entry.tally.is_empty else ()),
+            *(work_words(entry.tally, kinds=False) if entry.grade is None and not entry.tally.is_empty else ()),
         ]
         return (part for part in said if part)
 

@@ -32,11 +32,11 @@ _SESSION: Final = 16
 """Characters of a session id that is shown whole."""
 
 _STALLS: Final = {
-    "nothing_submitted": "was started{for}, and was given nothing to do",
-    "no_runtime_event": "was given something to do{for}, and nothing has come from it since",
-    "no_output": "has shown no sign of life{for}, and has said nothing yet; perhaps a tool still runs",
-    "silent_after_output": "has shown no sign of life{for}; perhaps it waits for an answer",
-    "timed_out": "has come to no end, and is no longer waited for",
+    "nothing_submitted": "was started{for} and was given nothing to do",
+    "no_runtime_event": "was given something to do{for} and has not begun",
+    "no_output": "has been silent{for}, without any output; perhaps a tool still runs",
+    "silent_after_output": "has been silent{for}; perhaps it waits for an answer",
+    "timed_out": "never ended its turn, and is no longer watched",
 }
 _SINCE: Final = frozenset({"nothing_submitted", "no_runtime_event"})
 
@@ -50,7 +50,7 @@ class GitCommit(Struct, frozen=True):
 class GitSummary(Struct, frozen=True):
     """The commits in one project since the work began, the latest first, and the lines that are not committed.
 
-    `is_complete` is False if Git did not answer every question in time.
+    `is_complete` is False if Git gave no answer to some question, or not in time.
     """
 
     project: str
@@ -252,12 +252,17 @@ def git_name(summary: GitSummary, around: Around) -> str:
 
 def git_words(summary: GitSummary) -> str:
     """Return what was committed and what was not: `2 commits; 3 files, +120 -14 uncommitted`."""
-    lines = f"{count_words(summary.files, 'file')}, +{summary.added:,} -{summary.removed:,} uncommitted"
-    left = lines if summary.files else "nothing uncommitted"
+    said: list[str] = []
+    if summary.commits or summary.is_complete:
+        said.append(count_words(len(summary.commits), "commit") if summary.commits else "no commits")
+    if summary.files:
+        lines = f"+{summary.added:,} -{summary.removed:,}"
+        said.append(f"{count_words(summary.files, 'file')}, {lines} uncommitted")
+    elif summary.is_complete:
+        said.append("nothing uncommitted")
     if not summary.is_complete:
-        left = "Git did not answer in time, so there may be more"
-    commits = count_words(len(summary.commits), "commit") if summary.commits else "no commits"
-    return f"{commits}; {left}"
+        said.append("Git did not tell everything")
+    return "; ".join(said)
 
 
 def commit_words(summary: GitSummary) -> list[str]:
@@ -324,7 +329,7 @@ def _stop_words(who: str, stopped: Stopped) -> str:
 
 def stall_words(who: str, silent: Silent) -> str:
     """Return the stall of an agent of that name as a sentence."""
-    said = _STALLS.get(silent.detector, "has shown no sign of life{for}")
+    said = _STALLS.get(silent.detector, "has been silent{for}")
     long = "" if silent.silent is None else span(silent.silent)
     when = "" if not long else f" {long} ago" if silent.detector in _SINCE else f" for {long}"
     where = f", {silent.place}," if silent.place else ""
