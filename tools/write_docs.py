@@ -49,10 +49,11 @@ def _parser(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
-    rows = list(_rows(parser))
+    places = [action for action in parser._get_positional_actions() if action.nargs != argparse.PARSER]
+    rows = [*((_place(action), action.help) for action in places), *_rows(parser)]
     if rows:
         yield from ("", "| option | meaning |", "|---|---|")
-        yield from (f"| `{option}` | {_cell(text)} |" for option, text in rows)
+        yield from (f"| `{_cell(option)}` | {_cell(text)} |" for option, text in rows)
 
 
 def _rows(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str | None]]:
@@ -63,8 +64,13 @@ def _rows(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str | None]]:
 
 
 def _places(parser: argparse.ArgumentParser) -> str:
-    names = [str(action.metavar or action.dest) for action in parser._get_positional_actions()]
-    return "".join(f" {name}" for name in names)
+    return "".join(f" {_place(action)}" for action in parser._get_positional_actions())
+
+
+def _place(action: argparse.Action) -> str:
+    """Return a positional argument as the usage shows it: `NAME`, `[NAME]`, `NAME …` or `[NAME …]`."""
+    forms = {"?": "[{}]", "*": "[{} …]", "+": "{} …"}
+    return forms.get(str(action.nargs), "{}").format(action.metavar or action.dest)
 
 
 def _cell(text: str | None) -> str:

@@ -18,6 +18,7 @@ from punchlist.detect.loops import LoopOptions, loop_options
 from punchlist.detect.rounds import RoundOptions, round_options
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.dialects.base import Dialect, PlanSettings, plan_settings
+from punchlist.errors import suggest
 from punchlist.guidance.layers import check_names as known_layers
 from punchlist.guidance.settings import GuidanceSettings, parse_settings
 from punchlist.guidance.tools import OwnTools
@@ -113,9 +114,9 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
 
 def read_options(given: AgentOptions, dialect: Dialect) -> AgentSettings:
     """Return the settings of a handle; raise `ConfigInvalid`, naming the option that is wrong."""
-    unknown = given.keys() - AgentOptions.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"an agent has no option {min(unknown)!r}")
+    known = AgentOptions.__annotations__.keys()
+    for name in sorted(given.keys() - known):
+        raise TypeError(f"an agent has no option `{name}`{suggest(name, known)}")
     layers, timings = given.get("layers"), given.get("stalls")
     guardrail, rounds = given.get("guardrail"), given.get("rounds")
     delay, subagent = given.get("clear_delay"), bool(given.get("subagent"))

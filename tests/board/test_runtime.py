@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from punchlist import Agent, Board, aio
 from punchlist.agent import AgentOptions
-from punchlist.errors import ConfigInvalid
+from punchlist.errors import ConfigInvalid, UnknownName
 from punchlist.store import Store
 from punchlist.testing import FakeClock
 from tests.sizes import size
@@ -317,3 +317,18 @@ def test_the_async_agent_reports_in_order() -> None:
             return len(await agent.grounding)
 
     assert asyncio.run(work()) == 1
+
+
+def test_a_mistyped_option_of_an_agent_is_answered_with_the_nearest_one() -> None:
+    mistyped: Any = {"gradez": "tell"}
+    with Board.open("memory:") as board, pytest.raises(TypeError, match="did you mean `grades`"):
+        board.agent("main", session="s1", **mistyped)
+
+
+def test_an_unknown_outcome_is_refused_and_recorded_nowhere() -> None:
+    outcome: Any = "succeeded"
+    with at_work() as (agent, _):
+        with pytest.raises(UnknownName) as caught:
+            agent.finished("done", outcome=outcome)
+        assert caught.value.data["known"] == "completed, failed, cancelled"
+        assert told(agent.board, "agent.finished") == []

@@ -292,3 +292,51 @@ def test_options_may_stand_among_words(run: Run):
     said = run("todo", "append", "Paint", "--phase", "Later", "the", "fence").out
     assert said.startswith("Appended to Later: Paint the fence (yours, ")
     assert "Paint the gate" in run("tasks", "add", "Paint", "--label", "x", "the", "gate").out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("todos",),
+        ("todos", "--json"),
+        ("events",),
+        ("report",),
+        ("stats",),
+        ("plan", "show"),
+        ("plan", "history"),
+        ("plan", "approve", "1"),
+        ("todo", "done", "one"),
+    ],
+    ids=" ".join,
+)
+def test_an_unknown_session_is_one_sentence_and_exit_code_1_everywhere(run: Run, command: tuple[str, ...]):
+    run("todo", "append", "one")
+    ran = run(*command, "--session", "nope")
+    assert ran == (1, "", "punchlist: There is no session `nope` on this board; `punchlist sessions` lists them.\n")
+
+
+def test_an_unknown_kind_of_event_is_refused_and_the_nearest_named(run: Run):
+    run("todo", "append", "one")
+    ran = run("events", "--kind", "item.aded")
+    assert (ran.code, ran.out) == (1, "")
+    assert "(did you mean `item.added`?)" in ran.err
+    for kind in ("item.added", "item", "item.*"):
+        assert run("events", "--kind", kind).out.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [("todo appnd x", "append"), ("tasks redy", "ready"), ("plan aprove 1", "approve"), ("sessions cpy a b", "copy")],
+)
+def test_a_mistyped_verb_is_answered_with_the_nearest_one(run: Run, words: str, near: str):
+    ran = run(*words.split())
+    assert ran.code == 2
+    assert f"(did you mean `{near}`?)" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_mistyped_choice_names_the_choices(run: Run):
+    ran = run("report", "--format", "htm")
+    assert ran.code == 2
+    assert "(did you mean `html`?)" in ran.err
+    assert "text, markdown, json, html" in ran.err

@@ -28,7 +28,7 @@ def test_an_empty_board_says_what_to_do(run: Run) -> None:
     assert "agent.assistant_turn()" in said.out
     assert "--all" in said.out
     assert "--all" not in run("stats", "--all").out
-    assert "sessions" in run("stats", "--session", "nobody").out
+    assert "sessions" in run("stats", "--session", "nobody").err
     assert json.loads(run("stats", "--json").out) == []
 
 

@@ -57,6 +57,25 @@ def test_the_same_file_again_adds_nothing(run: Run):
     assert len(_tasks("new")) == 9
 
 
+@pytest.mark.usefixtures("every_status")
+@pytest.mark.parametrize("file", ["all.json", "all.md"])
+def test_a_list_that_is_imported_into_itself_does_not_change(run: Run, file: str):
+    before = _tasks()
+    run("tasks", "export", file)
+    assert run("tasks", "import", file).out.startswith("Nothing to import")
+    assert _tasks() == before
+
+
+def test_of_an_older_export_only_the_tasks_come_back_that_are_gone(run: Run):
+    for subject in ("Cut", "Sew"):
+        run("tasks", "add", subject)
+    run("tasks", "block", "2", "1")
+    run("tasks", "export", "all.json")
+    run("tasks", "delete", "2")
+    assert run("tasks", "import", "all.json").out == "Imported 1 task from all.json; 1 were on the list already\n"
+    assert [(task.subject, task.blocked_by) for task in _tasks()] == [("Cut", ()), ("Sew", ("1",))]
+
+
 def test_a_checklist_becomes_tasks_in_its_order(run: Run, project: Path):
     (project / "plan.md").write_text("- [x] Read\n\n## Code\n- [>] Write\n  > carefully\n- [ ] Test\n- [!] Ship\n")
     assert run("tasks", "import", "plan.md", "--in-order").out == "Imported 4 tasks from plan.md\n"

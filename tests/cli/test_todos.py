@@ -89,7 +89,7 @@ def test_session_and_agent_choose_and_limit_cuts(run: Run, board: Board):
     assert run("todos", "--session", "s2").out == "1 todo:\n  ○ Three\n"
     assert run("todos", "--agent", "other").out == "1 todo:\n  ○ Two\n"
     assert run("todos", "--limit", "1").out.count("○") == 1
-    assert "No todos are tracked under that name" in run("todos", "--session", "nope").out
+    assert "No todos are tracked under that name" in run("todos", "--agent", "nope").out
 
 
 def test_json_holds_every_key_of_every_list(run: Run, board: Board):

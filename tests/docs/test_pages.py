@@ -28,6 +28,12 @@ def test_commands_and_settings_are_listed_as_the_program_has_them() -> None:
     assert write_docs.stale() == []
 
 
+def test_optional_arguments_of_commands_are_shown_as_optional() -> None:
+    page = write_docs.commands_page()
+    for place in ("`[PATH\\|SESSION]`", "`signal TOPIC ID [VALUE]`", "`fail TASK [REASON …]`", "`show TASK …`"):
+        assert place in page
+
+
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(check_docs.ROOT)) for page in PAGES])
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     links = check_docs.links(page.read_text(encoding="utf-8"))

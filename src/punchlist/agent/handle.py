@@ -18,6 +18,7 @@ from punchlist.core.question import Question
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Verdict
 from punchlist.dialects.base import Reply, Tool
+from punchlist.errors import UnknownName
 from punchlist.flows import Flows
 from punchlist.guidance.layers import Layer, prompt
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
@@ -372,6 +373,8 @@ class Agent:
         Where its label names an open item of its parent, that item is completed, if the parent was told to do so by
         `complete_by_subagents`, and the agent finished well.
         """
+        if outcome not in (known := ("completed", "failed", "cancelled")):
+            raise UnknownName(what="outcome", name=outcome, known=", ".join(known))
         tool_reports.take_finish(self._runner, text, outcome)
         if outcome == "completed" and self._runner.settings.complete_by_subagents:
             subagents.complete_item_of_parent(self._runner)

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
 from punchlist.core.person import doubt_person
-from punchlist.errors import BoardMissing, FolderMissing
+from punchlist.errors import BoardMissing, FolderMissing, SessionUnknown, suggest
 from punchlist.reader import BoardReader
 from punchlist.store import store_path
 
@@ -66,6 +66,13 @@ class Parser(ArgumentParser):
             return self.parse_known_intermixed_args(args, namespace)
         finally:
             self._intermixed = True
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        what = "verb" if action.nargs == argparse.PARSER else f"`{action.option_strings[-1]}`"
+        known = "" if action.nargs == argparse.PARSER else f"; use one of {', '.join(action.choices)}"
+        self.error(f"There is no {what} `{value}`{suggest(str(value), action.choices)}{known}")
 
     def error(self, message: str) -> NoReturn:
         raise SystemExit(complain(f"{message}; see `{self.prog} --help`.", UNUSABLE))
@@ -214,6 +221,17 @@ def board_url(options: Namespace, *, reads: bool = False) -> str | None:
     return url
 
 
-def open_reader(options: Namespace) -> BoardReader:
-    """Open the board that is meant, for a command that shows lists, sessions or events."""
-    return BoardReader.open(board_url(options, reads=True))
+def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
+    """Open the board that is meant, for a command that shows lists, sessions or events; without `reads`, later ones."""
+    board = BoardReader.open(board_url(options, reads=reads))
+    if reads:
+        check_session(board, options)
+    return board
+
+
+def check_session(board: BoardReader, options: Namespace) -> None:
+    """Raise `SessionUnknown`, and close the board, if `--session` names none of its sessions."""
+    session: str | None = getattr(options, "session", None)
+    if session and board.store.read(lambda tx: tx.session_project(session)) is None:
+        board.close()
+        raise SessionUnknown(session=session)

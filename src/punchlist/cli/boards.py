@@ -6,12 +6,14 @@ import os
 from argparse import Namespace
 
 from punchlist.board import Board
-from punchlist.cli.arguments import board_url
+from punchlist.cli.arguments import board_url, check_session
 
 
 def open_board(options: Namespace, *, reads: bool = False) -> Board:
-    """Open the board that is meant. With `reads`, a file that `--db` names and that is not there is an error."""
+    """Open the board that is meant. With `reads`, the file that `--db` names and the session have to exist."""
     board = Board.open(board_url(options, reads=reads))
+    if reads:
+        check_session(board, options)
     # Bridges are an extra: only those who asked for one import it.
     if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
         from punchlist.bridges import claude_files

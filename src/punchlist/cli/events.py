@@ -8,9 +8,10 @@ from datetime import date, datetime
 from functools import partial
 from itertools import islice
 
-from punchlist.cli.arguments import Parser, board_url, command_parser, parse_count
+from punchlist.cli.arguments import Parser, command_parser, open_reader, parse_count
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
-from punchlist.core.events import Event
+from punchlist.core.events import KINDS, Event
+from punchlist.errors import InvalidInput, suggest
 from punchlist.reader import BoardReader
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Display, Span, pad, safe_line
@@ -41,7 +42,7 @@ def parser() -> Parser:
 def _show(options: Namespace) -> None:
     is_wanted = _make_filter(options)
     write = partial(show_json, indent=0) if options.json else _make_writer(detect_display(), colour=has_colours())
-    with BoardReader.open(board_url(options, reads=not options.follow)) as board:
+    with open_reader(options, reads=not options.follow) as board:
         last = board.store.last_seq()
         for event in _read_past(board, options, last, is_wanted):
             write(event)
@@ -52,6 +53,10 @@ def _show(options: Namespace) -> None:
 
 def _make_filter(options: Namespace) -> Filter:
     kind: str | None = options.kind.removesuffix("*").rstrip(".") if options.kind else None
+    groups = dict.fromkeys(known.partition(".")[0] for known in KINDS)
+    if kind is not None and kind not in KINDS and kind not in groups:
+        near = suggest(kind, [*KINDS, *groups])
+        raise InvalidInput(problem=f"There is no kind of event `{kind}`{near}; the groups are {', '.join(groups)}.")
 
     def is_wanted(event: Event) -> bool:
         return (

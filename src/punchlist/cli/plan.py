@@ -11,7 +11,16 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, Run, author, command_parser, find_doubt, find_folder, parse_count
+from punchlist.cli.arguments import (
+    Parser,
+    Run,
+    author,
+    check_session,
+    command_parser,
+    find_doubt,
+    find_folder,
+    parse_count,
+)
 from punchlist.cli.boards import open_board
 from punchlist.cli.targets import add_target, find_owner
 from punchlist.cli.terminal import detect_display, show, show_json, tell
@@ -138,6 +147,7 @@ def _find_candidates(board: Board, options: Namespace) -> list[PlanRow]:
 def _find_undecided(board: Board, options: Namespace) -> PlanRow:
     rows = _find_candidates(board, options)
     if not rows:
+        check_session(board, options)
         raise PlanMissing
     if len(rows) > 1 and rows[0].plan.waits(board.now()):
         names = "; ".join(f"--session {row.session} --agent {row.agent}" for row in rows[:5])

@@ -30,7 +30,7 @@ from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.tool_call import Subject, is_task, todo_subject
 from punchlist.core.overview import AgentOverview
 from punchlist.core.report import ItemReport, Report
-from punchlist.errors import InvalidInput, SessionUnknown, StoreBusy
+from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.store import Transaction
 from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.surfaces.brief import brief_data, brief_lines, completed_items, is_empty
@@ -64,8 +64,6 @@ def parser() -> Parser:
 
 def _report(options: Namespace) -> None:
     with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
-        if options.session and not board.lists(session=options.session):
-            raise SessionUnknown(session=options.session)
         report = board.report(session=options.session, project=None if options.session else find_folder(options))
         calls = None if options.session else report.committing
         git, changes = _ask_git(board, _find_beginnings(report), report.items, calls)

@@ -37,7 +37,7 @@ def parser() -> Parser:
 
 
 def _show(options: Namespace) -> int:
-    with open_board(options) as board:
+    with open_board(options, reads=True) as board:
         project = None if options.session else find_folder(options)
         rows = board.costs(project=project, session=options.session)
     costs = sum_costs(row.cost for row in rows)
@@ -57,7 +57,7 @@ def _show(options: Namespace) -> int:
 
 def _describe_nothing(options: Namespace) -> str:
     if options.session:
-        return f"Nothing is counted for session {safe_line(options.session)}; `punchlist sessions` lists the sessions."
+        return f"Nothing is counted for session {safe_line(options.session)} yet."
     where = "on this board yet" if options.all else "in this project yet; `punchlist stats --all` shows every project's"
     return (
         f"Nothing is counted {where}. Calls of the todo tool are counted by themselves; what is said to the model, "

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.cli.arguments import MAIN, Parser, is_own_list, own_session
+from punchlist.cli.arguments import MAIN, Parser, check_session, is_own_list, own_session
 from punchlist.config import project_of
 from punchlist.core.matching import find_items, find_phase
-from punchlist.errors import EditRefused, NothingToUndo, SessionUnknown
+from punchlist.errors import EditRefused, NothingToUndo
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import plural, safe_line
 
@@ -117,9 +117,8 @@ def _find_lists(board: Board, options: Namespace) -> _Lists:
     if session is None:
         rows = board.lists(project=os.getcwd(), limit=_MOST_LISTS)
     else:
+        check_session(board, options)
         rows = board.lists(session=session)
-        if options.session and not rows:
-            raise SessionUnknown(session=options.session)
     rows = [row for row in rows if options.agent in (None, row.agent)]
     activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
     lists = _Lists([], [])

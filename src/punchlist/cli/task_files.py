@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -37,7 +38,7 @@ def export(options: Namespace) -> None:
         found = tasks.list()
         if not found:
             raise TaskError(problem=describe_empty(tasks))
-    text = json_text(dump(tasks.name, found)) + "\n" if kind == _OURS else dumps(as_todos(found), markers=kind)
+    text = json_text(dump(tasks.name, found)) + "\n" if kind == _OURS else _write_checklist(found, kind)
     if options.path == "-":
         print(text if kind == _OURS else for_terminal(text, lines=True), end="")
         return
@@ -46,6 +47,10 @@ def export(options: Namespace) -> None:
         _check_replaceable(options.path, kind)
     replace_file(options.path, text)
     _report_export(options, {"path": options.path, "format": kind, "tasks": len(found)})
+
+
+def _write_checklist(found: Sequence[Task], kind: str) -> str:
+    return dumps(as_todos(found), markers=kind)
 
 
 def _report_export(options: Namespace, done: dict[str, Any]) -> None:
@@ -65,18 +70,20 @@ def import_(options: Namespace) -> int:
             return import_tasks(tasks.within(tx), found, key=key, in_order=options.in_order)
 
         board = tasks.board
-        added = board.change_tasks(tasks.name, lambda: board.store.transact(bring_all))
+        # A checklist has no ids: only as a whole can it be seen to be this list.
+        is_own = kind != _OURS and text == _write_checklist(tasks.list(), kind)
+        added = () if is_own else board.change_tasks(tasks.name, lambda: board.store.transact(bring_all))
     if options.json:
         for task in added:
             show_json(task_data(task), indent=0)
     elif added:
         again = len(found) - len(added)
-        before = f"; {again} were imported from this file before" if again else ""
+        before = f"; {again} were on the list already" if again else ""
         report(options, added[0], f"Imported {plural(len(added), 'task')} from {options.path}{before}")
     elif not found:
         return complain(f"`{options.path}` holds no tasks; see `punchlist tasks import --help` for formats.", FAILED)
     else:
-        print("Nothing to import: all of it was imported from this file before.")
+        print("Nothing to import: all of it is on the list already, or was imported from this file before.")
     return OK
 
 

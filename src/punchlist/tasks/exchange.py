@@ -187,6 +187,7 @@ def from_todos(todos: TodoList) -> list[ForeignTask]:
 def import_tasks(work: Work, found: Sequence[ForeignTask], *, key: str, in_order: bool = False) -> tuple[Task, ...]:
     """Add the tasks of a file, all or none; under the same `key` again, add nothing. Return the new ones.
 
+    A task that was exported from this list and is still on it stays as it is.
     `in_order`: each blocks the next. A task that was begun or has ended is blocked by nothing that is open; the next
     one is blocked by it, and by the open ones before it. A cancelled task blocks nothing.
     """
@@ -196,6 +197,10 @@ def import_tasks(work: Work, found: Sequence[ForeignTask], *, key: str, in_order
     new: dict[str, str] = {}
     fresh = set[str]()
     for each in found:
+        own = work.find(each.task.id, alone=True)
+        if own is not None and own.task.created_at == each.task.created_at:
+            new[each.task.id] = own.task.id
+            continue
         call_id = f"import {key} {each.task.id}"[:200]
         before = work.tasks.call(work.where, call_id)
         with _name_task_in_errors(each.task):
