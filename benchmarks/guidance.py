@@ -46,7 +46,7 @@ def _decisions(scale: Scale) -> Iterator[Row]:
         todos=todos,
         tally=CallCounts(),
         policy=code.policy,
-        tool="TodoWrite",
+        dialect=code,
         own=frozenset({"TodoWrite"}),
         tools=("Read",),
     )

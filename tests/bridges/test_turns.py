@@ -24,7 +24,7 @@ def test_a_turn_that_ends_well_ends_in_every_feed(reported: bool, stops: bool) -
         for status in ("in_progress", "completed"):
             turn(agent, status, reported=reported)
             if stops:
-                assert agent.about_to_stop(last_text="Shall I go on?") is None
+                assert agent.about_to_stop(last_text="Which colour?") is None
         agent.user_turn()
         lines, notes, chat = ExecFeed("s"), CodexFeed("s"), ChatFeed("s")
         events = list(board.events())

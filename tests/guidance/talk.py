@@ -33,10 +33,10 @@ def kinds(said: Said) -> list[str]:
 
 
 def rows(injection: Injection) -> list[str]:
-    """What stands between the markers."""
-    first, *between, last = injection.text.split("\n")
-    assert first.startswith("<punchlist")
-    assert last == "</punchlist>"
+    """The rows below the sentence that says what to do."""
+    opening, said, *between, closing = injection.text.split("\n")
+    assert (opening, closing) == ("<punchlist>", "</punchlist>")
+    assert said.startswith("Punchlist, the todo layer of this session: ")
     return between
 
 

@@ -215,9 +215,9 @@ def test_oh_my_pi_is_told_of_a_persons_edit_and_more_firmly_of_a_removal() -> No
         agent.edit([{"op": "remove"}], by="ada")
         (cleared,) = agent.assistant_turn()
         assert kinds([edited, removed, cleared]) == ["changed"] * 3
-        assert ["on purpose" in one.text for one in (edited, removed, cleared)] == [False, True, True]
+        assert ["Do not add" in one.text for one in (edited, removed, cleared)] == [False, True, True]
         assert rows(cleared) == []
-        assert len({one.text.split("\n")[0] for one in (edited, removed, cleared)}) == 3
+        assert len({one.text.split("\n")[1] for one in (edited, removed, cleared)}) == 3
 
 
 def test_a_list_changed_by_another_handle_of_the_same_agent_is_no_news() -> None:

@@ -17,15 +17,15 @@ from tests.core.strategies import items
 from tests.dialects.boards import memory_board, todo
 from tests.text.test_fence import HANDMADE, _markers
 
-OPENING = f'<punchlist note="{NOTE}">'
+OPENING = f"<punchlist>\n{NOTE}"
 
 
 def blocked(*found: TodoItem, name: str = "punchlist") -> list[str]:
     """The rows of the block between its markers."""
     text = block(open_work(TodoList(items=found), dialect(name)), dialect(name))
     assert text is not None
-    opening, *rows, closing = text.split("\n")
-    assert (opening, closing) == (OPENING, "</punchlist>")
+    opening, note, *rows, closing = text.split("\n")
+    assert (opening, note, closing) == ("<punchlist>", NOTE, "</punchlist>")
     return rows
 
 
@@ -78,7 +78,7 @@ def test_a_dialect_without_ids_shows_none_and_one_with_ids_its_own() -> None:
 def test_a_long_list_ends_with_how_many_more_there_are() -> None:
     rows = blocked(*(TodoItem(id=str(number), content="x" * 5_000) for number in range(MOST_ROWS + 7)))
     assert len(rows) == MOST_ROWS + 1
-    assert rows[-1] == "… and 7 more; read the list for them"
+    assert rows[-1] == "… and 7 more; continue with these first"
     assert all(len(row) < 1_100 for row in rows)
 
 
@@ -184,7 +184,7 @@ OLDER = f"{HERMES_HEADER}\n- [>] 7. Older (in_progress)\n- [ ] 8. Old (pending)"
 OWN = f"{OPENING}\n- [ ] 1. Paint (pending)\n</punchlist>"
 SAID = {"role": "user", "content": "please continue"}
 ANSWERED = {"role": "assistant", "content": "summary"}
-SNAPSHOT = {"role": "user", "content": BLOCK, SYNTHETIC: True}
+SNAPSHOT = {"role": "user", "content": BLOCK}
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
 
 
@@ -201,7 +201,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
         ),
         ([ANSWERED, {**SNAPSHOT, "content": OLDER}], [ANSWERED, SNAPSHOT]),
         ([ANSWERED, {"role": "user", "content": OLDER}], [ANSWERED, SNAPSHOT]),
-        ([ANSWERED, {**SNAPSHOT, "content": "Current todos"}], [ANSWERED, SNAPSHOT]),
+        ([ANSWERED, {**SNAPSHOT, "content": "Current todos", SYNTHETIC: True}], [ANSWERED, SNAPSHOT]),
         (
             [{"role": "user", "content": f"{OLDER}\n\n[Skills pruned during compression — reload …]\n- x"}],
             [SNAPSHOT],
@@ -337,8 +337,8 @@ def test_one_marker_opens_one_closes_and_rows_are_items(found: list[TodoItem], n
     text = block(work, dialect(name))
     assert (text is None) == (not todos.open_items)
     if text is not None:
-        opening, *rows, closing = text.splitlines()
-        assert (opening, closing) == (OPENING, "</punchlist>")
+        opening, note, *rows, closing = text.splitlines()
+        assert (f"{opening}\n{note}", closing) == (OPENING, "</punchlist>")
         assert _markers(text) == (1, 1)
         assert sum(row.lstrip().startswith("- [") for row in rows) == len(work)
         assert all(row.lstrip().startswith(("- [", "# ")) for row in rows)

@@ -74,9 +74,9 @@ def test_the_prompt_is_the_layers_that_belong_there_in_order() -> None:
 def test_the_reminder_is_fenced_and_says_who_it_is_from() -> None:
     with memory_board() as board:
         (reminder,) = board.agent("main", session="s", layers=["reminder"]).layers
-        opening, *_, closing = reminder.text.split("\n")
-        assert "from Punchlist" in opening
-        assert closing == "</punchlist>"
+        opening, said, closing = reminder.text.split("\n")
+        assert (opening, closing) == ("<punchlist>", "</punchlist>")
+        assert said.startswith("Punchlist, the todo layer of this session: ")
 
 
 def test_nothing_changes_with_the_list() -> None:

@@ -225,10 +225,10 @@ def test_asking_writes_nothing_about_an_agent_that_is_not_there() -> None:
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_the_notice_is_fenced_and_says_whether_the_tool_may_be_used(name: str) -> None:
     one = dialect(name)
-    opening, *rows, closing = write_notice(one).split("\n")
-    assert (opening[:17], closing) == ('<punchlist note="', "</punchlist>")
-    assert "Punchlist" in opening
-    assert ("is refused too" in rows[-1]) == (one.refused_in_plan_mode is not None)
+    opening, said, *rows, closing = write_notice(one).split("\n")
+    assert (opening, closing) == ("<punchlist>", "</punchlist>")
+    assert said.startswith("Punchlist, the todo layer of this session: plan mode is on.")
+    assert ("refused too" in rows[-1]) == (one.refused_in_plan_mode is not None)
     assert all(f"`{tool.name}`" in rows[-1] for tool in one.tools)
     assert len(write_notice(one)) <= 500
 

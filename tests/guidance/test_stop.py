@@ -3,6 +3,7 @@
 import pytest
 
 from punchlist import Agent
+from punchlist.core.todo import Status, TodoItem, TodoList
 from tests.dialects.boards import write
 from tests.guidance.talk import rows, talk
 
@@ -150,3 +151,60 @@ def test_long_punctuation_can_end_a_question(last_text: str) -> None:
     with talk(profile="quiet") as agent:
         write(agent, "> Paint", "Clean")
         assert agent.about_to_stop(last_text) is None
+
+
+def test_only_work_that_waits_for_nobody_is_asked_for() -> None:
+    with talk("punchlist", "quiet") as agent:
+        agent.call("todo", {"set": ["Paint", "Deploy", "Sweep"]})
+        agent.ask("2", "Which region?", of="ada")
+        stop = agent.about_to_stop("Done.")
+        assert stop is not None
+        assert "2 items are still open. Continue with them." in stop.text
+        assert rows(stop) == ["1. [in_progress] Paint", "3. [pending] Sweep"]
+
+
+def test_a_plan_that_waits_for_a_decision_lets_the_model_stop() -> None:
+    with talk(profile="quiet") as agent:
+        write(agent, "> Paint")
+        agent.propose_plan("1. Paint it red")
+        assert agent.about_to_stop("Here is my plan.") is None
+        agent.reject_plan("Blue, please", by="ada", person=True)
+        told = agent.about_to_stop("Here is my plan.")
+        assert told is not None
+        assert told.kind == "answer"
+        assert agent.about_to_stop("Here is my plan.") is not None
+
+
+@pytest.mark.parametrize("rewrite", [["x Paint"], []])
+def test_leaving_an_open_item_out_of_the_list_does_not_get_past_the_guard(rewrite: list[str]) -> None:
+    with talk(profile="quiet") as agent:
+        agent.user_turn()
+        write(agent, "x Paint", "> Sweep")
+        write(agent, *rewrite)
+        stop = agent.about_to_stop("All done!")
+        assert stop is not None
+        assert "1 open item was left out of the list. Put it back with `TodoWrite` and do it" in stop.text
+        assert rows(stop) == ["- [left out] Sweep"]
+        assert agent.about_to_stop("It is no longer wanted.") is None
+        agent.user_turn()
+        assert agent.about_to_stop("All done!") is None  # asked about once
+
+
+def test_an_item_that_a_person_took_off_the_list_is_not_asked_for() -> None:
+    with talk(profile="quiet") as agent:
+        agent.user_turn()
+        write(agent, "x Paint", "> Sweep")
+        agent.rewrite(TodoList(items=(TodoItem(id="1", content="Paint", status=Status.COMPLETED),)), by="ada")
+        assert [item.content for item in agent.todos.omitted] == ["Sweep"]
+        assert agent.about_to_stop("All done!") is None
+
+
+def test_an_item_that_came_back_is_asked_for_by_its_row() -> None:
+    with talk(profile="quiet") as agent:
+        agent.user_turn()
+        write(agent, "x Paint", "> Sweep")
+        write(agent, "x Paint")
+        write(agent, "x Paint", "> Sweep")
+        stop = agent.about_to_stop("All done!")
+        assert stop is not None
+        assert rows(stop) == ["2. [in_progress] Sweep"]

@@ -19,7 +19,7 @@ def tasks(profile: str = "quiet") -> Generator[Agent]:
         yield agent
 
 
-ROWS = ["1. [in_progress] #1 Paint", "2. [pending] #2 Sweep", "3. [pending] #3 Lock up"]
+ROWS = ["#1. [in_progress] Paint", "#2. [pending] Sweep", "#3. [pending] Lock up"]
 
 
 @pytest.mark.requirement("claude-tasks.reminder")
@@ -63,7 +63,7 @@ def test_quiet_speaks_of_drift_of_a_task() -> None:
         assert agent.assistant_turn(tools_used=["Edit"]) == []
         do(agent, 1)
         (reminder,) = agent.assistant_turn(tools_used=["Edit"])
-        assert rows(reminder) == ["1. [in_progress] #1 Paint"]
+        assert rows(reminder) == ["#1. [in_progress] Paint"]
 
 
 @pytest.mark.requirement("claude-tasks.stop-guard")
@@ -97,7 +97,7 @@ def test_the_compaction_block_holds_open_tasks() -> None:
         agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
         block = agent.compaction_block()
         assert block is not None
-        assert block.splitlines()[1:-1] == ["- [ ] #2. Sweep (pending)", "- [ ] #3. Lock up (pending: after #2)"]
+        assert block.splitlines()[2:-1] == ["- [ ] #2. Sweep (pending)", "- [ ] #3. Lock up (pending: after #2)"]
         for task in "23":
             agent.call("TaskUpdate", {"taskId": task, "status": "completed"})
         assert agent.compaction_block() is None
@@ -110,10 +110,10 @@ def test_a_subagent_owes_what_it_took() -> None:
         child.call("TaskUpdate", {"taskId": "2", "status": "in_progress"})
         stop = child.about_to_stop("Done.")
         assert stop is not None
-        assert rows(stop) == ["1. [in_progress] #2 Sweep"]
+        assert rows(stop) == ["#2. [in_progress] Sweep"]
         mine = agent.about_to_stop("Done.")
         assert mine is not None
-        assert "#2 Sweep" not in mine.text
+        assert "Sweep" not in mine.text
 
 
 @pytest.mark.parametrize("dialect", ["punchlist", "claude-code", "hermes"])
@@ -127,7 +127,7 @@ def test_an_agent_with_a_list_owes_its_tasks_too(dialect: str) -> None:
         work.claim()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert rows(stop) == ["1. [in_progress] #1 Ship it"]
+        assert rows(stop) == ["#1. [in_progress] Ship it"]
         block = agent.compaction_block()
         assert block is not None
         assert "#1. Ship it (in_progress)" in block
@@ -150,17 +150,17 @@ def test_a_model_is_sent_to_where_its_tasks_can_be_reported(list: str | None, co
         work.claim()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert f"say with {command} (`TodoWrite` does not reach tasks) what is done or dropped" in stop.text
+        assert f"report it with {command} (`TodoWrite` does not reach tasks)" in stop.text
         agent.call("TodoWrite", {"todos": [{"content": "Sweep", "status": "pending", "activeForm": "Sweeping"}]})
         agent.user_turn()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert f"tell `TodoWrite`, or of tasks, which it does not reach, say with {command} what is done" in stop.text
+        assert f"update them with `TodoWrite`, and tasks, which it does not reach, with {command}." in stop.text
         work.complete("1")
         agent.user_turn()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert "or tell `TodoWrite` what is done or dropped;" in stop.text
+        assert "update it with `TodoWrite`." in stop.text
 
 
 def test_a_flow_is_no_task_that_a_command_could_complete() -> None:
@@ -169,7 +169,7 @@ def test_a_flow_is_no_task_that_a_command_could_complete() -> None:
         agent.flows().create_mirrored("controller", "goal")
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert "say where it is kept (`TodoWrite` does not reach it) what is done" in stop.text
+        assert "report it where it came from (`TodoWrite` does not reach it)" in stop.text
 
 
 def test_a_task_tool_is_told_which_tasks_are_not_of_its_own_list() -> None:
@@ -179,8 +179,8 @@ def test_a_task_tool_is_told_which_tasks_are_not_of_its_own_list() -> None:
         other.claim()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert rows(stop) == [*ROWS, "4. [in_progress] #1 of release Ship it"]
-        assert "say with `punchlist tasks done ID --list release`" in stop.text
+        assert rows(stop) == [*ROWS, "#1 of release. [in_progress] Ship it"]
+        assert "with `punchlist tasks done ID --list release`" in stop.text
         assert "#1 of release. Ship it (in_progress)" in (agent.compaction_block() or "")
 
 
@@ -192,7 +192,7 @@ def test_a_subject_stays_in_its_row() -> None:
         block = agent.compaction_block()
         for text in (stop.text if stop is not None else "", block or ""):
             assert text.lower().count("</punchlist>") == 1
-            assert len(text.splitlines()) == 3
+            assert len(text.splitlines()) == 4
 
 
 def test_what_comes_after_another_s_task_is_no_reason_to_go_on_and_is_said_to_be_blocked() -> None:
@@ -218,4 +218,4 @@ def test_what_comes_after_another_s_task_is_no_reason_to_go_on_and_is_said_to_be
         stop = agent.about_to_stop("Done.")
         assert stop is not None
         assert "1 item is still open" in stop.text
-        assert rows(stop) == ["1. [pending] #2 Sweep (blocked: after #1)", "2. [pending] #4 Free"]
+        assert rows(stop) == ["#4. [pending] Free"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from punchlist.core.todo import Status, TodoItem
+from punchlist.core.todo import TodoItem
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.guidance import words
 from punchlist.guidance.plan_mode import write_notice
@@ -22,29 +22,36 @@ Make = Callable[[list[str]], str]
 
 def _shown(texts: list[str]) -> words.Shown:
     return [
-        (TodoItem(id=str(at), content=text, phase=text[:30] or None), Status.IN_PROGRESS)
+        words.Row(TodoItem(id=str(at), content=text, phase=text[:30] or None), str(at), "in_progress")
         for at, text in enumerate(texts, 1)
     ]
 
 
+def _changes(texts: list[str]) -> list[str]:
+    after = [row.item for row in _shown(texts)]
+    before = [TodoItem(id="1", content="Paint"), TodoItem(id="gone", content=texts[0])]
+    return words.describe_changes(before, after, dict.fromkeys(("1", "gone"), texts[-1]))
+
+
 TEXTS: dict[str, Make] = {
-    "unused": lambda texts: words.remind_unused("TodoWrite", 7, _shown(texts)),
+    "unused": lambda texts: words.remind_unused("`TodoWrite`", 7, _shown(texts)),
     "current": lambda texts: words.show_list(_shown(texts)),
     "unfinished": lambda texts: words.show_list(_shown(texts), unfinished=True),
-    "drifted": lambda texts: words.remind_drift("TodoWrite", 12, _shown(texts)),
-    "still_open": lambda texts: words.ask_to_continue("TodoWrite", _shown(texts), attempt=1, tries=3),
-    "changed": lambda texts: words.tell_change(_shown(texts), removed=False),
-    "removed": lambda texts: words.tell_change(_shown(texts), removed=True),
-    "noted": lambda texts: words.tell_notes("TodoWrite", texts),
-    "failed": lambda texts: words.tell_failure("TodoWrite", texts[0]),
+    "drifted": lambda texts: words.remind_drift("`TodoWrite`", 12, _shown(texts)),
+    "still_open": lambda texts: words.ask_to_continue("`TodoWrite`", _shown(texts), attempt=1, tries=3),
+    "changed": lambda texts: words.tell_change(_changes(texts), _shown(texts), removed=False),
+    "removed": lambda texts: words.tell_change(_changes(texts), _shown(texts), removed=True),
+    "noted": lambda texts: words.tell_notes("`TodoWrite`", texts),
+    "failed": lambda texts: words.tell_failure("`TodoWrite`", texts[0]),
+    "news": words.tell_news,
 }
 """The texts that hold something from a list or a call, each made of texts that a model wrote."""
 
 PLAIN = {
-    "empty": words.mention_tool("TodoWrite"),
-    "update": words.remind_update("TodoWrite"),
+    "empty": words.mention_tool("`TodoWrite`"),
+    "update": words.remind_update("`TodoWrite`"),
     "unchecked": words.ask_for_check(3),
-    "cleared": words.tell_change((), removed=True),
+    "cleared": words.tell_change(["ada removed 'Paint'"], (), removed=True),
     **{f"plan mode, {name}": write_notice(dialect(name)) for name in REGISTRY},
 }
 
@@ -59,12 +66,11 @@ def _markers(text: str) -> tuple[int, int]:
 
 def _assert_fenced(make: Make, name: str, texts: list[str], hint: str) -> None:
     text = make(texts)
-    first, *between, last = text.split("\n")
+    first, said, *between, last = text.split("\n")
     count = 1 if name == "failed" else len(texts)
-    assert len(between) == count == len(text.splitlines()) - 2, hint
-    assert first.startswith('<punchlist note="Punchlist, the todo layer of this session: '), hint
-    assert first.endswith('">'), hint
-    assert last == "</punchlist>", hint
+    assert len(between) == count == len(text.splitlines()) - 3, hint
+    assert said.startswith("Punchlist, the todo layer of this session: "), hint
+    assert (first, last) == ("<punchlist>", "</punchlist>"), hint
     assert _markers(text) == (1, 1), f"{hint}: {text!a}"
     if name in ("unused", "current", "unfinished", "drifted", "still_open", "changed", "removed"):
         assert all(re.match(rf"{at}\. \[in_progress\] ", row) for at, row in enumerate(between, 1)), hint
@@ -106,12 +112,12 @@ def test_every_text_is_signed_short_and_hides_nothing(text: str) -> None:
     assert text.isascii()
 
 
-@pytest.mark.parametrize("name", sorted(set(TEXTS) - {"noted", "failed"}))
+@pytest.mark.parametrize("name", sorted(set(TEXTS) - {"noted", "failed", "news"}))
 def test_a_long_list_is_cut_and_says_how_much_is_missing(name: str) -> None:
     text = TEXTS[name]([f"{at} {'é' * 5_000}" for at in range(300)])
     assert len(text) <= words.ROOM
     last = text.split("\n")[-2]
-    shown = len(text.split("\n")) - 3
+    shown = len(text.split("\n")) - 4
     assert last == f"… and {300 - shown} more"
     assert shown > 5
 
@@ -129,4 +135,4 @@ def test_what_is_sent_is_the_text_of_the_words() -> None:
         agent.call("TodoWrite", {"todos": [{"content": "</punchlist>", "status": "pending", "activeForm": "x"}]})
         (injection,) = turns(agent, 7)[-1]
         assert _markers(injection.text) == (1, 1)
-        assert injection.text.split("\n")[1] == "1. [pending] (/punchlist>"
+        assert injection.text.split("\n")[2] == "1. [pending] (/punchlist>"

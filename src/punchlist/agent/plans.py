@@ -200,7 +200,13 @@ def wait_for_plan(agent: AgentRunner, id: str | None, timeout: float | None) -> 
 
 
 def render_plan(agent: AgentRunner, plan: Plan) -> Reply:
-    """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect."""
+    """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect.
+
+    The model is then told of a decision, and no later turn tells it again.
+    """
+    row = agent.load_row()
+    if row is not None and not plan.is_open:
+        agent.board.store.transact(lambda tx: tx.plans.mark_told(row.number, plan.id))
     now = agent.board.now()
     if agent.settings.plan_tools is None:
         return reply_plan_state(plan, now)
@@ -322,6 +328,8 @@ def save_decision(
     for draft in decision.events if person else ():
         draft.data["person"] = True
     tx.add_events(row, decision.events, by=by, at=now)
+    if by == row.name:
+        tx.plans.mark_told(row.number, decision.plan.id)
     if decision.plan.state is PlanState.APPROVED:
         if todos:
             _list_steps(tx, row, decision, by, now, person=person)

@@ -13,13 +13,15 @@ from msgspec.structs import replace
 from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.plans import resolve_plan
+from punchlist.core.approval import describe_decision
 from punchlist.core.commands import Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
-from punchlist.core.question import ANYBODY, Question, clean_answer, render_answers
+from punchlist.core.question import ANYBODY, Question, clean_answer, describe_answers
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.dialects.base import Invalid
 from punchlist.dialects.nexo import read_decision
 from punchlist.errors import AlreadyAnswered, InvalidInput, ItemGone, NotAsked, PlanMissing, PlanRefused
+from punchlist.guidance.words import tell_news
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.plans import PlanRow, QuestionRow
 
@@ -102,16 +104,25 @@ def answer_question(agent: AgentRunner, item: str, text: str, *, by: str, person
 
 
 def load_new_answers(agent: AgentRunner) -> str | None:
-    """Return the text about answers that the model does not know yet, once; None if there are none."""
+    """Return the text about answers and decisions that the model does not know yet, once; None if there are none."""
     row = agent.load_row()
-    if row is None or not agent.board.store.read(lambda tx: tx.questions.find_answered(row.number)):
+    if row is None or not agent.board.store.read(lambda tx: _find_news(tx, row)):
         return None
-    return agent.board.store.transact(lambda tx: take_answers(tx, row))
+    return tell_news(agent.board.store.transact(lambda tx: take_news(tx, row)))
 
 
-def take_answers(tx: Transaction, row: AgentRow) -> str | None:
-    """Return the fenced text about new answers, once, within a transaction."""
-    return render_answers(list(tx.questions.take(row.number)))
+def take_news(tx: Transaction, row: AgentRow) -> list[str]:
+    """Return what people answered and decided since the model was last told, once, a row each."""
+    news = _find_news(tx, row)
+    if news:
+        tx.questions.mark_told(row.number)
+        tx.plans.mark_told(row.number)
+    return news
+
+
+def _find_news(tx: Transaction, row: AgentRow) -> list[str]:
+    answers = describe_answers(tx.questions.find_answered(row.number))
+    return [*answers, *map(describe_decision, tx.plans.find_decided(row.number))]
 
 
 def _operate(tx: Transaction, row: AgentRow, *operations: Operation, by: str, now: datetime) -> ListState:

@@ -5,7 +5,7 @@ Each step reads the agent's memory, decides, and writes it, in one small transac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import describe_failing, describe_failing_tasks
-from punchlist.agent.questions import take_answers
+from punchlist.agent.questions import take_news
 from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import TURN_ENDS, Draft, Event
 from punchlist.core.grounding.tool_call import Moment
 from punchlist.core.task import Task
-from punchlist.core.todo import ListState, TodoList
+from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block
 from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
@@ -47,7 +47,7 @@ def note_user_turn(agent: AgentRunner) -> None:
 
     def work(ctx: AgentContext) -> None:
         _turn_over(agent, ctx, asked=True)
-        ctx.remember(guidance=start_prompt(ctx.memory.guidance))
+        ctx.remember(guidance=start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision))
 
     agent.attempt(work, None)
 
@@ -62,7 +62,7 @@ def take_assistant_turn(agent: AgentRunner, tools_used: Iterable[str]) -> list[I
             detectors.end_round(ctx, agent.settings.rounds)
         others = ctx.memory.guidance.others
         memory = _hear(agent, ctx, ctx.memory.guidance)
-        outcome = _with_answers(agent, ctx, decide_after_turn(memory, _load_situation(agent, ctx, tools), agent.rules))
+        outcome = decide_after_turn(memory, _load_situation(agent, ctx, tools), agent.rules)
         others = max(sum(not is_own(name, agent.tool_names) for name in tools), others)
         _tell(ctx, outcome)
         _account(agent, ctx, outcome, turn=size_of_tools(agent.tools), others=others, own=bool(tools) and not others)
@@ -77,11 +77,13 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
     def work(ctx: AgentContext) -> Injection | None:
         text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         memory = ctx.memory.guidance
-        outcome = _with_answers(agent, ctx, TurnDecision(memory))
-        if not outcome.said:
-            outcome = decide_at_stop(
-                memory, _load_situation(agent, ctx), agent.rules, last_text=text, background=background
-            )
+        plan = ctx.tx.plans.current(ctx.row.number)
+        situation = replace(
+            _load_situation(agent, ctx),
+            left_out=_find_left_out(agent, ctx, memory),
+            awaits_decision=plan is not None and plan.waits(ctx.now),
+        )
+        outcome = decide_at_stop(memory, situation, agent.rules, last_text=text, background=background)
         if not outcome.said and not background:
             _turn_over(agent, ctx)
         if outcome.memory is memory and not outcome.said:
@@ -181,11 +183,12 @@ def _load_situation(agent: AgentRunner, ctx: AgentContext, tools: list[str] | No
         beyond=out_of_reach,
         tally=ctx.memory.counts,
         policy=agent.policy,
-        # as the texts put it between backticks
-        tool="` or `".join(dialect.writers) or dialect.tools[0].name,
+        dialect=dialect,
         own=agent.tool_names,
         writers=frozenset(dialect.writers),
+        news=tuple(take_news(ctx.tx, row)),
         shown=row.state.shown,
+        authors=_find_authors(agent, ctx),
         planning=planning,
         offered=agent.offered,
         entered=str(entered.get("entered_at", "")),  # tells one stay in plan mode from another
@@ -195,6 +198,23 @@ def _load_situation(agent: AgentRunner, ctx: AgentContext, tools: list[str] | No
     )
 
 
+def _find_authors(agent: AgentRunner, ctx: AgentContext) -> Mapping[str, str]:
+    """Return who else changed items since the model was last told of changes, by id of the item."""
+    row, told = ctx.row, ctx.memory.guidance.revision
+    if row.state.shown is None or row.state.todos.revision == told:
+        return {}
+    return ctx.tx.log.authors_of_items(row.number, told, but=agent.name)
+
+
+def _find_left_out(agent: AgentRunner, ctx: AgentContext, memory: Memory) -> tuple[TodoItem, ...]:
+    """Return items that the model's own writes left out of its list while they were open, after `memory.judged`."""
+    omitted = ctx.row.state.todos.omitted
+    if not omitted:
+        return ()
+    left_out = ctx.tx.log.left_out_items(ctx.row.number, memory.judged, author=agent.name)
+    return tuple(item for item in omitted if item.id in left_out)
+
+
 def _current(agent: AgentRunner, ctx: AgentContext) -> tuple[TodoList, Beyond]:
     """Return the agent's work, its list and its tasks; and those of them that its tool does not reach."""
     todos = ctx.row.state.todos
@@ -202,15 +222,6 @@ def _current(agent: AgentRunner, ctx: AgentContext) -> tuple[TodoList, Beyond]:
         return todos, NOTHING_BEYOND
     tasks, own = agent.find_open_tasks(ctx.tx, ctx.row), own_task_list(agent.dialect.layer, agent.task_list)
     return append_tasks(todos, tasks, own=own), Beyond(*find_unreachable(tasks, own))
-
-
-def _with_answers(agent: AgentRunner, ctx: AgentContext, outcome: TurnDecision) -> TurnDecision:
-    """Add what people answered since. That is a person's word, not ours: no profile holds it back."""
-    answers = take_answers(ctx.tx, ctx.row)
-    if answers is None:
-        return outcome
-    answer = Injection("answer", answers, role=agent.rules.schedule.role)
-    return outcome._replace(said=(answer, *outcome.said))
 
 
 def _tell(ctx: AgentContext, outcome: TurnDecision) -> None:

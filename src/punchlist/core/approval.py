@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from punchlist.core.events import Draft
 from punchlist.core.todo import Phase, Status, TodoItem, TodoList
 from punchlist.errors import PlanDecided, PlanExpired, PlanMissing, PlanRefused, PlanRevisionConflict, PlanUnfinished
-from punchlist.text import clean, repair
+from punchlist.text import clean, cut, repair
 
 LARGEST = 65_536
 """Bytes of UTF-8 that a plan may take. A dialect may allow less."""
@@ -182,6 +182,14 @@ def reject(current: Plan | None, reason: str, *, by: str, now: datetime, revisio
         raise PlanRefused(problem="A rejection needs a reason, so that the next plan can be better; say one.")
     rejected = replace(plan, state=PlanState.REJECTED, decided_at=now, decided_by=by, reason=said)
     return PlanChange(rejected, (rejected,), (_draft("rejected", rejected, reason=said),))
+
+
+def describe_decision(plan: Plan) -> str:
+    """Return the row that tells a model of the decision on its plan; the person's own words stand last."""
+    named = f"your plan '{cut(plan.title, 80)}' (revision {plan.revision})"
+    if plan.state is PlanState.APPROVED:
+        return f"{plan.decided_by} approved {named}. Begin with it."
+    return f"Revise {named} and propose it again: {plan.decided_by} rejected it because: {plan.reason}"
 
 
 def _find_decidable(current: Plan | None, revision: int | None, now: datetime) -> Plan:

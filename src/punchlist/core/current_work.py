@@ -66,8 +66,7 @@ def tasks_as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator
         theirs = [each.id for each in task.held_by if (task.list, each.id) not in names] if task.list != FLOWS else []
         if theirs and item.status is Status.PENDING:
             said = "after " + ", ".join(f"#{each}" for each in theirs)
-            text = f"{item.content} (blocked: {said})"  # not every dialect shows that status
-            item = replace(item, content=text, status=Status.BLOCKED, blocker=Blocker(said, SOMEBODY))
+            item = replace(item, status=Status.BLOCKED, blocker=Blocker(said, SOMEBODY))
         yield item
 
 
@@ -76,6 +75,11 @@ def task_name(task: Task, *, own: str | None = None) -> str:
     if task.list == FLOWS and "flow" in task.metadata:
         return str(task.metadata["flow"])
     return f"#{task.id}" if own is None or task.list in {own, FLOWS} else f"#{task.id} of {task.list}"
+
+
+def is_task_item(item: TodoItem) -> bool:
+    """True for an item that stands for a task: its text begins with the task's name."""
+    return not item.id.isdecimal() and item.content.startswith(f"{item.id} ")
 
 
 def own_task_list(layer: str, task_list: str) -> str | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from msgspec import Struct
 
-from punchlist.text import clean, fence
+from punchlist.text import clean
 
 ANYBODY = "a person"
 """The person that an item waits on when none is named."""
@@ -40,13 +41,10 @@ def clean_answer(text: str) -> str:
     return cleaned if len(cleaned) <= LONGEST else f"{cleaned[: LONGEST - 1]}…"
 
 
-def render_answers(answered: list[Question]) -> str | None:
-    """Render answers for a model: fenced, two rows per answer, the words of the person marked as theirs."""
-    if not answered:
-        return None
+def describe_answers(answered: Iterable[Question]) -> list[str]:
+    """Return two rows per answer for a model; what follows `answered:` are the words of the person."""
     rows: list[str] = []
     for one in answered:
-        rows.append(f"Item {one.item} ({one.content}) asked: {one.question}")
+        rows.append(f"You asked about '{one.content}': {one.question}")
         rows.append(f"{one.answered_by} answered: {one.answer}")
-    note = "Answers to what was asked. What follows `answered:` are the words of the person named before it."
-    return fence(rows, note=note)
+    return rows

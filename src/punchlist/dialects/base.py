@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Command, Elsewhere, Entry, Policy, Problem, Query, Replace
@@ -183,6 +183,10 @@ class Dialect(Struct, frozen=True, kw_only=True):
     parse: Callable[[str, Any], Command | Query | Elsewhere | Invalid]
     render: Callable[[Any], Reply]
     statuses: tuple[str, ...] = tuple(THREE)
+    words: Mapping[Status, str] = field(default_factory=dict[Status, str])
+    """The dialect's words for statuses, where they are not ours."""
+    has_ids: bool = False
+    """The model names items by id; where it does not, texts number them by their place."""
     refused_in_plan_mode: str | None = None
     """The answer while plan mode is on; None if the tool may be used then too."""
     subagents: Literal["own_list", "withheld"] = "own_list"
@@ -207,6 +211,10 @@ class Dialect(Struct, frozen=True, kw_only=True):
 
     def has_tool(self, name: str) -> bool:
         return any(tool.name == name for tool in self.tools)
+
+    def name_tools(self) -> str:
+        """Return the tools that write, in words: "`TaskCreate` or `TaskUpdate`"."""
+        return " or ".join(f"`{name}`" for name in self.writers or (self.tools[0].name,))
 
     def offers(self, *, subagent: bool = False, context: str | None = None) -> bool:
         """True if the original gives its tool to such an agent."""

@@ -115,6 +115,7 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
+    has_ids=True,
     statuses=tuple(FOUR),
     repairs=frozenset({"json_string", "bare_object", "numeric_id", "status_spelling"}),
     lossy=(

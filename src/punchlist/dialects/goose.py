@@ -119,7 +119,8 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
-    statuses=("[ ]", "[>]", "[x]"),
+    statuses=tuple(_BOXES.values()),
+    words=_BOXES,
     lossy=(
         *LOST_IN_THREE,
         "no ids, active forms, phases, notes, priorities or parents",

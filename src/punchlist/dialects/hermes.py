@@ -166,6 +166,7 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
+    has_ids=True,
     statuses=tuple(FOUR),
     repairs=frozenset({"json_string", "numeric_id", "status_spelling"}),
     lossy=("blocked and failed show as in_progress", "no active forms, phases, notes or explanation"),

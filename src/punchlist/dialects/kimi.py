@@ -92,5 +92,6 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(_STATUSES),
+    words=_WORDS,
     lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities, parents or explanation"),
 )

@@ -301,6 +301,7 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(STATUSES),
+    words=_WORDS,
     subagents="withheld",
     withheld_in=frozenset({"yield"}),
     lossy=("blocked and failed show as pending", "no ids, active forms, priorities, parents or explanation"),

@@ -126,6 +126,7 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(_STATUSES),
+    words=_WORDS,
     lossy=(
         *LOST_IN_THREE,
         "several notes show as one",

@@ -370,6 +370,7 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
+    has_ids=True,
     statuses=tuple(status.value for status in Status),
     repairs=repair.ALL,
 )

@@ -192,6 +192,7 @@ DIALECT = Dialect(
     policy=POLICY,
     parse=parse,
     render=render,
+    has_ids=True,
     lossy=(*LOST_IN_THREE, "no active forms, phases, notes, priorities or explanation"),
     limits=("ids of 500 characters",),
 )

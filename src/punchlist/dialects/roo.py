@@ -101,6 +101,7 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=("[ ]", "[-]", "[x]"),
+    words={status: f"[{mark}]" for status, mark in _MARKS.items()},
     repairs=frozenset({"json_string"}),
     lossy=(*LOST_IN_THREE, "no ids, active forms, phases, notes, priorities, parents or explanation"),
     limits=("a text of 200,000 characters",),

@@ -17,6 +17,7 @@ from punchlist import errors
 from punchlist.core import flow as flows
 from punchlist.core.commands import Policy, Problem
 from punchlist.core.json_values import to_json_value
+from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, object_of, one_of
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Reply
 from punchlist.dialects.repair import mend
@@ -269,6 +270,12 @@ DIALECT = Dialect(
     parse=parse,
     render=render,
     statuses=tuple(flows.FlowStatus),
+    words={
+        Status.PENDING: flows.FlowStatus.CREATED.value,
+        Status.IN_PROGRESS: flows.FlowStatus.RUNNING.value,
+        Status.BLOCKED: flows.FlowStatus.WAITING.value,
+        Status.COMPLETED: flows.FlowStatus.FINISHED.value,
+    },
     lossy=("which flows come before a flow", "the steps that were seen of a flow"),
     limits=("timers within 30 days", "a state of 1,000,000 bytes"),
     layer="flows",

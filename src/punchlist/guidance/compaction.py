@@ -1,6 +1,8 @@
 """Put the block of open work into a compacted conversation, as Hermes does: in place of an older one.
 
-Messages are mappings with `role` and `content`, a text or a list of parts. The given messages are not changed.
+Messages are mappings with `role` and `content`, a text or a list of parts, as the APIs of Anthropic and OpenAI take
+them. What is added is valid there: no key of our own, no empty text, nothing between a tool call and its result. The
+given messages are not changed.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from punchlist.guidance.open_work import HERMES_HEADER, HERMES_ROW, NOTE, ROW, O
 __all__ = ["SYNTHETIC", "OpenWork", "block", "merge_block", "open_work"]
 
 SYNTHETIC: Final = "_todo_snapshot_synthetic"
-"""Flag of a message that holds only the block."""
+"""Hermes' flag of a message that holds only the block. It is read and never written: providers refuse unknown keys."""
 
 _FLAGS: Final = (
     SYNTHETIC,
@@ -31,9 +33,7 @@ _BEGINNINGS: Final = (
 )
 """First words of messages in the user's role that no person wrote: they take no block in."""
 
-_OPENINGS: Final = {HERMES_HEADER: HERMES_ROW, f'<punchlist note="{NOTE}">': ROW}
-"""The first line of a block, Hermes' or ours, and the pattern of the rows below it."""
-
+_OPENING: Final = "<punchlist>"
 _CLOSING: Final = "</punchlist>"
 _SKILLS: Final = "[Skills pruned during compression"
 """The first line of a paragraph that Hermes appends to its block and removes with it."""
@@ -45,10 +45,11 @@ def merge_block(messages: Sequence[Message], block: str | None) -> list[Message]
     """Return the messages with this block at their end, without an older one in the last user message.
 
     A message that a person wrote takes the block in; a message that was only a block is replaced; otherwise a message
-    of its own follows, flagged `_todo_snapshot_synthetic`. Without a block the older one is only removed. Two messages
-    that a person wrote never become neighbours by this.
+    of its own follows. Tool calls that have no result yet stay last. Without a block the older one is only removed. Two
+    messages that a person wrote never become neighbours by this.
     """
-    merged = list(messages)
+    end = _find_open_calls(messages)
+    merged, unanswered = list(messages[:end]), messages[end:]
     while merged and merged[-1].get("role") == "user":
         last = merged[-1]
         content = last.get("content")
@@ -61,11 +62,43 @@ def merge_block(messages: Sequence[Message], block: str | None) -> list[Message]
             plain = {key: value for key, value in last.items() if key != SYNTHETIC or not value}
             merged[-1] = last = {**plain, "content": kept}
         if block is not None and _is_from_person(last):
-            whole = f"{kept}\n\n{block}" if isinstance(kept, str) else [*kept, {"type": "text", "text": block}]
+            whole = f"{kept}\n\n{block}" if isinstance(kept, str) else [*kept, _make_part(kept, block)]
             merged[-1] = {**last, "content": whole}
-            return merged
+            return [*merged, *unanswered]
         break
-    return merged if block is None else [*merged, {"role": "user", "content": block, SYNTHETIC: True}]
+    if block is not None:
+        merged.append({"role": "user", "content": block})
+    return [*merged, *unanswered]
+
+
+def _find_open_calls(messages: Sequence[Message]) -> int:
+    """Return the index of the last assistant message if a tool call of it has no result, else the end.
+
+    A user message between a call and its result is refused.
+    """
+    results: set[Any] = set()
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        parts = _list_objects(message.get("content"))
+        results.add(message.get("tool_call_id"))
+        results.update(part.get("tool_use_id") for part in parts)
+        if message.get("role") == "assistant":
+            calls = [part for part in parts if part.get("type") == "tool_use"]
+            calls += _list_objects(message.get("tool_calls"))
+            return len(messages) if results.issuperset(call.get("id") for call in calls) else index
+    return len(messages)
+
+
+def _list_objects(value: Any) -> list[Message]:
+    if not isinstance(value, list):
+        return []
+    return [cast("Message", each) for each in cast("list[Any]", value) if isinstance(each, Mapping)]
+
+
+def _make_part(parts: list[Any], block: str) -> Message:
+    """Return the block as a part like the others: OpenAI's Responses API calls a text `input_text`."""
+    is_input = any(str(part.get("type")).startswith("input_") for part in _list_objects(parts))
+    return {"type": "input_text" if is_input else "text", "text": block}
 
 
 def _remove_block(content: Any) -> Any:
@@ -79,7 +112,7 @@ def _remove_block(content: Any) -> Any:
         kept = text if text is None else _remove_block_lines(text)
         if kept == text:
             parts.append(part)
-        elif kept:
+        elif kept and kept.strip():
             parts.append({**part, "text": kept})
     return parts
 
@@ -108,13 +141,16 @@ def _remove_block_lines(text: str) -> str:
 
 def _find_block_end(lines: list[str], start: int) -> int:
     """Return the index after the block that starts here, or `start` itself where none does."""
-    row = _OPENINGS.get(lines[start])
-    end = start + 1
-    while row is not None and end < len(lines) and row.match(lines[end]) is not None:
-        end += 1
-    if end == start + 1:
+    is_hermes = lines[start] == HERMES_HEADER
+    if not is_hermes and (lines[start] != _OPENING or lines[start + 1 : start + 2] != [NOTE]):
         return start
-    if lines[start] != HERMES_HEADER:
+    row, first = (HERMES_ROW, start + 1) if is_hermes else (ROW, start + 2)
+    end = first
+    while end < len(lines) and row.match(lines[end]) is not None:
+        end += 1
+    if end == first:
+        return start
+    if not is_hermes:
         return end + (end < len(lines) and lines[end] == _CLOSING)
     if end + 1 < len(lines) and not lines[end] and lines[end + 1].startswith(_SKILLS):
         end += 1

@@ -6,19 +6,18 @@ grow with the conversation.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Final, NamedTuple
-from unicodedata import category
-from unicodedata import name as character_name
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.commands import Policy
+from punchlist.core.current_work import is_task_item
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.base import shown_items
+from punchlist.dialects.base import Dialect
 from punchlist.guidance import words
+from punchlist.guidance.last_message import asks_person
 from punchlist.guidance.ledger import CallCounts
 from punchlist.guidance.memory import TOLD, Memory, fingerprint
 from punchlist.guidance.settings import Rules
@@ -33,16 +32,19 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     todos: TodoList
     """The agent's list, followed by its tasks."""
+    news: tuple[str, ...] = ()
+    """Answers and decisions of people, a row each: no profile and no budget holds their words back."""
     tally: CallCounts
     policy: Policy
-    tool: str
-    """The tool that the texts name."""
+    dialect: Dialect
     own: frozenset[str]
     """Names of all our tools."""
     writers: frozenset[str] = frozenset()
     """Those of them whose use counts; empty if all do."""
     shown: tuple[TodoItem, ...] | None = None
     """Items that the model knows, where others changed the list since; else None."""
+    authors: Mapping[str, str] = {}
+    """Those who changed items since, by id of the item."""
     planning: bool = False
     """Plan mode is on."""
     offered: bool = True
@@ -56,11 +58,20 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """Tools as the host declares them."""
     beyond: words.Beyond = words.NOTHING_BEYOND
     """Items that none of this agent's tools of ours can report."""
+    left_out: tuple[TodoItem, ...] = ()
+    """Open items that the model left out of its list since the person spoke, or the stop guard asked about them."""
+    awaits_decision: bool = False
+    """A plan of this agent waits for a person's decision."""
+
+    @property
+    def tool(self) -> str:
+        """The tools that the texts name."""
+        return self.dialect.name_tools()
 
     def items(self, *, unfinished: bool = False) -> words.Shown:
-        """Return the items that the dialect shows, each with the status that it shows."""
-        found = shown_items(self.todos, self.policy)
-        return [(item, status) for item, status in found if item.is_open] if unfinished else found
+        """Return the items that the dialect shows."""
+        found = words.list_rows(self.todos, self.dialect, self.policy)
+        return [row for row in found if row.item.is_open] if unfinished else found
 
 
 class TurnDecision(NamedTuple):
@@ -82,20 +93,22 @@ def decide_after_turn(memory: Memory, seen: Situation, rules: Rules) -> TurnDeci
     """Decide what to say after one assistant message."""
     before, memory = memory, _count_turn(memory, seen)
     if not rules.speaks or not seen.offered:
-        return TurnDecision(_catch_up(memory, seen))
+        return TurnDecision(_catch_up(memory, seen), _tell_news(seen, rules))
     if seen.planning:
         planned = memory.planned + 1 if memory.entered == seen.entered else 1
         memory = replace(memory, planned=planned, entered=seen.entered)
         every = rules.plan_notice_every
-        if not every or not seen.notice or (planned - 1) % every:
-            return TurnDecision(memory)
-        return spend(memory, [Injection("plan_mode", seen.notice, role=rules.schedule.role)], rules)
+        said = [*_tell_news(seen, rules)]
+        if every and seen.notice and not (planned - 1) % every:
+            said.append(Injection("plan_mode", seen.notice, role=rules.schedule.role))
+        return spend(memory, said, rules)
     if memory.planned:
         memory = replace(memory, planned=0)
     with_tools = bool(seen.tools) or before.others > 0
-    said: list[Injection] = []
-    memory, shows_list = _tell(memory, seen, rules, said)
-    if not said or said[0].kind != "changed":
+    memory, changed, shows_list = _tell_changes(memory, seen, rules)
+    said = [*changed]
+    memory = _tell_facts(memory, seen, rules, said)
+    if not changed:
         memory = _remind(memory, seen, rules, said, with_tools=with_tools)
     return spend(memory, said, rules, shows_list=shows_list) if said else TurnDecision(memory)
 
@@ -141,19 +154,38 @@ def _catch_up(memory: Memory, seen: Situation) -> Memory:
     )
 
 
-def _tell(memory: Memory, seen: Situation, rules: Rules, said: list[Injection]) -> tuple[Memory, bool]:
-    """Append facts that the model does not know yet. Return the memory, and True if they show its whole list."""
-    tally, todos, role = seen.tally, seen.todos, rules.schedule.role
-    shows_list = False
-    if seen.shown is not None and todos.revision != memory.revision:
-        memory = replace(memory, revision=todos.revision)
-        if rules.tell_changes:
-            items = seen.items()
-            now = {item.id for item in todos.items}
-            removed = any(item.id not in now for item in seen.shown)
-            text = words.tell_change(items, removed=removed)
-            said.append(Injection("changed", text, role=role, for_user="The model is told that the list was changed."))
-            shows_list = words.shows_all(items)
+def _tell_news(seen: Situation, rules: Rules) -> tuple[Injection, ...]:
+    if not seen.news:
+        return ()
+    return (Injection("answer", words.tell_news(seen.news), role=rules.schedule.role),)
+
+
+def _tell_changes(memory: Memory, seen: Situation, rules: Rules) -> tuple[Memory, tuple[Injection, ...], bool]:
+    """Return at most one text about answers, decisions and changes of others, and True if it shows the whole list.
+
+    One text, because an answer unblocks its item and an approval may write the list.
+    """
+    todos = seen.todos
+    if seen.shown is None or todos.revision == memory.revision:
+        return memory, _tell_news(seen, rules), False
+    memory = replace(memory, revision=todos.revision)
+    if not rules.tell_changes:
+        return memory, _tell_news(seen, rules), False
+    items = seen.items()
+    listed = [item for item in todos.items if not is_task_item(item)]
+    removed = not {item.id for item in seen.shown}.issubset(item.id for item in listed)
+    changes = words.describe_changes(seen.shown, listed, seen.authors)
+    if seen.news:
+        kind, text = "answer", words.tell_news(seen.news, changes, items, removed=removed)
+    else:
+        kind, text = "changed", words.tell_change(changes, items, removed=removed)
+    told = Injection(kind, text, role=rules.schedule.role, for_user="The model is told that the list was changed.")
+    return memory, (told,), words.shows_all(items)
+
+
+def _tell_facts(memory: Memory, seen: Situation, rules: Rules, said: list[Injection]) -> Memory:
+    """Append facts about calls and findings that the model does not know yet."""
+    tally, role = seen.tally, rules.schedule.role
     if tally.failures != memory.failures:
         memory = replace(memory, failures=tally.failures)
         if rules.tell_failures and tally.failure:
@@ -166,7 +198,7 @@ def _tell(memory: Memory, seen: Situation, rules: Rules, said: list[Injection]) 
     if memory.finding:
         said.append(Injection("finding", words.tell_findings(memory.finding), role=role))
         memory = replace(memory, finding="")
-    return memory, shows_list
+    return memory
 
 
 def _remind(memory: Memory, seen: Situation, rules: Rules, said: list[Injection], *, with_tools: bool) -> Memory:
@@ -191,7 +223,7 @@ def _remind(memory: Memory, seen: Situation, rules: Rules, said: list[Injection]
             return replace(_count_reminder(memory), rounds=0 if schedule.restarts else memory.rounds)
     drifted = 0 < rules.drift_after <= memory.changes and memory.drifted != memory.writes
     if drifted and not memory.named and _may_remind(memory, rules):  # a model that names our tool may be about to write
-        busy = [(item, status) for item, status in seen.items() if item.status is Status.IN_PROGRESS]
+        busy = [row for row in seen.items() if row.item.status is Status.IN_PROGRESS]
         state = fingerprint(seen.todos) if busy else 0
         if busy and state not in memory.told:
             said.append(
@@ -237,101 +269,44 @@ def _count_reminder(memory: Memory) -> Memory:
 
 def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: str, background: int) -> TurnDecision:
     """Decide what to say to a model that is about to stop: nothing if it may, and never twice about one state."""
-    if not rules.speaks or not seen.offered or seen.planning or background > 0 or memory.stops >= rules.stop_tries:
+    if seen.news and rules.speaks and seen.offered and not seen.planning:
+        memory, told, shows_list = _tell_changes(memory, seen, rules)
+        return spend(memory, told, rules, shows_list=shows_list)
+    if seen.news:
+        return TurnDecision(memory, _tell_news(seen, rules))
+    waits = seen.planning or seen.awaits_decision or background > 0
+    if not rules.speaks or not seen.offered or waits or memory.stops >= rules.stop_tries:
         return TurnDecision(memory)
-    items = seen.items(unfinished=True)
-    if not can_go_on(items) or is_question(last_text):
-        return TurnDecision(memory)
+    items = find_owed(seen.items(unfinished=True))
+    left_out = [item for item in seen.left_out if item.blocker is None and item.status is not Status.BLOCKED]
     mark = fingerprint(seen.todos, unfinished=True)
-    if mark == memory.stopped_at:
+    if not left_out and (not items or mark == memory.stopped_at):
+        return TurnDecision(memory)
+    if asks_person(last_text, [item.content for item in (*(row.item for row in items), *left_out)]):
         return TurnDecision(memory)
     attempt = memory.stops + 1
-    memory = replace(memory, stops=attempt, stopped_at=mark)
-    text = words.ask_to_continue(seen.tool, items, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond)
-    told = f"The model was about to stop with {words.count_owed(items)} open and is asked to go on."
-    return spend(memory, [Injection("stop", text, role=rules.schedule.role, for_user=told)], rules)
-
-
-def can_go_on(items: words.Shown) -> bool:
-    """True if the model can work on one of these open items now.
-
-    An item that only comes after others can be begun once they are done; while one of those is blocked, it waits too.
-    """
-    if any(item.blocker is None and item.status is not Status.BLOCKED for item, _ in items):
-        return True
-    return bool(items) and all(
-        item.status is not Status.BLOCKED and item.blocker is not None and item.blocker.is_order for item, _ in items
+    memory = replace(memory, stops=attempt, stopped_at=mark, judged=seen.todos.revision)
+    text = words.ask_to_continue(
+        seen.tool, items, left_out, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond
     )
+    for_user = f"The model was about to stop with {len(items) + len(left_out)} open and is asked to continue."
+    return spend(memory, [Injection("stop", text, role=rules.schedule.role, for_user=for_user)], rules)
 
 
-def start_prompt(memory: Memory) -> Memory:
-    """Reset the counters of a prompt: the person has written a new one."""
-    return replace(memory, prompt_reminders=0, stops=0, stopped_at=0, rounds=0, hinted=False)
+def find_owed(items: words.Shown) -> words.Shown:
+    """Return the open items that the model can work on now.
+
+    An item that only comes after others can be begun once they are done; while one of those waits, it waits too.
+    """
+    started = [row for row in items if row.item.status is not Status.BLOCKED]
+    free = [row for row in started if row.item.blocker is None]
+    in_order = [row for row in started if row.item.blocker is not None and row.item.blocker.is_order]
+    return items if len(free) + len(in_order) == len(items) else free
 
 
-_LAST: Final = 2_000
-"""Characters from the end of a text that are read: a question that ends it is shorter."""
-
-MARKS: Final = frozenset(
-    "?\u061f\u1367\u1945\u2047\u2048\u2049\u203d\u2753\u2754\u2cfa\u2cfb\u2e18\u2e2e\u2e54\ua60f\ua6f7\ufe16\ufe56\uff1f"
-    "\u037e\U00011143\U00016e9a"
-)
-"""Question marks: Latin, Arabic, Ethiopic, Limbu, doubled, interrobang, emoji, Old Nubian, reversed, Vai, Bamum, …"""
-
-_ARMENIAN: Final = "\u055e"
-_STOPS: Final = frozenset("!.…。．｡！‥:：,،;")
-_MARKUP: Final = frozenset("*_~`|#>^+=-—")
-_AFTERWARDS: Final = re.compile(r"(?:\([^()]{1,80}\)|\[[^\[\]]{1,80}\]|（[^（）]{1,80}）|【[^【】]{1,80}】)\W{0,4}$")
-"""Choices after a question: `(yes/no)`, `[y/N]:`."""
-
-_TAGS: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,80}>\s*)+$")
-"""Markup tags that close a line."""
-
-_WORDS: Final = re.compile(
-    r"(?:(?:です|ます|ません|ました|でしょう|ましょう|だろう|よい|良い|いい|ない|たい|の)か(?:な|ね)?"
-    r"|(?:吗|嗎)|(?:是否|要不要|能不能|可不可以|可否|好不好|行不行|需不需要|需要不需要)[^。！，,.]{0,40}"
-    r"|[습합입됩갑봅옵랍]니까|까요|[을할될볼일갈줄쓸올]까|[하되있없같싶]나요|[인은한던]가요"
-    r"|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง)(?:ครับ|คะ|ค่ะ)?)$"
-)
-"""Ends of questions that need no mark: Japanese, Chinese, Korean, Thai."""
-
-
-def is_question(text: str) -> bool:
-    """True if the last line that is not blank ends as a question."""
-    lines = (_TAGS.sub("", line) for line in reversed(text[-_LAST:].splitlines()))
-    line = next((line for line in lines if not all(map(_is_closing, line))), "")
-    return _ends_in_question(line) or _ends_in_question(_AFTERWARDS.sub("", line))
-
-
-def _ends_in_question(line: str) -> bool:
-    """True if a question mark, or a word that asks, ends the line; stops and closing characters may follow it."""
-    is_greek = _is_greek(line)  # once for the line: nothing that is skipped below is a letter
-    end = len(line)
-    while end:
-        last = line[end - 1]
-        if last in MARKS or (last == ";" and is_greek):
-            return True
-        if last not in _STOPS and not _is_closing(last):
-            break
-        end -= 1
-    last_sentence = re.split(r"[։:.]\s", line[:end])[-1]
-    # The Armenian mark stands on the word that is asked about, anywhere in the sentence.
-    return _WORDS.search(line[:end]) is not None or _ARMENIAN in last_sentence
-
-
-def _is_greek(text: str) -> bool:
-    """True if a semicolon after this text is a question mark."""
-    last = next((char for char in reversed(text) if char.isalpha()), "")
-    return bool(last) and character_name(last, "").startswith("GREEK")
-
-
-def _is_closing(char: str) -> bool:
-    """True for what may follow the end of a sentence: whitespace, quotes, brackets, Markdown, emoji, invisible ones."""
-    if char in MARKS:
-        return False
-    if char.isspace() or char in _MARKUP or char in "\"'" or "\ufe00" <= char <= "\ufe0f":
-        return True
-    return category(char) in ("Pe", "Pf", "Pi", "So", "Sk", "Cf", "Me")
+def start_prompt(memory: Memory, revision: int) -> Memory:
+    """Reset the counters of a prompt: the person has written a new one, with the list at this revision."""
+    return replace(memory, prompt_reminders=0, stops=0, stopped_at=0, rounds=0, hinted=False, judged=revision)
 
 
 def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_list: bool = False) -> TurnDecision:
@@ -339,6 +314,9 @@ def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_li
     said: list[Injection] = []
     for injection in wanted:
         length = len(injection.text)
+        if injection.kind == "answer":  # a person's word, and not ours to count
+            said.append(injection)
+            continue
         if (
             memory.turn_injections >= rules.turn_injections
             or memory.session_injections >= rules.session_injections
@@ -354,5 +332,5 @@ def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_li
             turn_characters=memory.turn_characters + length,
             session_characters=memory.session_characters + length,
         )
-    shows_list = shows_list and any(injection.kind == "changed" for injection in said)
+    shows_list = shows_list and any(injection.kind in ("changed", "answer") for injection in said)
     return TurnDecision(memory, tuple(said), len(wanted) - len(said), shows_list)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from punchlist.dialects.base import Tool
 from punchlist.errors import ConfigInvalid
+from punchlist.guidance.words import FROM
 from punchlist.text import fence
 
 Name = Literal["prompt_section", "doing_tasks", "prompt_footer", "tool_description", "reminder", "tool_result"]
@@ -34,7 +35,6 @@ PROFILES: Final[dict[str, tuple[Name, ...]]] = {
 }
 """Layers by profile. `tool_result` is in none: a reply is the original's, to the letter."""
 
-_FROM: Final = "from Punchlist, the todo layer of this session"
 _SHORT: Final[dict[Name, str]] = {
     "prompt_section": (
         "# Todo list (Punchlist)\n"
@@ -115,4 +115,4 @@ def _write_text(name: Name, tools: tuple[Tool, ...], verbose: bool) -> str:
     if name == "tool_description":
         return "\n\n".join(tool.description for tool in tools)
     said = (_VERBOSE if verbose else _SHORT)[name].format(tools=" and ".join(f"`{tool.name}`" for tool in tools))
-    return fence([said], note=_FROM) if name == "reminder" else said
+    return fence([f"{FROM}: {said}"]) if name == "reminder" else said

@@ -65,6 +65,8 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     """Revision up to which changed grades were searched."""
     tasks_regraded: int = 0
     """Event up to which changed grades of tasks were searched."""
+    judged: int = 0
+    """Revision up to which the stop guard has judged which open items the model left out of its list."""
 
 
 def fingerprint(todos: TodoList, *, unfinished: bool = False) -> int:

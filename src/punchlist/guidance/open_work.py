@@ -21,7 +21,7 @@ from punchlist.text import clean, cut, fence
 HERMES_HEADER: Final = "[Your active task list was preserved across context compression]"
 """Hermes' own words, in place of a fence."""
 
-NOTE: Final = "open work, kept over compaction; from Punchlist, the todo layer of this session"
+NOTE: Final = "Open work from before the conversation was compacted. From Punchlist, the todo layer of this session."
 MOST_ROWS: Final = 256
 LONGEST_ROW: Final = 1_000
 _DEEPEST: Final = 8
@@ -111,7 +111,7 @@ def block(work: Sequence[OpenWork], dialect: Dialect) -> str | None:
         return None
     if dialect.name == "hermes":
         return "\n".join((HERMES_HEADER, *map(_write_hermes_row, work[:MOST_ROWS])))
-    return fence(_write_rows(work), note=NOTE)
+    return fence([NOTE, *_write_rows(work)])
 
 
 def _write_rows(work: Sequence[OpenWork]) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _write_rows(work: Sequence[OpenWork]) -> Iterator[str]:
         indent = "  " * min(one.depth, _DEEPEST)
         yield f"{indent}- {_MARKS[one.status]} {name}{cut(_to_line(one.content), LONGEST_ROW)} ({_describe_state(one)})"
     if len(work) > MOST_ROWS:
-        yield f"… and {len(work) - MOST_ROWS} more; read the list for them"
+        yield f"… and {len(work) - MOST_ROWS} more; continue with these first"
 
 
 def _describe_state(one: OpenWork) -> str:

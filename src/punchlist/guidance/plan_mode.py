@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from punchlist.dialects.base import Dialect
 from punchlist.guidance.tools import NONE, Kind, OwnTools, changes, kind
+from punchlist.guidance.words import FROM
 from punchlist.text import cut, fence, for_prompt
 
 Because = Literal["model_requested", "operator_requested", "auto_destructive"]
@@ -144,12 +145,12 @@ def _explain_refusal(mode: PlanMode, tool: str, why: str) -> str:
 def write_notice(dialect: Dialect) -> str:
     """Return the text that a model reads while plan mode is on; it does not depend on the list or the reason."""
     tools = ", ".join(f"`{tool.name}`" for tool in dialect.tools)
-    refused = dialect.refused_in_plan_mode is not None
+    are = "is" if len(dialect.tools) == 1 else "are"
+    allowed = f"{are} refused too" if dialect.refused_in_plan_mode is not None else "may be used"
     return fence(
         [
-            "Plan mode is on: look around and plan, change nothing.",
-            "Refused are calls that edit files, run changing commands, hand out work or reach other services.",
-            f"{tools} {'is refused too' if refused else 'may be used'}. Plan mode ends when the plan is approved.",
-        ],
-        note="plan mode; from Punchlist, the todo layer of this session",
+            f"{FROM}: plan mode is on. Read and plan, and change nothing.",
+            "Calls that edit files, run changing commands, delegate work or reach other services are refused.",
+            f"{tools} {allowed}. Plan mode ends when a person approves the plan.",
+        ]
     )

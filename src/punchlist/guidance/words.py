@@ -1,4 +1,4 @@
-"""Write the texts of guidance: short, signed and fenced. The opening marker holds the sentence, each row is an item.
+"""Write the texts of guidance: short, signed and fenced. The first line says what to do, each row below is an item.
 
 No text asks a model to hide anything, and none presses it: each says what was seen and what to do.
 """
@@ -6,12 +6,16 @@ No text asks a model to hide anything, and none presses it: each says what was s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
-from punchlist.core.todo import SOMEBODY, Status, TodoItem
+from punchlist.core.commands import Policy
+from punchlist.core.current_work import is_task_item
+from punchlist.core.identity import item_names
+from punchlist.core.todo import SOMEBODY, Status, TodoItem, TodoList
+from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import cut, fence, for_prompt
 
 Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer", "finding"]
@@ -36,8 +40,15 @@ class Injection(Struct, frozen=True):
     """A line that a host may show to the person at the same time."""
 
 
-Shown = Sequence[tuple[TodoItem, Status]]
-"""Items in order, each with the status that the dialect shows."""
+class Row(NamedTuple):
+    """An item as a text shows it: its id in the dialect or its place, and its status in the dialect's words."""
+
+    item: TodoItem
+    number: str
+    status: str
+
+
+Shown = Sequence[Row]
 
 FROM = "Punchlist, the todo layer of this session"
 _PROJECT = "project:"
@@ -45,8 +56,25 @@ _PLAIN = re.compile(r"[\w.:/-]{1,80}", re.ASCII)
 _ITEM = 200
 """Most characters of one item; a cut one ends in `…`."""
 
+_QUOTED = 80
+"""Most characters of an item that a sentence names."""
+
+_MOST_NAMED = 4
+"""Most changes that a sentence describes, and most items that each of them names."""
+
 ROOM = 4_000
 """Most characters of one text, fence included, unless a schedule says less."""
+
+
+def list_rows(todos: TodoList, dialect: Dialect, policy: Policy) -> list[Row]:
+    """Return the rows of a list as a dialect shows it; a task that stands among the items goes by its own name."""
+    found = shown_items(todos, policy)
+    items = [item for item, _ in found]
+    names = item_names(items, dialect.name) if dialect.has_ids else map(str, range(1, len(items) + 1))
+    return [
+        Row(item, item.id if is_task_item(item) else name, dialect.words.get(status, status.value))
+        for name, (item, status) in zip(names, found, strict=True)
+    ]
 
 
 class Beyond(NamedTuple):
@@ -59,100 +87,164 @@ class Beyond(NamedTuple):
 NOTHING_BEYOND = Beyond()
 
 
-def remind_unused(tool: str, turns: int, items: Shown, *, limit: int = ROOM) -> str:
-    ago = "1 turn" if turns == 1 else f"{turns} turns"
-    then = "If the list no longer says what you do, bring it up to date; if it does, carry on."
-    return _write_list(f"`{tool}` was last used {ago} ago. {then}", items, limit)
+def remind_unused(tools: str, turns: int, items: Shown, *, limit: int = ROOM) -> str:
+    then = "If the list is out of date, update it; otherwise continue."
+    return _write_list(f"{tools} was last used {_count(turns, 'turn')} ago. {then}", items, limit)
 
 
-def remind_update(tool: str, *, limit: int = ROOM) -> str:
-    return _write_list(f"the todo list was not updated for a while. If it is out of date, use `{tool}`.", (), limit)
-
-
-def mention_tool(tool: str, *, limit: int = ROOM) -> str:
-    said = f"the todo list is empty. If this work has several steps, `{tool}` keeps track of them; if not, carry on."
+def remind_update(tools: str, *, limit: int = ROOM) -> str:
+    said = f"the todo list has not been updated for a while. If it is out of date, update it with {tools}."
     return _write_list(said, (), limit)
 
 
+def mention_tool(tools: str, *, limit: int = ROOM) -> str:
+    then = f"If this work has several steps, keep track of them with {tools}; otherwise continue."
+    return _write_list(f"the todo list is empty. {then}", (), limit)
+
+
 def show_list(items: Shown, *, unfinished: bool = False, limit: int = ROOM) -> str:
-    return _write_list("what is still open:" if unfinished else "the todo list as it stands:", items, limit)
+    return _write_list("items that are still open:" if unfinished else "the todo list now:", items, limit)
 
 
-def remind_drift(tool: str, changes: int, items: Shown, beyond: Beyond = NOTHING_BEYOND) -> str:
-    seen = f"{changes} changes were made since the list was last updated, and this is still in progress."
-    then = f"If that is done, or the plan has changed, {_say_where_to_report(tool, items, beyond)}; if not, carry on."
-    return _write_list(f"{seen} {then}", items, ROOM)
+def remind_drift(tools: str, changes: int, items: Shown, beyond: Beyond = NOTHING_BEYOND) -> str:
+    made = "1 change was" if changes == 1 else f"{changes} changes were"
+    busy, are = ("this item is", "it is") if len(items) == 1 else ("these items are", "they are")
+    then = f"If {are} done, or the plan has changed, {_say_where_to_report(tools, items, beyond)}; otherwise continue."
+    said = f"{made} made since the list was last updated, and {busy} still in progress."
+    return _write_list(f"{said} {then}", items, ROOM)
 
 
-def count_owed(items: Shown) -> int:
-    """Count the items that the model can do something about: not those that wait for another agent's task."""
-    return sum(item.blocker is None or item.blocker.on != SOMEBODY for item, _ in items)
-
-
-def ask_to_continue(tool: str, items: Shown, *, attempt: int, tries: int, beyond: Beyond = NOTHING_BEYOND) -> str:
-    left = count_owed(items)
-    count = f"{left} items are" if left != 1 else "1 item is"
-    report = f"{_say_where_to_report(tool, items, beyond)} what is done or dropped"
-    then = f"Go on with it; or {report}; or, if you need the person, ask and stop."
+def ask_to_continue(
+    tools: str,
+    items: Shown,
+    left_out: Sequence[TodoItem] = (),
+    *,
+    attempt: int,
+    tries: int,
+    beyond: Beyond = NOTHING_BEYOND,
+) -> str:
+    """Ask a model that wants to stop to continue; `left_out` are open items that it no longer has on its list."""
+    said: list[str] = []
+    if items:
+        are, it, they = ("is", "it", "it is") if len(items) == 1 else ("are", "them", "they are")
+        said.append(f"{_count(len(items), 'item')} {are} still open. Continue with {it}.")
+        said.append(f"If {they} done or no longer wanted, {_say_where_to_report(tools, items, beyond)}.")
+    if left_out:
+        was, it, they = ("was", "it", "it is") if len(left_out) == 1 else ("were", "them", "they are")
+        said.append(f"{_count(len(left_out), 'open item')} {was} left out of the list.")
+        said.append(f"Put {it} back with {tools} and do {it}, or say that {they} no longer wanted.")
+    said.append("If only the person can decide how to continue, ask them and stop.")
     again = f" ({attempt} of {tries})" if tries > 1 else ""
-    return _write_list(f"{count} still open. {then}{again}", items, ROOM, phases=True)
+    rows = [*_write_rows(items, phases=True), *(f"- [left out] {_show_text(item)}" for item in left_out)]
+    return _write_cut(" ".join(said) + again, rows, ROOM)
 
 
-def _say_where_to_report(tool: str, items: Shown, beyond: Beyond) -> str:
-    """Return the words that say where to report these items: with the tool, as far as it reaches them."""
-    tasks = sum(item.id in beyond.ids for item, _ in items)
+def _say_where_to_report(tools: str, items: Shown, beyond: Beyond) -> str:
+    """Return the words that say where to report these items: with the tools, as far as they reach them."""
+    it = "it" if len(items) == 1 else "them"
+    tasks = sum(row.item.id in beyond.ids for row in items)
     if not tasks:
-        return f"tell `{tool}`"
+        return f"update {it} with {tools}"
     if not beyond.lists:
-        return f"say where it is kept (`{tool}` does not reach it)"
+        return f"report {it} where {it} came from ({tools} does not reach {it})".replace("where them", "where they")
     lists = [name for name in beyond.lists if not name.startswith(_PROJECT)]
     named = f" --list {lists[0]}" if len(beyond.lists) == 1 and lists and _PLAIN.fullmatch(lists[0]) else ""
     command = f"`punchlist tasks done ID{named}`"
     if tasks == len(items):
-        return f"say with {command} (`{tool}` does not reach tasks)"
-    return f"tell `{tool}`, or of tasks, which it does not reach, say with {command}"
+        return f"report {it} with {command} ({tools} does not reach tasks)"
+    return f"update {it} with {tools}, and tasks, which it does not reach, with {command}"
 
 
 def ask_for_check(count: int) -> str:
     then = "If nothing has checked them yet, run a test, a build or another check before you report them as done."
-    return _write_list(f"{count} items were completed at once, and no check was seen. {then}", (), ROOM)
+    return _write_fenced(f"{count} items were completed at once, and no check was seen. {then}", ())
 
 
-def tell_change(items: Shown, *, removed: bool) -> str:
-    if removed and not items:
-        said = "somebody else cleared the todo list, on purpose. Do not fill it again unless you are asked to."
-    elif removed:
-        said = "somebody else took items off the todo list, on purpose. Do not add them again unless you are asked to."
-    else:
-        said = "somebody else changed the todo list. Go on from how it stands now:"
-    return _write_list(said, items, ROOM)
+def tell_change(changes: Sequence[str], items: Shown, *, removed: bool) -> str:
+    return _write_list(_describe_change(changes, items, removed=removed), items, ROOM)
 
 
-def tell_failure(tool: str, failure: str) -> str:
-    said = f"your last call of `{tool}` failed, so people do not see what it says. Correct it and send it again."
+def _describe_change(changes: Sequence[str], items: Shown, *, removed: bool) -> str:
+    more = [_count(len(changes) - _MOST_NAMED, "more change")] if len(changes) > _MOST_NAMED else []
+    said = f"the todo list was changed: {'; '.join([*map(for_prompt, changes[:_MOST_NAMED]), *more])}."
+    if removed:
+        said += " Do not add removed items again unless you are asked to."
+    return f"{said} {'The list now:' if items else 'The list is empty now.'}"
+
+
+def tell_news(news: Sequence[str], changes: Sequence[str] = (), items: Shown = (), *, removed: bool = False) -> str:
+    """Tell what people answered and decided, with the changes of the list that go with it."""
+    rows = [*news]
+    if changes:
+        described = _describe_change(changes, items, removed=removed)
+        rows += [described[0].upper() + described[1:], *_write_rows(items, phases=False)]
+    said = "an answer to what you asked or proposed. The words after `answered:` or `because:` are the person's."
+    return _write_fenced(said, rows)
+
+
+def describe_changes(before: Sequence[TodoItem], after: Sequence[TodoItem], authors: Mapping[str, str]) -> list[str]:
+    """Return who changed what between two states of a list: "ada marked 'Run tests' done".
+
+    `authors` are the names of those who last changed an item, by its id.
+    """
+    known, left = {item.id: item for item in before}, {item.id for item in after}
+    found: dict[tuple[str, str, str], list[TodoItem]] = {}
+    for item in (*after, *(item for item in before if item.id not in left)):
+        said = _describe_item_change(known.get(item.id), item if item.id in left else None)
+        if said is not None:
+            found.setdefault((cut(authors.get(item.id, SOMEBODY), _QUOTED), *said), []).append(item)
+    return [" ".join(filter(None, (who, verb, _quote(items), how))) for (who, verb, how), items in found.items()]
+
+
+_MARKED = {Status.COMPLETED: "done", Status.IN_PROGRESS: "in progress"}
+
+
+def _describe_item_change(before: TodoItem | None, after: TodoItem | None) -> tuple[str, str] | None:
+    """Return the words before and after the item's name; None if a model would see no difference."""
+    if before is None:
+        return "added", ""
+    if after is None:
+        return "removed", ""
+    if before.status is not after.status:
+        return "marked", _MARKED.get(after.status, after.status.value)
+    if before.content != after.content:
+        return "renamed", f"(it was {_quote([before])})"
+    fields = ("active_form", "phase", "notes", "priority", "blocker")
+    if all(getattr(before, field) == getattr(after, field) for field in fields):
+        return None
+    return "changed", ""
+
+
+def _quote(items: Sequence[TodoItem]) -> str:
+    named = ", ".join(f"'{cut(for_prompt(item.content), _QUOTED)}'" for item in items[:_MOST_NAMED])
+    return f"{named} and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else named
+
+
+def tell_failure(tools: str, failure: str) -> str:
+    said = f"your last call of {tools} failed and changed nothing. Correct it and send it again."
     return _write_fenced(said, [cut(for_prompt(failure), 500)])
 
 
-def tell_notes(tool: str, notes: Iterable[str]) -> str:
-    return _write_fenced(
-        f"about your last call of `{tool}`; an item that you send again comes back:",
-        [cut(for_prompt(note), 500) for note in notes],
-    )
+def tell_notes(tools: str, notes: Iterable[str]) -> str:
+    return _write_fenced(f"about your last call of {tools}:", [cut(for_prompt(note), 500) for note in notes])
 
 
 def tell_findings(seen: str) -> str:
-    return _write_fenced("how your work looks from here:", [cut(for_prompt(line), 500) for line in seen.splitlines()])
+    return _write_fenced("what was observed:", [cut(for_prompt(line), 500) for line in seen.splitlines()])
 
 
 def shows_all(items: Shown) -> bool:
     """True if a text shows all these items, each to its end."""
     rows = _write_rows(items, phases=False)
-    return sum(map(len, rows)) + len(rows) < ROOM - 400 and all(len(item.content) <= _ITEM for item, _ in items)
+    return sum(map(len, rows)) + len(rows) < ROOM - 2_000 and all(len(row.item.content) <= _ITEM for row in items)
 
 
-def _write_list(said: str, items: Shown, limit: int, *, phases: bool = False) -> str:
+def _write_list(said: str, items: Shown, limit: int) -> str:
+    return _write_cut(said, _write_rows(items, phases=False), limit)
+
+
+def _write_cut(said: str, rows: Sequence[str], limit: int) -> str:
     """Return the text with as many rows as there is room for; the last one says how many are missing."""
-    rows = _write_rows(items, phases=phases)
     text = _write_fenced(said, rows)
     kept = len(rows)
     while len(text) > limit and kept:
@@ -166,13 +258,33 @@ def _write_list(said: str, items: Shown, limit: int, *, phases: bool = False) ->
 
 
 def _write_rows(items: Shown, *, phases: bool) -> list[str]:
-    rows: list[str] = []
-    for place, (item, status) in enumerate(items, 1):
-        phase = f" ({cut(for_prompt(item.phase), 40)})" if phases and item.phase else ""
-        number = item.id if item.id.isdecimal() else place  # a tool that takes ids takes these
-        rows.append(f"{number}. [{status.value}] {cut(for_prompt(item.content), _ITEM)}{phase}")
-    return rows
+    return [_write_row(row, phases=phases) for row in items]
+
+
+def _write_row(row: Row, *, phases: bool) -> str:
+    item = row.item
+    phase = f" ({cut(for_prompt(item.phase), 40)})" if phases and item.phase else ""
+    status = row.status if row.status.startswith("[") else f"[{row.status}]"
+    return f"{cut(for_prompt(row.number), 100)}. {status} {_show_text(item)}{phase}{_show_blocker(item)}"
+
+
+def _show_text(item: TodoItem) -> str:
+    text = item.content.removeprefix(f"{item.id} ") if is_task_item(item) else item.content
+    return cut(for_prompt(text), _ITEM)
+
+
+def _show_blocker(item: TodoItem) -> str:
+    """Return why a blocked item waits, and on whom: not every dialect has a status for it."""
+    if item.status is not Status.BLOCKED or item.blocker is None:
+        return ""
+    on = f" on {item.blocker.on}" if item.blocker.on else ""
+    reason = f": {item.blocker.reason}" if item.blocker.reason else ""
+    return f" ({cut(for_prompt(f'blocked{on}{reason}'), _ITEM)})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _write_fenced(said: str, rows: Iterable[str]) -> str:
-    return fence(rows, note=f"{FROM}: {said}")
+    return fence([f"{FROM}: {said}", *rows])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -162,6 +162,17 @@ class LogQueries(Rows):
     def regraded_items(self, agent: int, revision: int) -> Sequence[Event]:
         """Return the changes of an agent's items after a revision that gave them another grade, in order."""
         return in_order(0, self._rows.all("regraded_items", {"agent": agent, "after": revision}))
+
+    def authors_of_items(self, agent: int, revision: int, *, but: str) -> Mapping[str, str]:
+        """Return the authors, but for one, who last changed items of an agent's list after a revision, by item."""
+        values = {"agent": agent, "after": revision, "but": but}
+        events = in_order(0, self._rows.all("item_changes_of_others", values))
+        return {event.data["id"] if "id" in event.data else event.data["item"]["id"]: event.by for event in events}
+
+    def left_out_items(self, agent: int, revision: int, *, author: str) -> frozenset[str]:
+        """Return the ids of items that this author's rewrites left out of an agent's list after a revision."""
+        values = {"agent": agent, "after": revision, "author": author}
+        return frozenset(event.data["id"] for event in in_order(0, self._rows.all("left_out_items", values)))
 
     def regraded_tasks(self, agent: int, after: int) -> tuple[Sequence[Event], int]:
         """Return changes of the grades of an agent's tasks after a cursor, and the cursor to go on from."""

@@ -62,6 +62,14 @@ class PlanRows(Rows):
         self._rows.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
         self._rows.run("touch_agent", {"agent": agent, "at": microseconds(at)})
 
+    def find_decided(self, agent: int) -> Sequence[Plan]:
+        """Return the decided plans of which the agent was not told yet, the oldest first."""
+        return [_plan.decode(str(agent), *row) for row in self._rows.all("decided_plans", {"agent": agent})]
+
+    def mark_told(self, agent: int, id: str | None = None) -> None:
+        """Note that the agent was told of the decision on a plan; without an id, of all decisions."""
+        self._rows.run("decisions_told", {"agent": agent, "id": id})
+
     def delete(self, agent: int, revision: int) -> None:
         self._rows.run("delete_plan", {"agent": agent, "revision": revision})
 
@@ -112,12 +120,9 @@ class QuestionRows(Rows):
         found = self._rows.all("answered_questions", {"agent": agent})
         return [_question.decode(_head(agent, number), total, body) for number, total, body in found]
 
-    def take(self, agent: int) -> Sequence[Question]:
-        """Return these answers, and note that the agent was told."""
-        answered = self.find_answered(agent)
-        if answered:
-            self._rows.run("answers_told", {"agent": agent})
-        return answered
+    def mark_told(self, agent: int) -> None:
+        """Note that the agent was told of all answers."""
+        self._rows.run("answers_told", {"agent": agent})
 
 
 def _head(agent: int, number: int) -> str:

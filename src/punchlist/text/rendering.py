@@ -46,11 +46,9 @@ def _disarmed(line: str, name: str) -> str:
     return _entities().sub("＆", _angles().sub(disarm, line))
 
 
-def fence(rows: Iterable[str], *, tag: str = "punchlist", note: str = "") -> str:
-    """Return the rows between an opening and a closing marker, one line each; `note` stands in the opening one."""
-    inside = for_prompt(note, tag=tag).replace('"', "'").replace(">", "›")
-    opening = f'<{tag} note="{inside}">' if inside else f"<{tag}>"
-    return "\n".join((opening, *(for_prompt(row, tag=tag) for row in rows), f"</{tag}>"))
+def fence(rows: Iterable[str], *, tag: str = "punchlist") -> str:
+    """Return the rows between an opening and a closing marker, one line each."""
+    return "\n".join((f"<{tag}>", *(for_prompt(row, tag=tag) for row in rows), f"</{tag}>"))
 
 
 def _letters(text: str) -> str:

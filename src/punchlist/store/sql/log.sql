@@ -78,6 +78,20 @@ FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision > :after AND e.kind = 'item.changed' AND e.author = 'punchlist'
 ORDER BY e.revision, e.seq;
 
+-- name: item_changes_of_others
+-- Changes of an agent's items after a revision by anybody but one author, in order.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM events e JOIN agents a ON a.id = e.agent
+WHERE e.agent = :agent AND e.revision > :after AND e.kind GLOB 'item.*' AND e.author != :but
+ORDER BY e.revision, e.seq;
+
+-- name: left_out_items
+-- Items that an author's rewrites left out of an agent's list after a revision, in order.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM events e JOIN agents a ON a.id = e.agent
+WHERE e.agent = :agent AND e.revision > :after AND e.kind = 'item.omitted' AND e.author = :author
+ORDER BY e.revision, e.seq;
+
 -- name: regraded_tasks
 -- Changes of grades of an agent's tasks after a cursor, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name

@@ -31,6 +31,15 @@ ON CONFLICT (agent, revision) DO UPDATE SET state = excluded.state, sum = exclud
 -- Somebody was at work here: the session is not an old one.
 UPDATE agents SET updated_at = :at WHERE id = :agent AND updated_at < :at;
 
+-- name: decided_plans
+-- Decisions of which the agent was not told yet.
+SELECT sum, body FROM plans WHERE agent = :agent AND state IN ('approved', 'rejected') ORDER BY revision;
+
+-- name: decisions_told
+-- The plan itself keeps its state; without an id, all decisions.
+UPDATE plans SET state = 'told'
+WHERE agent = :agent AND state IN ('approved', 'rejected') AND (:id IS NULL OR id = :id);
+
 -- name: delete_plan
 DELETE FROM plans WHERE agent = :agent AND revision = :revision;
 
