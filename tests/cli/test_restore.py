@@ -230,3 +230,33 @@ def test_a_dry_run_tells_of_tasks_and_a_second_run_succeeds_as_the_first(run: Ru
     assert "all on the board" in again.out
     told = json.loads(run("restore", path, "--json").out)
     assert (told["found"], told["restored"], told["changed"], told["task_calls"]) == (True, True, False, 0)
+
+
+@pytest.mark.parametrize("how", [(), ("--history",), ("--with-work",)])
+@pytest.mark.usefixtures("person")
+def test_a_copy_is_read_only_until_its_agent_is_attached(
+    run: Run, board: Board, project: Path, tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    path = save(tmp_path / "run.jsonl", records(project, "x Saw", "> Oil", "Sand"))
+    for _ in range(2):  # restored again, it stays a copy
+        assert run("restore", str(path), *how).code == 0
+        for words in (["done", "oil"], ["append", "Sell", "--session", SESSION], ["rm", "--all", "--yes"], ["edit"]):
+            ran = run("todo", *words, "--session", SESSION)
+            assert (ran.code, ran.out) == (1, ""), words
+            assert f"The list of main in session {SESSION} is read-only: it is a copy from {path}" in ran.err
+            assert f'`board.agent("main", session="{SESSION}")`' in ran.err
+    assert run("todo", "export", "-", "--session", SESSION).code == 0
+    assert run("todo", "append", "Mine").out.startswith("Appended: Mine (yours, ")
+    with board:
+        agent = board.agent("main", session=SESSION, dialect="claude-code", project=project)
+        agent.tool_started("c1", "Bash", {"command": "ls"})
+    assert run("todo", "done", "oil").out == f"Marked completed: Oil (main, session {SESSION})\n"
+    assert run("restore", str(path), *how).code == 0
+    assert run("todo", "start", "sand").out == f"Started: Sand (main, session {SESSION})\n"
+
+
+def test_a_list_that_its_own_program_restored_is_no_copy(run: Run, board: Board, project: Path, tmp_path: Path) -> None:
+    path = save(tmp_path / "run.jsonl", records(project, "> Oil"))
+    with board:
+        assert board.agent("main", session=SESSION, dialect="claude-code", project=project).restore(path)
+    assert run("todo", "start", "oil").code == 0

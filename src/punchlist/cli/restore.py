@@ -16,7 +16,10 @@ from punchlist.cli.arguments import MAIN, Parser, author, command_parser, own_se
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
+from punchlist.core.events import Draft
+from punchlist.core.overview import NO_ACTIVITY
 from punchlist.errors import InvalidInput
+from punchlist.store import Transaction
 from punchlist.surfaces.spans import Span, plural, safe_line
 from punchlist.transcripts.activity import CallStart, read_steps
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
@@ -68,7 +71,7 @@ def _restore(options: Namespace) -> int:
     with open_board(options) as board:
         agent = _choose_agent(board, options, transcript, written)
         label = f"from {os.path.basename(place.path)}"
-        before = agent.todos.revision
+        before, is_copy = agent.todos.revision, _is_copy(agent)
         work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
         if options.history:
             count = agent.import_history(place.path, transcript.format, session=conversation)
@@ -76,8 +79,39 @@ def _restore(options: Namespace) -> int:
             text = f"Imported {plural(count, 'write')} of {_owner(agent)}{_source(transcript)}."
             found = {**_data(options, transcript, written), "imported": count, "task_calls": calls, **_work_data(work)}
             _report(options, transcript, found, text + _describe_replay(agent, calls) + _describe_work(work))
-            return OK
-        return _take_over(agent, options, transcript, written, label=label, before=before, work=work)
+            code = OK
+        else:
+            code = _take_over(agent, options, transcript, written, label=label, before=before, work=work)
+        if is_copy:
+            _mark_copy(agent, transcript, options)
+        return code
+
+
+# Copies: an agent that is known from its log alone does not see what people change here.
+
+
+def _is_copy(agent: Agent) -> bool:
+    """True if the board has heard of the agent by a transcript alone, or not at all."""
+
+    def look(tx: Transaction) -> bool:
+        row = tx.agent(agent.session, agent.name)
+        activity = NO_ACTIVITY if row is None else tx.overviews.load_activity(row.number)
+        return activity.state == "new" or bool(activity.copy_of)
+
+    return agent.board.store.read(look)
+
+
+def _mark_copy(agent: Agent, transcript: Transcript, options: Namespace) -> None:
+    """Note that the list is a copy, unless there is none or that is known."""
+
+    def note(tx: Transaction) -> None:
+        row = tx.agent(agent.session, agent.name)
+        if row is None or not row.state.todos.revision or tx.overviews.load_activity(row.number).copy_of:
+            return
+        copied = Draft("agent.copied", {"source": transcript.source})
+        tx.add_events(row, [copied], by=author(options), at=agent.board.now())
+
+    agent.board.store.transact(note)
 
 
 def _show_found(options: Namespace, transcript: Transcript, written: Written | None) -> int:
@@ -234,8 +268,11 @@ def _restore_subagents(agent: Agent, transcript: Transcript, options: Namespace)
         if written is not None and written.counts[0] < written.counts[1]:
             name = homes.subagent_name(file, transcript.format, own)
             child = agent.spawn(name, id=own, label=f"from {os.path.basename(file)}")
+            is_copy = _is_copy(child)
             if child.take_over(inner, written, by=author(options), force=options.force):
                 names.append(child.name)
+            if is_copy:
+                _mark_copy(child, inner, options)
     return names
 
 

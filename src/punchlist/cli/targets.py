@@ -70,11 +70,13 @@ def find_owner(
     raise EditRefused(problem=f'No {wanted} matched "{query}"; `punchlist todos` shows the lists.')
 
 
-def choose_list(board: Board, options: Namespace, *, create: bool = False, agents_first: bool = False) -> Agent:
+def choose_list(
+    board: Board, options: Namespace, *, create: bool = False, agents_first: bool = False, reads: bool = False
+) -> Agent:
     """Return the agent of the only list under way; if there is none, of the only list. Several are refused.
 
     With `create`, the person's own list is made where none is under way. With `agents_first` it is chosen only where
-    no agent has one under way.
+    no agent has one under way. A copy is refused, unless the command only `reads` it.
     """
     rows, others = _find_lists(board, options)
     session = _named_session(options)
@@ -84,7 +86,7 @@ def choose_list(board: Board, options: Namespace, *, create: bool = False, agent
         return board.agent(MAIN, session=session or own_session(project_of()))
     rows = rows or others
     if len(rows) == 1:
-        return _attach(board, rows[0])
+        return _attach(board, rows[0], reads=reads)
     if not rows:
         raise _nothing_error(options)
     places = "; ".join(_place_of(row) for row in rows[:_MOST_NAMED])
@@ -123,12 +125,22 @@ def _find_lists(board: Board, options: Namespace) -> _Lists:
     activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
     lists = _Lists([], [])
     for row, activity in zip(rows, activities, strict=True):
-        is_under_way = activity.state != "finished" and any(item.is_open for item in row.todos.items)
+        is_live = activity.state != "finished" and not activity.copy_of
+        is_under_way = is_live and any(item.is_open for item in row.todos.items)
         (lists.under_way if is_under_way else lists.others).append(row)
     return lists
 
 
-def _attach(board: Board, row: ListRow) -> Agent:
+def _attach(board: Board, row: ListRow, *, reads: bool = False) -> Agent:
+    """Return the agent of a list; raise if the list is a copy, which its agent does not see."""
+    source = board.store.read(lambda tx: tx.overviews.load_activity(row.number)).copy_of
+    if source and not reads:
+        problem = (
+            f"The list of {row.agent} in session {row.session} is read-only: it is a copy from {source}, and its agent "
+            f'is not attached to this board. `board.agent("{row.agent}", session="{row.session}")` in the program that '
+            "runs the agent attaches it; `punchlist todo append --mine` adds to your own list."
+        )
+        raise EditRefused(problem=problem)
     return board.agent(row.agent, session=row.session, project=row.project)
 
 

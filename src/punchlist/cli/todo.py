@@ -389,7 +389,7 @@ def _apply_text(agent: Agent, text: str, path: str, before: TodoList, options: N
 
 def _export(options: Namespace) -> None:
     with open_board(options) as board:
-        text = dumps(choose_list(board, options).todos, markers=options.format)
+        text = dumps(choose_list(board, options, reads=True).todos, markers=options.format)
     if options.path == "-":
         print(for_terminal(text, lines=True), end="")
         return

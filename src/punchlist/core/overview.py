@@ -26,6 +26,14 @@ WATCHED: Final = timedelta(hours=6)
 _RESUMED: Final = "resumed"
 _OVER: Final = "timed_out"
 
+_SIGNS_OF_AGENT: Final = (
+    REPORTS
+    | TURN_ENDS
+    | {"agent.output"}
+    | {f"list.{deed}" for deed in ("replaced", "merged", "edited", "restored", "confirmed", "refused")}
+)
+"""Events that only a program with a handle on the agent causes: a copied list is the agent's own from then on."""
+
 AgentState = Literal["new", "working", "idle", "finished"]
 
 
@@ -123,7 +131,7 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     """The activity of one agent, from its events; its list is kept apart.
 
     `rests`: its turn is over, and it has begun no call since. `heard` is the last report on a tool call, `ended` the
-    last end of a turn.
+    last end of a turn. `copy_of` is the transcript from which its list was copied, until the agent itself is heard of.
     """
 
     plan_id: str = "p0"
@@ -133,6 +141,7 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     ended: int = 0
     findings: tuple[OpenFinding, ...] = ()
     last_call: LastCall | None = None
+    copy_of: str = ""
     seq: int = 0
     at: datetime | None = None
 
@@ -153,6 +162,10 @@ NO_ACTIVITY: Final = Activity()
 def fold_activity(known: Activity, kind: str, data: Mapping[str, Any], at: datetime, seq: int) -> Activity:
     """Return the activity of an agent after one more of its events."""
     known = replace(known, seq=seq, at=at)
+    if kind == "agent.copied":
+        return replace(known, copy_of=str(data.get("source") or "a transcript"))
+    if kind in _SIGNS_OF_AGENT:
+        known = replace(known, copy_of="")
     if kind in REPORTS:
         return _add_report(known, kind, data, at, seq)
     if kind in TURN_ENDS:

@@ -35,6 +35,7 @@ _DEEDS = {
     "turn.ended": "ended a turn",
     "agent.output": "said something",
     "agent.finished": "finished",
+    "agent.copied": "is known only from {source}",
     "agent.joined": "joined",
     "agent.spawned": "started the agent {child}",
     "finding.raised": "gave cause for concern ({detector}): {seen}",
