@@ -89,7 +89,7 @@ def test_lists_are_drawn_as_agents_write_them(board: Board, project: Path) -> No
         agent.tool_finished("c1", "1 failed in 0.1s", exit_code=1)
         terminal.wait_for("session red")
         agent.call("TodoWrite", claude(6, 15))
-        assert "main finished “Step 6”" in terminal.wait_for("Doing step 7")
+        assert "main completed “Step 6”" in terminal.wait_for("Doing step 7")
 
 
 def test_on_a_small_terminal_there_is_the_item_at_hand_and_the_next(board: Board, project: Path) -> None:
