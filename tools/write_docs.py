@@ -5,7 +5,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -78,10 +78,15 @@ def _cell(text: str | None) -> str:
 
 
 def settings_page() -> str:
-    rows = [f"| `{name}` | {meaning} |" for name, meaning in SETTINGS.items()]
-    return "\n".join(
-        ["# Settings", "", "Settings come from the environment.", "", "| variable | meaning |", "|---|---|", *rows, ""]
-    )
+    """Return every variable of the environment: our own, then those of and for other programs."""
+    ours = {name for name in SETTINGS if name.startswith("PUNCHLIST_") and "CLAUDE" not in name}
+    parts = ["# Settings", "", "Settings come from the environment.", "", *_settings(ours)]
+    return "\n".join([*parts, "", "## Compatibility", "", *_settings(SETTINGS.keys() - ours), ""])
+
+
+def _settings(names: Collection[str]) -> Iterator[str]:
+    yield from ("| variable | meaning |", "|---|---|")
+    yield from (f"| `{name}` | {meaning} |" for name, meaning in SETTINGS.items() if name in names)
 
 
 _DIALECTS = (

@@ -86,7 +86,7 @@ class PlanRefused(PunchlistError):
 
 
 class PlanMissing(PunchlistError):
-    """There is no plan to decide about; an agent proposes one with `propose_plan`."""
+    """There is no plan to decide on; an agent proposes one with `propose_plan`."""
 
     code = "plan_missing"
 
@@ -98,7 +98,7 @@ class PlanUnfinished(PunchlistError):
 
 
 class PlanRevisionConflict(PunchlistError):
-    """The plan is at revision {actual}, not {expected}: look at it again, then decide about that one."""
+    """The plan is at revision {actual}, not {expected}: look at it again, then decide on that one."""
 
     code = "plan_revision_conflict"
 
@@ -110,19 +110,19 @@ class PlanDecided(PunchlistError):
 
 
 class PlanExpired(PunchlistError):
-    """Nobody decided about revision {revision} of the plan by {until}; have it proposed again."""
+    """Revision {revision} of the plan expired at {until} without a decision; ask the agent to propose it again."""
 
     code = "plan_expired"
 
 
 class PlanWithoutSteps(PunchlistError):
-    """The plan has no checklist, numbered or bullet lines to make todos of; approve it without, nothing was changed."""
+    """The plan has no checklist, numbered or bullet lines to make items of; approve it without, nothing was changed."""
 
     code = "plan_without_steps"
 
 
 class NotAsked(PunchlistError):
-    """`{item}` asks nothing; `punchlist answer` lists what waits for an answer."""
+    """`{item}` has no question; `punchlist answer` lists what waits for an answer."""
 
     code = "not_asked"
 
@@ -134,7 +134,7 @@ class AlreadyAnswered(PunchlistError):
 
 
 class ItemGone(PunchlistError):
-    """`{item}` is no longer open on its list, so nobody waits for the answer; see `punchlist todos`."""
+    """`{item}` is no longer open on its list, so no answer is needed; see `punchlist todos`."""
 
     code = "item_gone"
 
@@ -158,7 +158,7 @@ class TranscriptError(PunchlistError):
 
 
 class TranscriptUnknown(TranscriptError):
-    """`{path}` is no transcript that is known here ({problem}); name its format: {known}."""
+    """`{path}` is no known transcript ({problem}); name its format: {known}."""
 
     code = "transcript_unknown"
 
@@ -285,7 +285,7 @@ class TaskBlocked(TaskError):
 
 
 class TaskTaken(TaskError):
-    """Task `{id}` is taken by `{owner}`{until}; take another one, or wait until it is released."""
+    """Task `{id}` is taken by `{owner}`{until}; claim another one, or wait until it is released."""
 
     code = "task_taken"
 
@@ -315,13 +315,13 @@ class CancelPending(TaskError):
 
 
 class FenceStale(TaskError):
-    """Task `{id}` changed hands since you took it (its fence is {actual}, yours {fence}); stop working on it.{kept}"""
+    """Task `{id}` changed hands since you claimed it (its fence is {actual}, yours {fence}); stop working on it.{kept}"""
 
     code = "fence_stale"
 
 
 class ChecklistOpen(TaskError):
-    """Task `{id}` is not complete by its own checklist; still open: {open}."""
+    """Task `{id}` has lines on its checklist that are still open: {open}."""
 
     code = "checklist_open"
 
@@ -333,7 +333,7 @@ class CycleRefused(TaskError):
 
 
 class ReservationRefused(TaskError):
-    """`{pattern}` is reserved: {conflicts}; take another task, or wait until that one is released."""
+    """`{pattern}` is reserved: {conflicts}; claim another task, or wait until that one is released."""
 
     code = "reservation_refused"
 

@@ -54,7 +54,7 @@ def test_an_answer_as_json(run: Run, asked: Board):
 def test_what_cannot_be_answered_says_why(run: Run, asked: Board):
     assert "Say the answer too" in run("answer", "deploy").err
     assert "No question matched" in run("answer", "nothing", "x").err
-    assert "asks nothing" in run("answer", "paint", "x").err
+    assert "has no question" in run("answer", "paint", "x").err
     run("answer", "deploy", "eu")
     assert "answered by `anna` already" in run("answer", "deploy", "us").err
 

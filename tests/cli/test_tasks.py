@@ -203,7 +203,7 @@ def test_each_verb_says_what_it_did(run: Run, three: None):
         (["cancel", "3", "never", "mind"], "Cancelled 3: Ship it"),
         (["delete", "3"], "Deleted 3: Ship it; `punchlist tasks history 3` still has its story"),
         (["start", "2"], "Started 2: Test it"),
-        (["cancel", "2", "--request"], "Asked for 2: Test it to be cancelled by whoever works on it"),
+        (["cancel", "2", "--request"], "Asked for 2: Test it to be cancelled by its worker"),
         (["release", "2"], "Cancelled 2: Test it"),
     ):
         ran = run("tasks", *arguments)

@@ -30,7 +30,7 @@ _EXAMPLES = """\
 def parser() -> Parser:
     made = command_parser("events", "Shows what happened on the board, oldest first.", run=_show, examples=_EXAMPLES)
     made.add_argument("--follow", action="store_true", help="then print each event as it happens")
-    made.add_argument("--after", type=parse_count, metavar="SEQ", help="all events behind this number")
+    made.add_argument("--after", type=parse_count, metavar="SEQ", help="all events after this number")
     made.add_argument("--session", metavar="S", help="only this session")
     made.add_argument("--agent", metavar="A", help="only agents of this name")
     made.add_argument("--kind", metavar="K", help="only this kind, such as `item.started`, or group, such as `item`")

@@ -49,7 +49,7 @@ _ANSWER_EXAMPLES = """\
 
 
 def parser() -> Parser:
-    about = "Shows what an agent means to do, before it begins, and decides. Without a verb: `show`."
+    about = "Shows the plan that an agent proposes, and approves or rejects it. Without a verb: `show`."
     made = command_parser("plan", about, examples=_EXAMPLES)
     add_verb = made.add_verbs(first="show")
 
@@ -65,9 +65,9 @@ def parser() -> Parser:
         return added
 
     verb("show", "show the plan that waits, else the latest", _show)
-    added = verb("approve", "agree to the revision that you have read", _approve, decides=True)
+    added = verb("approve", "approve the revision that you have read", _approve, decides=True)
     added.add_argument("--todos", action="store_true", help="make the plan's steps the todo list")
-    added = verb("reject", "refuse the revision that you have read, and say why", _reject, decides=True)
+    added = verb("reject", "reject the revision that you have read, and say why", _reject, decides=True)
     added.add_argument("reason", nargs="+", metavar="REASON")
     verb("history", "show every revision, the oldest first", _history)
     return made

@@ -124,7 +124,7 @@ def _write(path: str, text: str) -> None:
 
 
 _BRIEF_EXAMPLES = """\
-  punchlist brief                              of this project; the next one goes on from here
+  punchlist brief                              of this project; the next one continues from here
   punchlist brief --all --keep                 of every project, without moving your mark
   punchlist brief --push "mail -s Brief ada"   hand it to a command, if there is anything to tell
 """
@@ -135,8 +135,8 @@ def brief_parser() -> Parser:
     about = "Shows what happened since you last looked: done, doubtful, waiting on you, stalled."
     made = command_parser("brief", about, run=_brief, examples=_BRIEF_EXAMPLES)
     made.add_all()
-    made.add_by("whose mark to go on from")
-    made.add_argument("--after", type=parse_count, metavar="N", help="go on from this event instead, 0 for the first")
+    made.add_by("whose mark to continue from")
+    made.add_argument("--after", type=parse_count, metavar="N", help="continue from this event, 0 for the first")
     made.add_argument("--keep", action="store_true", help="leave your mark where it is")
     made.add_argument("--push", metavar="CMD", help="give it to this command line on its standard input")
     made.add_json()

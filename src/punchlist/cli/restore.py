@@ -38,7 +38,7 @@ _EXAMPLES = """\
 
 def parser() -> Parser:
     about = (
-        "Takes over the list that an agent's transcript ends with. A list on the board that was written later stands. "
+        "Restores the list with which an agent's transcript ends. A list on the board that was written later is kept. "
         "A session that is known only by its log shows in `punchlist todos` from then on like any other."
     )
     made = command_parser("restore", about, run=_restore, examples=_EXAMPLES)

@@ -80,7 +80,7 @@ def _move(options: Namespace) -> None:
 
 
 def prune_parser() -> Parser:
-    description = "Deletes the sessions to which nobody wrote for that long, with their lists and events."
+    description = "Deletes sessions without a change for that long, with their lists and events."
     made = command_parser("prune", description, run=_prune, examples=_PRUNE_EXAMPLES)
     made.add_argument("--older-than", type=parse_age, required=True, metavar="AGE", help="such as 12h, 30d or 8w")
     made.add_argument("--dry-run", action="store_true", help="only say how much that would be")

@@ -25,7 +25,7 @@ _LEGEND = (
 
 
 def parser() -> Parser:
-    about = "Shows what the todo layer itself costs, by dialect and profile."
+    about = "Shows what Punchlist itself costs, by dialect and profile."
     made = command_parser("stats", about, run=_show, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="only this session")
     made.add_all()

@@ -393,7 +393,7 @@ def cancel(options: Namespace) -> None:
     if task.status is TaskStatus.CANCELLED:
         report(options, task, f"Cancelled {name_of(task)}")
     else:
-        report(options, task, f"Asked for {name_of(task)} to be cancelled by whoever works on it")
+        report(options, task, f"Asked for {name_of(task)} to be cancelled by its worker")
 
 
 def _read_reason(options: Namespace) -> str:
@@ -513,10 +513,10 @@ def signal(options: Namespace) -> int:
     if woken:
         return OK
     if not options.keep:
-        nobody = f"Nobody waits for `{options.topic}` `{options.correlation}`"
-        return complain(f"{nobody}; with --keep the first who does will get it.", FAILED)
+        none = f"No task waits for `{options.topic}` `{options.correlation}`"
+        return complain(f"{none}; with --keep the first that does will get it.", FAILED)
     if not options.json:
-        print("Nobody waits for it yet; it is kept for the first who does.")
+        print("No task waits for it yet; it is kept for the first that does.")
     return OK
 
 

@@ -79,7 +79,7 @@ def parser() -> Parser:
         ("done", "mark an item, a phase or all as completed", _done),
         ("drop", "mark an item, a phase or all as cancelled", _drop),
         ("rm", "remove an item, a phase or all", _remove),
-        ("unblock", "let an item, a phase or all go on", _unblock),
+        ("unblock", "unblock an item, a phase or all", _unblock),
     ):
         added = verb(name, line, run)
         added.add_argument("words", nargs="*", metavar="ITEM|PHASE")
@@ -88,10 +88,10 @@ def parser() -> Parser:
             added.add_argument("--evidence", metavar="TEXT", help="what shows that it is done")
         elif name == "rm":
             added.add_argument("--yes", action="store_true", help="with --all: do not ask")
-    added = verb("restore", "bring back an item that a rewrite left out, or all of them", _restore)
+    added = verb("restore", "restore an item that a rewrite left out, or all of them", _restore)
     added.add_argument("words", nargs="*", metavar="ITEM")
     for name, line, run, least in (
-        ("block", "say that an item waits, and why", _block, "*"),
+        ("block", "block an item, and say what it waits for", _block, "*"),
         ("note", "add a note to an item", _note, "+"),
         ("reword", "give an item another text", _reword, "+"),
     ):
@@ -103,14 +103,14 @@ def parser() -> Parser:
     verb("edit", "edit the list as Markdown in $VISUAL or $EDITOR", _edit)
     for name, line, run in (
         ("export", "write the list to a Markdown file", _export),
-        ("import", "put a Markdown checklist in place of the list", _import),
+        ("import", "replace the list by a Markdown checklist", _import),
     ):
         added = verb(name, line, run)
         added.add_argument("path", nargs="?", default="TODO.md", help="the file (default: TODO.md), or `-`")
         added.add_argument("--format", default=_FORMAT, metavar="F", help="whose checkboxes (default: punchlist)")
         if name == "export":
             added.add_argument("--force", action="store_true", help="also over a file that is no checklist")
-    verb("undo", "take back your last change", _undo)
+    verb("undo", "roll back your last change", _undo)
     return made
 
 

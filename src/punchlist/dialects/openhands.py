@@ -1,7 +1,7 @@
 """`task_tracker` of OpenHands: `view` and `plan`, notes for each task, `todo` and `done` as statuses.
 
 Errors in the arguments are pydantic's, whose layout is not the tool's own: ours give field and sentence. A task
-has one note in this dialect; several show as one, and given back as one they stay several.
+has one note in this dialect; several show as one, and when that is sent again they stay several.
 """
 
 from __future__ import annotations
