@@ -315,7 +315,7 @@ class CancelPending(TaskError):
 
 
 class FenceStale(TaskError):
-    """Task `{id}` changed hands since you claimed it (its fence is {actual}, yours {fence}); stop working on it.{kept}"""
+    """Task `{id}` changed hands since you claimed it (its fence is {actual}, yours {fence}); stop work on it.{kept}"""
 
     code = "fence_stale"
 

@@ -28,14 +28,15 @@ class Terminal:
     def __init__(self, control: int, program: "subprocess.Popen[bytes]") -> None:
         self.control = control
         self.program = program
-        self.shown = ""
+        self.shown = b""
 
     def wait_for(self, text: str) -> str:
-        """Read until the latest picture holds a text; return that picture."""
+        """Read until a whole picture holds a text; return that picture. A read may end in the middle of one."""
         ends = time.monotonic() + PATIENCE
         while time.monotonic() < ends:
-            self.shown += os.read(self.control, 65_536).decode("utf-8", "replace")
-            picture = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.shown.split("\x1b[?2026h")[-1])
+            self.shown += os.read(self.control, 65_536)
+            whole = self.shown.rpartition(b"\x1b[?2026l")[0].rpartition(b"\x1b[?2026h")[2].decode()
+            picture = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", whole)
             if text in picture:
                 return picture
         raise AssertionError(f"{text!r} was never shown")
