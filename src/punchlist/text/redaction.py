@@ -7,7 +7,6 @@ masking twice changes nothing.
 
 import json
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from string import ascii_letters, digits
@@ -74,12 +73,6 @@ def _mask(text: str, depth: int) -> str:
     if "-----" in text:
         text = _END_OF_KEY.sub(MARK, _KEY_BLOCK.sub(MARK, text))
     text = _LONG_WORD.sub(lambda found: _TOKEN.sub(MARK, found[0]), text)
-    if "@" in text:
-        text = _ADDRESS.sub(_mask_address, text)
-    if _LOGIN_AND_PORT.search(text) is not None:
-        text = _LOGIN.sub(rf"\g<1>{MARK}", text)
-    if _PORT_AND_LOGIN.search(text) is not None:
-        text = _PASSWORD_FILE.sub(rf"\g<1>{MARK}", text)
     for phrase_signs, pattern in _PHRASES:
         if any(sign in text for sign in phrase_signs):
             text = pattern.sub(rf"\g<1>{MARK}", text)
@@ -118,47 +111,38 @@ def _is_ordinary(text: str) -> bool:
     return not (
         any(sign in plain for sign in _SIGNS)
         or not _SIGN_PARTS.isdisjoint(parts)
-        or _has_secret_name(b" ".join(parts))
+        or _find_secret_names(b" ".join(parts).decode())
         or any(_TOKEN.search(word.decode()) for word in words if len(word) >= _LONG)
         or _PORT_AND_LOGIN.search(text) is not None
     )
 
 
-def _has_secret_name(parts: bytes) -> bool:
-    return any(secrecy(parts[start:end].decode()) != "none" for start, end in _words_with_signs(parts))
-
-
 class _SecretName(NamedTuple):
     """A name in a text whose value may be a secret. `is_option`: it stands behind dashes."""
 
-    text: str
     start: int
     end: int
+    text: str
     how: Secrecy
     is_option: bool
 
 
 def _find_secret_names(text: str) -> list[_SecretName]:
     blanked = text.encode("ascii", "replace").translate(_NAMES)
-    names: list[_SecretName] = []
-    for first, end in sorted(set(_words_with_signs(blanked))):
-        word = text[first:end].lstrip("-.")
-        how = secrecy(word)
-        if how != "none":
-            names.append(_SecretName(word, end - len(word), end, how, text[first] == "-"))
-    return names
-
-
-def _words_with_signs(blanked: bytes) -> Iterator[Span]:
-    """Yield where words stand that have in them what every secret name has."""
     lowered = blanked.lower()
+    names: set[_SecretName] = set()
     for sign in _NAME_SIGNS:
         at = lowered.find(sign)
         while at >= 0:
+            first = blanked.rfind(b" ", 0, at) + 1
             end = blanked.find(b" ", at)
             end = len(blanked) if end < 0 else end
-            yield blanked.rfind(b" ", 0, at) + 1, end
+            word = text[first:end].lstrip("-.")
+            how = secrecy(word)
+            if how != "none":
+                names.add(_SecretName(end - len(word), end, word, how, text[first] == "-"))
             at = lowered.find(sign, end)
+    return sorted(names)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -214,28 +198,7 @@ _TOKEN: Final = re.compile(
     )[\w+/=-]*""",
     re.VERBOSE | re.ASCII,
 )
-_ADDRESS: Final = re.compile(r"""(?<=://)(?:(?!://)[^\s"'<>`]){3,2048}""")
-_LOGIN: Final = re.compile(r"""((?<![\w/:.@-])[\w.-]{1,64}:)[^\s:/@"'`]{1,128}(?=@[\w.-]{1,128}:\d{2,5}\b)""")
-_LOGIN_AND_PORT: Final = re.compile(r"@[\w.-]{1,128}:\d\d")
-_PASSWORD_FILE: Final = re.compile(  # .pgpass
-    r"""((?:^|["'])[^\s:/"']{1,128}:(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)(?!\s)(?:\\[^"']|[^\n"'\\])++""",
-    re.MULTILINE,
-)
 _PORT_AND_LOGIN: Final = re.compile(r":(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:[^\s]")
-_PORT: Final = re.compile(r"\d{1,5}[/?#]")
-
-
-def _mask_address(found: re.Match[str]) -> str:
-    """Mask the password before the last `@` of an address, or a token in place of a user's name."""
-    before, _, host = found[0].rpartition("@")
-    user, colon, password = before.partition(":")
-    if not user + password or "/" in user or "?" in user or user[:1] == "[" or host.startswith("sha256:"):
-        return found[0]
-    if not colon:
-        return f"{MARK}@{host}" if len(user) >= 16 or looks_secret(user) else found[0]
-    if _PORT.match(password) or is_reference(password):
-        return found[0]
-    return f"{MARK if len(user) >= 16 and looks_secret(user) else user}:{MARK}@{host}"
 
 
 def _end_of_line(text: str, start: int) -> int:
@@ -254,6 +217,7 @@ def _end_of_quote(text: str, start: int, quote: str) -> int:
 _QUOTE: Final = re.compile(r"""\\*["'`]""")
 _QUOTED: Final = r"""(?P<q>\\{0,3}["'])(?:(?!(?P=q))(?:\\.|[^\n])|(?P=q){2})++"""
 _HOOKS: Final = r"hooks\.slack\.com/\w+|/api/webhooks|office\.com/webhook\w*|hooks\.zapier\.com/hooks|/bot(?=\d{6})"
+_USER: Final = r"""[^\s"'<>`/?@:\[]"""
 _PHRASES: Final = tuple(
     (signs.split("|"), re.compile(pattern, re.VERBOSE | re.MULTILINE))
     for signs, pattern in (
@@ -272,6 +236,12 @@ _PHRASES: Final = tuple(
             (?=[^\s\d]{0,64}\d)(?=[^\sA-Za-z]{0,64}[A-Za-z])\S{8,}+$"""),
         ("dentified |DENTIFIED ", rf"""((?i:identified\s{{1,8}}(?:with\s{{1,8}}\S{{1,64}}\s{{1,8}})?(?:by|as)\s{{1,8}}
             (?:password\s{{1,8}})?))(?:{_QUOTED}|(?<=BY[ ])[^\s"']++|(?=\S{{0,64}}\d)[^\s"';]++)"""),
+        ("://", rf"""((?<=://)){_USER}{{16,256}}+(?=@|:[^\s/]{{0,256}}@)"""),  # a token in place of a user's name
+        ("://", rf"""((?<=://){_USER}{{0,256}}+:)(?!\d{{1,5}}[/?\#]|\$\{{?\w+\}}?@|[{{<][\w\ .-]+[}}>]@)
+            (?:(?!://)[^\s"'<>`]){{1,2048}}(?=@(?!sha256:))"""),
+        ("@", r"""((?<![\w/:.@-])[\w.-]{1,64}:)[^\s:/@"'`]{1,128}(?=@[\w.-]{1,128}:\d{2,5}\b)"""),
+        (":", r"""((?:^|["'])[^\s:/"']{1,128}:(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)(?!\s)
+            (?:\\[^"']|[^\n"'\\])++"""),  # .pgpass
         ("send ", r"""(\bsend[ \t]{1,4}(?:--[ \t])?")[^"\n$]{1,128}(?=\\[rn]")"""),  # expect
         ("= Data =", r"(^[a-z][\w.-]{1,63}[ \t]{2,})[^\s:=|][^\n]*+"),  # Vault: all below is secret
         ("AUTH |auth ", r"((?<=\S)>[ \t]{1,4}(?i:auth)[ \t]{1,4})\S[^\n]*+"),  # a prompt of Redis
@@ -372,7 +342,9 @@ def _command_spans(text: str) -> list[Span]:
 
 def _line_spans(line: str, at: int, depth: int) -> list[Span]:
     """Find the secrets in a line that begins at this place, and in quoted words of it as lines of their own."""
-    if _COMMAND_WORDS.isdisjoint(_LOOSE_WORD.findall(line)):
+    words = set(_LOOSE_WORD.findall(line))
+    is_piped = not _ECHOES.isdisjoint(words) and ("|" in line or ">" in line)
+    if not is_piped and words.isdisjoint(_RULES):
         return []
     # Comments and lists of words are read as commands too, and so is what stands in backticks; addresses are one word.
     readable = _KEYWORD.sub(lambda word: "_" * len(word[0]), line.replace("#", "_").replace("`", ";"))
@@ -401,7 +373,7 @@ def _spans_of_words(command: SimpleCommand, line: str) -> list[Span]:
         start, end = command.spans[place]
         if word[:1] != "-" and _is_secret_word(secret_words, word):
             found.append((start, end))
-        name = word.rpartition("/bin/")[2]
+        name = re.split("/bin/|=", word)[-1]
         name = name.lstrip("-+") if place == 0 else name  # a line that a change took out, or added
         rules.update(dict.fromkeys(_RULES.get(name, ())))
         for trigger, value, is_verb in rules:
@@ -509,7 +481,7 @@ def _column_spans(text: str, name: int, done: int) -> tuple[list[Span], int]:
         if len(row) != len(cells):
             if _RULE.fullmatch(text, start, end):
                 continue
-            return spans, start
+            return spans, start - 1
         for place in secret:
             if row[place].strip() and not _RULE.fullmatch(row[place]):
                 begin = start + sum(len(cell) + 1 for cell in row[:place])
@@ -519,7 +491,8 @@ def _column_spans(text: str, name: int, done: int) -> tuple[list[Span], int]:
 
 # Values by the name before them.
 
-_SIGN: Final = r"(?::{2,3}=|:=|[=!]==?|=>|=~(?=\s)|<[>-]|-[ci]?(?:eq|ne)\b|(?:\|\||&&|\?\?|[?+.|&])?=|::?)"
+_SIGN: Final = r"""(?::{2,3}=|:=|[=!]==?|=>|=~(?=\s)|<[>-]|-[ci]?(?:eq|ne)\b|(?:\|\||&&|\?\?|[?+.|&])?=
+    |:[ ]{0,2}[A-Za-z_&*][\w&.,\[\]<>| ]{0,40}[ ]=(?=[ ]{0,2}["'])|::?)"""
 _BETWEEN: Final = rf"""
     (?:(?P<close>\\{{0,3}}["'`])\]?)?(?P<gap>[^\S\n]{{0,32}})(?P<sign>{_SIGN})(?P<after>[^\S\n]{{0,32}})
     | \\{{0,3}}["']?(?:,\s{{0,32}}|\s{{1,32}})\\{{0,3}}["']?(?i:value)\\{{0,3}}["']?[^\S\n]{{0,8}}[:=][^\S\n]{{0,8}}
@@ -541,6 +514,8 @@ _SET_VALUE: Final = re.compile(r"""[^\n;|&"']+""")
 _MASKED: Final = re.compile(r"""\*{3}(?:\n|\Z|["'](?=[\s,;:)}\]]))""")
 _BELOW: Final = re.compile(r"(?:[|>][-+]?)?[^\S\n]*(?:\n[^\S\n]++(?!(?:-[ ])?[\w.-]{1,128}:(?:\s|\Z))[^\n]+)+")
 _BARE: Final = re.compile(r"""(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')++|\\""")
+_TAG: Final = re.compile(r"(?<!\w)<(?:\w{1,16}:)?\Z")
+_END_OF_ELEMENT: Final = re.compile(r"[<\n]|\Z")
 _BRACKET: Final = re.compile(r"""\\.|["'\[\](){}]""")
 _PLACE: Final = re.compile(r":(?::[Tt]est|[ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\|[\"',;)\]}]+(?:\s|\Z)|\Z))")
 _MATCHED_LINE: Final = re.compile(r"[\w.-]{1,128}\.\w{1,5}:\d{1,6}[:-]\S")
@@ -558,7 +533,6 @@ _SCRIPT: Final = re.compile(r"""(?:[\s"']-\w{0,4}c|(?:command|cmd|script)\\{0,3}
 _NO_NAME: Final = re.compile(
     r"(?:\b(?:type|interface|class|struct|enum|def|fn|func|function)|(?i:\b(?:invalid|unexpected|unknown|illegal|bad|missing)))\s\Z"
 )
-_TYPED: Final = re.compile(r"""[A-Za-z_&*][\w&.,\[\]<>| ]{0,40}[ ]=[ ]{0,2}(?=["'])""")
 _ANNOTATION: Final = re.compile(r"[A-Za-z_.]+(?:\[[\w, .|]*\])?[ ](?:\|[ ]None|=[ ])")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*(?:\(\))?[:,;)]*")
 _CALL: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*[(<]")
@@ -569,8 +543,10 @@ def _named_spans(text: str, names: list[_SecretName]) -> list[Span]:
     spans: list[Span] = []
     done = 0
     for name in names:
-        setter = _SETTER.search(text, max(done, name.start - _NEAR), name.start)
-        head = (_BEHIND_OPTION if name.is_option or setter is not None else _BEHIND_NAME).match(text, name.end)
+        is_set = text[name.end : name.end + 1] == " " and _SETTER.search(
+            text, max(done, name.start - _NEAR), name.start
+        )
+        head = (_BEHIND_OPTION if name.is_option or is_set else _BEHIND_NAME).match(text, name.end)
         if head is None or head.end() <= done or _MASKED.match(text, head.end()) is not None:
             continue
         how = "likely" if head["sign"] == "::" else name.how
@@ -588,9 +564,8 @@ def _is_secret_value(name: str, head: re.Match[str], how: Secrecy, value: str, s
     sign = head["sign"] or ""
     if len(value) < 2 or re.search(r"\w", value) is None or is_reference(value):
         return False
-    if how == "likely" or head["pair"]:
-        return looks_secret(value[:_NEAR])
-    if how == "assigned" and sign == ":" and not head["close"] and name.lower() not in _HEADERS:
+    is_label = sign == ":" and not head["close"] and name.lower() not in _HEADERS
+    if how == "likely" or head["pair"] or (how == "assigned" and is_label):
         return looks_secret(value[:_NEAR])
     if how == "assigned" and re.fullmatch(r"[\d.,:%]+[)}\]]*", value):
         return False
@@ -608,8 +583,6 @@ def _value_span(text: str, name: _SecretName, head: re.Match[str], done: int) ->
     start, sign, lowered = head.end(), head["sign"], name.text.lower()
     near = text[max(done, name.start - _NEAR) : name.start].rstrip("-")
     is_plain = sign == ":" and not head["close"]
-    if is_plain and (typed := _TYPED.match(text, start)) is not None:
-        start = typed.end()
     if _PLACE.match(text, name.end) is not None and _FILE_NAME.fullmatch(name.text) is not None:
         return None
     is_doubtful = _MATCHED_LINE.match(text, name.start) is not None or _NO_NAME.search(near[-_CLOSE:]) is not None
@@ -663,15 +636,11 @@ def _open_quote(near: str) -> str | None:
 
 def _element_span(text: str, name: _SecretName, start: int) -> Span | None:
     """Return the text between two tags, or behind one if the other is missing; a type in `<…>` has none."""
-    opening = text.rfind("<", max(0, name.start - _CLOSE), name.start)
-    if opening < 0 or not re.fullmatch(r"(?:\w{1,16}:)?", text[opening + 1 : name.start]):
+    if _TAG.search(text, max(0, name.start - _CLOSE), name.start) is None:
         return None
-    end = text.find(f"</{text[opening + 1 : name.end]}", start, start + _FAR)
-    if end < 0 and opening and (text[opening - 1].isalnum() or text[opening - 1] == "_"):
-        return None
-    if end < 0 and (found := re.compile(r"[<\n]").search(text, start)) is not None:
-        end = found.start()
-    return start, len(text) if end < 0 else end
+    end = text.find("</", start, start + _FAR)
+    found = _END_OF_ELEMENT.search(text, start) if end < 0 else None
+    return start, end if found is None else found.start()
 
 
 def _end_of_bracket(text: str, start: int) -> int:
