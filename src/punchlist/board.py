@@ -213,10 +213,10 @@ class Board(BoardReader, ObservedBoard):
         self._gates.append(make_gate(on, check, list=list, seconds=seconds))
 
     def tick(self) -> int:
-        """Write what has come due: leases, timers and rests of tasks, flows, and an event for each agent that fell
+        """Write what has come due: leases, timers and pauses of tasks, flows, and an event for each agent that fell
         silent. Return how much that was.
 
-        Nothing needs it, because every read of a list does the same; it makes things happen while nobody reads. Any
+        Nothing needs it, because every read of a list does the same; it makes things happen between reads. Any
         number of processes may call it, as often as they like: only one of them acts.
         """
         from punchlist.agent.overview import tell_stalls
@@ -238,7 +238,7 @@ class Board(BoardReader, ObservedBoard):
     # Costs.
 
     def costs(self, *, project: Folder = None, session: str | None = None) -> Sequence[AgentCost]:
-        """Return the costs of this layer by agent, dialect and profile: of a session, a project, or everything."""
+        """Return the costs of Punchlist by agent, dialect and profile: of a session, a project, or everything."""
         from punchlist.guidance.ledger import AgentCost, list_costs
 
         where = None if project is None else project_of(project)
@@ -306,9 +306,9 @@ class Board(BoardReader, ObservedBoard):
         return overview(self, project)
 
     def rebuild_overviews(self) -> int:
-        """Make the rows that `overview` and `brief` read anew, from the log; return how many agents there are.
+        """Rebuild the rows that `overview` and `brief` read, from the log; return how many agents there are.
 
-        Each agent has a transaction of its own, so that nobody waits long for the lock.
+        Each agent has a transaction of its own, so that no other process waits long for the lock.
         """
 
         def rebuild(tx: Transaction, session: str, name: str) -> None:

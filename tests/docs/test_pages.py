@@ -57,3 +57,10 @@ def test_the_page_on_architecture_says_each_thing_once_and_names_every_table(tmp
     connection.close()
     (said,) = re.findall(r"(?ms)^- \*\*Tables\*\*: (.*?)\n- ", page)
     assert {name for name in tables if not name.startswith("sqlite_")} == set(re.findall(r"`(\w+)`", said))
+
+
+def test_the_index_leads_to_every_page_of_the_docs() -> None:
+    docs = check_docs.ROOT / "docs"
+    linked = set(check_docs.links((docs / "README.md").read_text(encoding="utf-8")))
+    assert {page.name for page in docs.glob("*.md")} - linked == {"README.md"}
+    assert "docs/README.md" in check_docs.links((check_docs.ROOT / "README.md").read_text(encoding="utf-8"))

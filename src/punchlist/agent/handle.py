@@ -205,7 +205,7 @@ class Agent:
         return plans.all_plans(self._runner)
 
     def propose_plan(self, text: str, *, by: str | None = None, timeout: float | None = None) -> Plan:
-        """Put a plan before a person. An earlier one that is still open is superseded; the same text stays as it is.
+        """Propose a plan to a person. An earlier one that is still open is superseded; the same text stays as it is.
 
         After `timeout` seconds it can no longer be approved. Raises `PlanRefused` for an empty or too long text.
         """
@@ -214,7 +214,7 @@ class Agent:
     def approve_plan(
         self, revision: int | None = None, *, by: str = "user", todos: bool = False, person: bool = False
     ) -> Plan:
-        """Agree to the plan and end plan mode. With `todos` its steps become the todo list, in the same transaction.
+        """Approve the plan and end plan mode. With `todos` its steps become the todo list, in the same transaction.
 
         `revision` is the one that was looked at: if the plan is at another by now, nothing is approved. Raises
         `PlanMissing`, `PlanRevisionConflict`, `PlanDecided`, `PlanExpired` or `PlanWithoutSteps`. `person=True`: the
@@ -226,7 +226,7 @@ class Agent:
         return plan
 
     def reject_plan(self, reason: str, *, by: str = "user", revision: int | None = None, person: bool = False) -> Plan:
-        """Refuse the plan and say why; plan mode stays on. `revision` and `person` as for `approve_plan`."""
+        """Reject the plan and say why; plan mode stays on. `revision` and `person` as for `approve_plan`."""
         return plans.reject_plan(self._runner, reason, by=by, revision=revision, person=person)
 
     def wait_for_plan(self, id: str | None = None, *, timeout: float | None = None) -> Plan:
@@ -286,22 +286,23 @@ class Agent:
     def user_turn(self) -> None:
         """Note that the person spoke: forget the stop guard's tries and the reminders of the last prompt.
 
-        A run begins: calls of before are no part of a loop any more.
+        A new run begins: earlier calls no longer count as part of a loop.
         """
         turns.note_user_turn(self._runner)
 
     def assistant_turn(self, tools_used: Iterable[str] = ()) -> list[Injection]:
-        """To be called once for each assistant message, with the names of the tools that it used, in order.
+        """Take an assistant message, with the names of the tools that it used, in order; return texts for the model.
 
-        What it returns belongs at the tail of the next request, or in front of its tool results, and into no other.
+        Call it once for each message. The texts belong at the tail of the next request, or in front of its tool
+        results, and into no other request.
         """
         return turns.take_assistant_turn(self._runner, tools_used)
 
     def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
-        """To be called when the model wants to stop: what to say to it so that it goes on, or None to let it.
+        """Decide on a model that wants to stop: return a text that asks it to continue, or None to let it stop.
 
-        `last_text` is what it said last: whoever asks the person something may stop. `background` is how many pieces
-        of its work still run elsewhere.
+        `last_text` is its last message: a model that asks the person something may stop. `background` is how many
+        pieces of its work still run elsewhere.
         """
         return turns.decide_stop(self._runner, last_text, background)
 
@@ -319,7 +320,7 @@ class Agent:
         return prompt(self.layers)
 
     def compaction_block(self) -> str | None:
-        """Unfinished work only, for a conversation that was compacted; None when nothing is open.
+        """Return unfinished work as a text for a compacted conversation; None when nothing is open.
 
         Fenced; in Hermes' own format under its dialect. `guidance.compaction.merge_block` puts it in its place. None in
         the profile `off` and where the tool is not offered.
@@ -426,7 +427,7 @@ class Agent:
 
     @property
     def work(self) -> CurrentWork:
-        """Its list, and the open tasks that it started or owns: also what failed, and what was given to its name."""
+        """The agent's list, and the open or failed tasks that it started, owns, or is assigned to."""
         self._runner.settle_due_tasks()
 
         def read(tx: Transaction) -> CurrentWork:

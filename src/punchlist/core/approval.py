@@ -78,7 +78,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return self.state is PlanState.PROPOSED and self.expires_at is not None and now >= self.expires_at
 
     def waits(self, now: datetime) -> bool:
-        """True if a person can decide about the plan."""
+        """True if a person can decide on the plan."""
         return self.state is PlanState.PROPOSED and not self.expired(now)
 
 

@@ -170,7 +170,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     @property
     def stuck_on(self) -> tuple[str, ...]:
-        """Blockers that ended without being completed: nothing will release this task but a person, or a retry."""
+        """Blockers that ended without being completed: only a person or a retry can release this task."""
         return tuple(blocker.id for blocker in self.held_by if blocker.status in ENDED)
 
 

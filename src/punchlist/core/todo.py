@@ -42,7 +42,7 @@ SOMEBODY = "somebody else"
 
 
 class Blocker(Struct, frozen=True):
-    """The reason why an item waits; `on` is a person, an agent or a thing, when known.
+    """The reason why an item is blocked; `on` is a person, an agent or a thing, when known.
 
     A pending item has one too, where it is to be begun after others: its reason is then `after` and their names.
     """
@@ -64,7 +64,7 @@ class Evidence(Struct, frozen=True):
 
 
 class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing to do. `id` is ours: short, unique within its plan, and the same in every dialect."""
+    """One thing to do. `id` is ours: short, unique within its list, and the same in every dialect."""
 
     id: str
     content: str
@@ -111,7 +111,9 @@ class Progress(NamedTuple):
 
 
 class TodoList(Struct, frozen=True, kw_only=True):
-    """The list of one agent at one revision. `next_id` numbers the items and phases of this plan."""
+    """The list of one agent at one revision. `plan_id` tells one list from the next, `next_id`
+    numbers its items and phases.
+    """
 
     items: tuple[TodoItem, ...] = ()
     phases: tuple[Phase, ...] = ()

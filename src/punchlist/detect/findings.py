@@ -24,9 +24,9 @@ Level = Literal["ok", "warning", "critical"]
 class Verdict(Struct, frozen=True):
     """The judgement on a tool call that is about to run, from the calls before it.
 
-    `detector` names who thinks so, None when all is well; `count` is how often it has seen the like. `is_news` says
-    that this is worth an event: the first of its kind is, and then one at every tenth count. `for_model` is what the
-    model is to be told now, empty mostly. `paired_tool` is the other tool of a ping-pong.
+    `detector` is its name, None when all is well; `count` is how often it has seen this. `is_news` says
+    that this is worth an event: the first of its kind is, and then one at every tenth count. `for_model` is a text for
+    the model, mostly empty. `paired_tool` is the other tool of a ping-pong.
     """
 
     level: Level = "ok"

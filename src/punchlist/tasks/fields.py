@@ -51,9 +51,9 @@ class NewTask(TaskSettings, total=False):
     """Fields of a new task besides its subject.
 
     `priority`: 0 comes first, 4 last, 2 by default. `runs_after`: `completed` (its blockers have to be completed) or
-    `ended` (failed and cancelled ones let it go, too). `max_attempts`: how often it may be tried; then a failed
-    attempt is followed by the next one, after a rest of `backoff` seconds that doubles each time. `owner`: whom it is
-    meant for. `state`: any JSON that belongs to the work; `metadata`: JSON that belongs to others.
+    `ended` (failed and cancelled ones count, too). `max_attempts`: how often it may be tried; then a failed
+    attempt is retried after a pause of `backoff` seconds, which doubles each time. `owner`: the worker it is assigned
+    to. `state`: any JSON that belongs to the work; `metadata`: JSON that belongs to others.
     """
 
     blocked_by: Sequence[str]

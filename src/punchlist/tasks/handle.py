@@ -87,7 +87,7 @@ class Tasks:
     """One list of tasks. Makes no list before something is written to it; safe to use from many threads.
 
     A handle that is made for an agent acts in its name, and the agent's activity keeps its claims alive. Leases, timers
-    and rests that are over are written before a list is read, so nothing needs a poller.
+    and pauses that are over are written before a list is read, so nothing needs a poller.
     """
 
     def __init__(

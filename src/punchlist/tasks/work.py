@@ -583,7 +583,7 @@ class Work:
         return Late(self.write(row, after, "task.late", by=self.by).task, error)
 
     def fail(self, id: str, reason: str = "", *, fence: int | None = None) -> Task:
-        """Fail a task; while there are attempts left, it is pending again after a rest."""
+        """Fail a task; while there are attempts left, it is retried after a pause."""
         row = self.row(id)
         self.ownership.check(row, fence)
         after = rules.fail(row.task, self.now, check_text("reason", reason, Cleaner()))
@@ -591,7 +591,7 @@ class Work:
         return self.write(row, after, kind, fence=fence).task
 
     def retry(self, id: str) -> Task:
-        """Open a task that has ended, as if it had not been tried."""
+        """Reopen a task that has ended, with no attempts counted."""
         row = self.row(id)
         return self.write(row, rules.retry(row.task, self.now), "task.reopened").task
 
