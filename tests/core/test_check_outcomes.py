@@ -196,6 +196,12 @@ NEVER_DONE = [
     ("The tool use was rejected", "empty"),
     ("The user doesn't want to proceed with this tool use.", "empty"),
     ("User denied permission to run the command", "empty"),
+    ("Claude requested permissions to use Bash, but you haven't granted it yet.", "empty"),
+    ("Permission to use Bash with command pytest has been denied.", "empty"),
+    ("PreToolUse:Bash hook error: [guard.py]: not today", "empty"),
+    ("exec command rejected by user approval settings", "empty"),
+    ("rejected by user approval settings", "empty"),
+    ("failed in sandbox: denied", "empty"),
 ]
 
 

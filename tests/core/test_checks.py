@@ -361,7 +361,7 @@ def test_it_is_known_whether_the_exit_code_says_anything(command: str, zero: boo
         ("gh pr view 3", False),
         ("gh pr checkout 3", True),
         ("git config --get core.x", False),
-        ("git config core.x y", True),
+        ("git config core.x y", False),
         ("git -C sub status", False),
         ("curl -sSL http://x", False),
         ("curl -sSLo f http://x", True),
@@ -378,6 +378,40 @@ def test_it_is_known_whether_the_exit_code_says_anything(command: str, zero: boo
 )
 def test_a_change_counts_unless_a_check_comes_behind_it(command: str, changes: bool) -> None:
     assert analyse_command(command).changes is changes
+
+
+NO_CHANGES = [
+    "git checkout -b feature/x", "git switch -c feature/x", "git config user.email a@b.c", "git restore --staged a.py",
+    "git reset HEAD a.py", "node -v", "npm -v", "java -version", "php -v", "npm run dev", "npm start &", "yarn",
+    "uvicorn app.main:app --port 8000 &", "flask run &", "bundle install", "npm uninstall left-pad", "npm update",
+    "python -m venv .venv", "python -m http.server 8000", "npx playwright install", "psql -c 'select 1'",
+    "redis-cli ping", "aws s3 ls", "gcloud auth list", "make help", "docker compose exec db psql -U x -c 'select 1'",
+    r"find src -name '*.py' -exec grep -l 'a b' {} \;", "find . -exec cat {} +", "curl -s -o /dev/null https://x",
+    "wget -q -O - https://x", "wget -qO- https://x", "wget -P /tmp -O /tmp/a https://x", "echo x > LICENSE-MIT",
+    "echo x > docs/README", "python manage.py runserver", "python manage.py migrate",
+    "python manage.py makemigrations --check",
+]  # fmt: skip
+
+CHANGES = [
+    "git checkout a.py", "git checkout main", "git checkout -b x origin/main", "git switch main", "git restore a.py",
+    "git restore --staged --worktree a.py", "git stash", "git stash pop", "git merge x", "git reset --hard", "git pull",
+    "python manage.py makemigrations", "python manage.py startapp billing", "rails generate model A",
+    "python -c 'import fileinput\nfor line in fileinput.input(inplace=True): print(line)'", "wget https://x/a.py",
+    "wget http://localhost:8000/a.py", "curl -O https://x/a.py", "curl --output=a.py https://x",
+    "protoc --python_out=. a.proto", r"find . -exec sed -i s/a/b/ {} \;", "find . -exec sh -c 'rm a' +",
+    "aws s3 cp s3://b/a .", "echo x > src/license_checker.py", "echo x > src/readme_parser.py",
+    "echo x > src/changelog.py", "echo x > lib/License.java",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", NO_CHANGES)
+def test_what_leaves_the_files_of_the_project_alone_is_no_change(command: str) -> None:
+    assert analyse_command(command).changes is False
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_what_writes_files_of_the_project_is_a_change(command: str) -> None:
+    assert analyse_command(command).changes is True
 
 
 def test_words_of_one_command_are_taken_as_they_are() -> None:

@@ -21,6 +21,8 @@ grep -rn 'foo$' src >/dev/null
 grep "foo$" a 2>/dev/null || true
 find . -name '*.py' | xargs grep -l foo
 find . -type f -newer a
+find . -exec grep foo {} +
+node -v
 sed -n '10,20p' a
 sed -n -e '/one/,/two/p' -e 5p a
 sed 's/a/b/g; s|x|y|' a
@@ -118,6 +120,11 @@ find . -delete
 find . -exec rm {} +
 find . -exec rm {} ;
 find . -fprint out
+find . -exec ./grep a {} +
+find . -exec find {} -delete +
+find . -execdir sort -o a {} +
+pytest -v
+python -v
 find . $X
 find . "$X"
 find . -de{lete,x}

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from punchlist.core.shell.programs import HTTP_CLIENTS
+from punchlist.core.shell.programs import HTTP_CLIENTS, saves_file
 from punchlist.core.shell.wrappers import program, word_set, word_table
 from punchlist.errors import ConfigInvalid
 from punchlist.text.shell import SimpleCommand
@@ -86,7 +86,7 @@ _KNOWN: Final[Mapping[Family, str]] = {
     "probe": """
         curl -f|--fail|--fail-with-body, wget --spider, hurl --test, pg_isready, kubectl wait, kubectl rollout status,
         wait-for-it.sh, http --check-status, https --check-status, xh --check-status,
-        manage.py check|makemigrations, go run, cargo run, dotnet run, nginx -t
+        manage.py check, manage.py makemigrations --check|--dry-run, go run, cargo run, dotnet run, nginx -t
     """,
 }
 
@@ -171,6 +171,9 @@ _NO_CHECK_WORDS: Final = word_set(
 """A script with such a part in its name does something else: `test:watch`, `build-deps`."""
 
 _HOSTS: Final = frozenset({"manage.py", "artisan", "rails", "setup.py"})
+_CHANGING_VERB: Final = re.compile(r"make|start(?:app|project)|generate|g$|new$|install|destroy|db:|compile")
+"""Verbs of those that write files of the project."""
+
 _CHECK_FILE: Final = re.compile(
     r"(?:run[_-]?)?tests?(?:[_-]\w+)?|\w+[_.-](?:tests?|spec)|check[_-]\w+|ci|verify|lint", re.IGNORECASE
 )
@@ -183,7 +186,7 @@ _CHANGES_FILES: Final = re.compile(
 )
 _WRITES_IN_CODE: Final = re.compile(
     r"write_text|write_bytes|\.write\(|writeFile|appendFile|open\([^)]*['\"][wax]b?\+?['\"]|\bunlink|\brename\(|\brmtree"
-    r"|\bremove\(|\bmkdir|subprocess|os\.system|shutil\.|child_process|\.sub\(.*write|json\.dump\(|save\("
+    r"|\bremove\(|\bmkdir|subprocess|os\.system|shutil\.|child_process|\.sub\(.*write|json\.dump\(|save\(|\binplace\b"
 )
 
 
@@ -439,7 +442,10 @@ def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
     words, name = command.words, program(command.words)
     if name in HTTP_CLIENTS:
         is_local = any(re.search(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]", word) for word in words[1:])
-        return (name, "probe") if is_local else None
+        return (name, "probe") if is_local and not saves_file(name, words[1:]) else None
+    host = next((at for at in (0, 1) if program(words[at:]) in _HOSTS), None)
+    if host is not None and any(map(_CHANGING_VERB.match, words[host + 1 : host + 2])):
+        return None
     if _INTERPRETER.fullmatch(name) is None:
         is_own = words[0].startswith(("./", "../", "target/", "build/", "dist/", "bin/"))
         return (name, "probe") if is_own and _CHANGES_FILES.search(name) is None else None

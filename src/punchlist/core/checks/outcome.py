@@ -23,8 +23,10 @@ from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
 from punchlist.text.shell import CommandGroup, CommandList
 
-_FIXES: Final = re.compile(r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix")
-"""A check with such a word among its own repairs what it finds."""
+_FIXES: Final = re.compile(
+    r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix|--\w+_out(?:=.*)?"
+)
+"""A check with such a word among its own repairs what it finds, or writes code."""
 
 _PRINTS: Final = word_set("echo printf true : date tail head cat tee wc sort set cd")
 _TALK: Final = word_set(

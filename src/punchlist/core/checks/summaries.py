@@ -329,7 +329,8 @@ _EXECUTION_ERROR: Final = re.compile(
 _REFUSED: Final = re.compile(
     r"(?:The (?:tool use|tool call|command|user) (?:was|has|did not|doesn't|does not|chose|rejected|denied|declined)"
     r"|User (?:has |have )?(?:denied|rejected|declined|refused)|Permission denied by|\[Request interrupted by user"
-    r"|<tool_use_error>|Rejected by user)\b.*",
+    r"|<tool_use_error>|Rejected by user|(?:Error: )?Claude requested permissions? to|Permission to use \w+"
+    r"|PreToolUse:\w+|(?:exec_command |exec command |command |error: )*(?:rejected by user|failed in sandbox))\b.*",
     re.DOTALL,
 )
 _LONGEST_REFUSAL: Final = 1_000

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Final, Literal
 
-from punchlist.core.shell.wrappers import SHELLS, expand, program, word_set, word_table
+from punchlist.core.shell.wrappers import SHELLS, expand, program, read_options, word_set, word_table
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
 
 Effect = Literal["reads", "records", "changes"]
@@ -19,7 +20,8 @@ _SYSTEM_FOLDERS: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/opt/
 _NOWHERE: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
 _TEMPORARY: Final = re.compile(r"(?:/tmp|/var/tmp|/private/tmp|\$\{?TMPDIR\}?|\$\(mktemp.*)(?:/|$)")
 PROSE: Final = re.compile(
-    r"\.(?:md|rst|txt|adoc|log)$|(?:^|/)(?:(?:changelog|readme|license)[^/]*|logs?)$",
+    r"\.(?:md|rst|txt|adoc|log)$"
+    r"|(?:^|/)(?:changelog|changes|readme|licen[cs]e|copying|notice|authors|contributing|logs?)(?:-\w+)?$",
     re.IGNORECASE,
 )
 """Files that no check looks at."""
@@ -48,10 +50,12 @@ _RECORDS: Final = word_set(
     """
     exit return export unset alias shift trap ulimit umask local read wait top lsof ping dig nslookup host bc man help
     history jobs locate more less cloc tokei scc mkdir kill pkill killall pip3 pip apt apt-get brew yum dnf apk conda
-    nvm pyenv rbenv corepack env declare typeset readonly hash shopt less clear time disown history
+    nvm pyenv rbenv corepack env declare typeset readonly hash shopt less clear time disown history venv virtualenv
+    uvicorn gunicorn hypercorn daphne http.server redis-server http-server live-server nodemon ngrok
+    psql mysql sqlite3 redis-cli mongosh
     """
 )
-"""These write nothing that a check looks at, or only packages and processes."""
+"""These write nothing that a check looks at, or only packages, processes and databases."""
 
 _READ_VERBS: Final = word_table(
     """
@@ -77,16 +81,25 @@ _READ_VERBS: Final = word_table(
 _RECORD_VERBS: Final = word_table(
     """
     git: add commit push fetch tag branch remote grep ls-remote reflog worktree notes format-patch archive bundle var
-    git: help fsck gc stash-list init
+    git: help fsck gc init config
     jj: status st log diff show commit describe git
     docker: push tag pull start stop restart kill rm rmi login exec compose
-    docker-compose: up down start stop restart ps logs pull
+    docker-compose: up down start stop restart ps logs pull exec
     kubectl: port-forward
-    npm: install i ci add why explain whoami pack audit cache config
-    pnpm: install i add ls list why outdated
-    yarn: install add list why info
-    bun: install add
-    uv: sync tree export lock add pip venv python tool
+    npm: install i ci add uninstall remove rm un update why explain whoami pack audit cache config start
+    pnpm: install i add remove rm update up ls list why outdated start dev
+    yarn: install add remove list why info start dev
+    bun: install i add remove
+    bundle gem: install update list show info check outdated
+    composer: install update require remove show
+    npm pnpm yarn bun: run+dev run+start run+serve run+preview
+    yarn vite: -
+    vite next nuxt astro: dev start serve preview
+    flask: run routes
+    rails: s server c console routes
+    playwright: install install-deps
+    make gmake just task: help
+    uv: sync tree export lock add remove pip venv python tool
     poetry: install lock add show env
     cargo: metadata version locate-project fetch install add
     go: list env mod get
@@ -97,6 +110,10 @@ _RECORD_VERBS: Final = word_table(
     systemctl: start stop restart reload
     """
 )
+"""Programs with the verbs that record, one word or two; `-` is a program without any."""
+
+_CLOUDS: Final = word_set("aws gcloud az heroku fly flyctl vercel netlify doctl")
+_CLOUD_READS: Final = re.compile(r"(?:ls|list|describe|get|show|status|logs?|info|help|version)(?:-.*)?")
 
 _WRITING_VERBS: Final = word_set("checkout fix")
 """`gh pr checkout`, `npm audit fix`."""
@@ -108,6 +125,9 @@ _VERSIONED: Final = word_set(
     """
 )
 """Programs that may be asked for their version or help, and for nothing else."""
+
+_VERSIONED_SHORT: Final = word_set("node npm npx pnpm yarn php ruby")
+"""Those of them that show their version for `-v`."""
 
 _ENVIRONMENT_SCRIPTS: Final = word_set(
     "activate activate.fish activate.csh .bashrc .bash_profile .profile .zshrc .env env .envrc nvm.sh sdkman-init.sh "
@@ -193,7 +213,9 @@ def _effect_of_words(command: SimpleCommand) -> Effect:
 
 
 def _reads(name: str, args: list[str]) -> bool:
-    if name in _VERSIONED and args in (["--version"], ["-V"], ["--help"], ["version"]):
+    if name in _VERSIONED and args in (["--version"], ["-V"], ["--help"], ["version"], ["-version"]):
+        return True
+    if name in _VERSIONED_SHORT and args == ["-v"]:
         return True
     verbs = _READ_VERBS.get(name)
     if verbs is not None:
@@ -213,22 +235,63 @@ def _records(name: str, args: list[str]) -> bool:
         written = operands if name in ("rm", "touch", "tee", "rmdir", "chmod") else operands[-1:]
         return bool(written) and all(is_temporary(path) or PROSE.search(path) for path in written)
     if name in HTTP_CLIENTS:
-        return not any(re.fullmatch(r"-[a-zA-Z]*[oO]|--(?:output|remote-name)(?:=.*)?", arg) for arg in args)
+        return not saves_file(name, args)
     if name in ("awk", "gawk", "mawk"):
         return not any(re.search(r"print[^;}]*>|system|\||-i\b", arg) for arg in args)
-    if name in _FORMS:
-        return name == "git" and _find_verb(args) in _RECORD_VERBS["git"] and args[:2] != ["stash", "pop"]
-    verbs = _RECORD_VERBS.get(name)
-    return verbs is not None and bool(args) and _find_verb(args) in verbs and _WRITING_VERBS.isdisjoint(args[1:3])
+    if name == "find":
+        return all(_effect_of_list(expand(inner)) != "changes" for inner in _find_executed(args))
+    given = _skip_options(args)
+    if name in _CLOUDS:
+        return any(_CLOUD_READS.fullmatch(arg) for arg in given[:3])
+    if name == "git" and given and _leaves_files(given[0], given[1:]):
+        return True
+    verbs = () if name in _FORMS and name != "git" else _RECORD_VERBS.get(name, ())
+    named = (given[0], " ".join(given[:2])) if given else ("-",)
+    return not _WRITING_VERBS.intersection(args[1:3]) and any(verb in verbs for verb in named)
 
 
-def _find_verb(args: Sequence[str]) -> str:
-    """Return the verb of a program whose options may come first, with a value for the few that take one."""
+def saves_file(name: str, args: Sequence[str]) -> bool:
+    """True if an HTTP client with these arguments writes what it gets to a file of the project."""
+    if "--spider" in args:
+        return False
+    if any(re.fullmatch(r"--remote-name.*|--download|-[a-zA-Z]*O", arg) for arg in args) and name != "wget":
+        return True
+    named = ("-O", "--output-document") if name == "wget" else ("-o", "--output")
+    targets = [value for _, value in read_options(args, named)]
+    return not all(target in _NOWHERE or is_temporary(target) for target in targets) if targets else name == "wget"
+
+
+def _skip_options(args: Sequence[str]) -> list[str]:
+    """Return the arguments from the verb on. Options may come first, with a value for the few that take one."""
     at = 0
     while at < len(args) and args[at].startswith("-"):
-        at += 2 if args[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
-    verb = args[at] if at < len(args) else ""
-    return "stash-list" if verb == "stash" and list(args[at + 1 : at + 2]) in (["list"], ["show"]) else verb
+        at += 2 if args[at] in ("-C", "-c", "--git-dir", "--work-tree", "--prefix", "--cwd", "--dir") else 1
+    return list(args[at:])
+
+
+def _leaves_files(verb: str, rest: Sequence[str]) -> bool:
+    """True if a verb of git that may change files has a form that changes none: a new branch, the index alone."""
+    operands = [arg for arg in rest if not arg.startswith("-")]
+    match verb:
+        case "checkout" | "switch":
+            return not {"-b", "-B", "-c", "-C", "--create", "--orphan"}.isdisjoint(rest) and len(operands) == 1
+        case "restore":
+            return not {"--staged", "-S"}.isdisjoint(rest) and {"--worktree", "-W"}.isdisjoint(rest)
+        case "reset":
+            return {"--hard", "--merge", "--keep"}.isdisjoint(rest)
+        case _:
+            return verb == "stash" and list(rest[:1]) in (["list"], ["show"])
+
+
+def _find_executed(args: Sequence[str]) -> list[list[str]]:
+    """Return the commands that `find` runs; what else it writes is a command that is not known."""
+    found: list[list[str]] = []
+    for at, arg in enumerate(args):
+        if arg in ("-exec", "-execdir"):
+            found.append(list(takewhile(lambda word: word not in (";", "+"), args[at + 1 :])))
+        elif arg in _FINDS:
+            found.append([arg])
+    return found
 
 
 # Programs that read in some forms and write in others: a function of the arguments each.
@@ -356,7 +419,7 @@ def _reads_git(args: list[str]) -> bool:
 
 
 _FORMS: Final[Mapping[str, Callable[[list[str]], bool]]] = {
-    "find": _FINDS.isdisjoint,
+    "find": lambda args: all(program(inner) in _READS and "/" not in inner[0] for inner in _find_executed(args)),
     **dict.fromkeys(("fd", "fdfind"), _accept_without("--exec", "--exec-batch", short="xX")),
     "rg": _accept_without("--pre", "--hostname-bin"),
     "sed": _reads_sed,

@@ -6,7 +6,7 @@ A wrapper that is not in the table stays as it is, so what it runs is not seen.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -106,6 +106,20 @@ _PYTHON: Final = re.compile(r"(?:python|pypy|py)[\d.]*(?:\.exe)?")
 def program(words: Sequence[str]) -> str:
     """Return the name of the program, without its folder."""
     return words[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe") if words else ""
+
+
+def read_options(words: Sequence[str], names: Collection[str]) -> list[tuple[str, str]]:
+    """Return the options of these names with their values: `-k x`, `--key=x`, `-kx` and, bundled, `-qk x`."""
+    found: list[tuple[str, str]] = []
+    for word, after in zip(words, (*words[1:], ""), strict=True):
+        name, sign, value = word.partition("=")
+        if name in names:
+            found.append((name, value if sign else after))
+        elif word[:2] in names and not word.startswith("--"):
+            found.append((word[:2], word[2:].removeprefix("=")))
+        elif (bundle := word.rstrip("-")).startswith("-") and bundle[1:].isalpha() and f"-{bundle[-1]}" in names:
+            found.append((f"-{bundle[-1]}", after if bundle == word else "-"))
+    return found
 
 
 def expand(line: str | Sequence[str]) -> CommandList:
