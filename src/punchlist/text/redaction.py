@@ -236,7 +236,8 @@ _PHRASES: Final = tuple(
             (?=[^\s\d]{0,64}\d)(?=[^\sA-Za-z]{0,64}[A-Za-z])\S{8,}+$"""),
         ("dentified |DENTIFIED ", rf"""((?i:identified\s{{1,8}}(?:with\s{{1,8}}\S{{1,64}}\s{{1,8}})?(?:by|as)\s{{1,8}}
             (?:password\s{{1,8}})?))(?:{_QUOTED}|(?<=BY[ ])[^\s"']++|(?=\S{{0,64}}\d)[^\s"';]++)"""),
-        ("://", rf"""((?<=://)){_USER}{{16,256}}+(?=@|:[^\s/]{{0,256}}@)"""),  # a token in place of a user's name
+        ("://", rf"""((?<=://))(?={_USER}{{16}}|{_USER}{{0,9}}(?:[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d))
+            {_USER}{{8,256}}+(?=@|:[^\s/]{{0,256}}@)"""),  # a token in place of a user's name
         ("://", rf"""((?<=://){_USER}{{0,256}}+:)(?!\d{{1,5}}[/?\#]|\$\{{?\w+\}}?@|[{{<][\w\ .-]+[}}>]@)
             (?:(?!://)[^\s"'<>`]){{1,2048}}(?=@(?!sha256:))"""),
         ("@", r"""((?<![\w/:.@-])[\w.-]{1,64}:)[^\s:/@"'`]{1,128}(?=@[\w.-]{1,128}:\d{2,5}\b)"""),
@@ -281,7 +282,7 @@ for _programs, _trigger, _value, _is_verb in (
     ("snmpwalk snmpget snmpset", r"-[AX]\Z", _CHOSEN, _NEXT),
     ("xfreerdp wfreerdp cmdkey", "/p(?:ass)?:", _CHOSEN, _NEXT),
     ("secret secrets secretsmanager put-parameter", r"(?:-b|--(?:body|value|plaintext|data))(?:=|\Z)", _CHOSEN, _NEXT),
-    ("secret", "--from-literal=", _CHOSEN, _NEXT),
+    ("secret", r"--from-literal(?:=|\Z)", _CHOSEN, _NEXT),
     ("secret secrets secrets:set kv", r"(?:.*set|put|create|add|patch|update|import)\Z", r"[^=]+=(?!\$).+", _REST),
     ("redis-cli valkey-cli keydb-cli", r"(?i)(?:auth|requirepass|masterauth)\Z", _CHOSEN, _REST),
     ("htpasswd mosquitto_passwd", r"-[A-Za-z]*b[A-Za-z]*\Z", _CHOSEN, _REST),
