@@ -25,7 +25,7 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_GATE_COMPLETE": "a command that may refuse the completion of a task",
     "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",
     "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
-    "PUNCHLIST_STALL_AFTER": "seconds of silence after which an agent counts as stalled, 0 for never; 60 by default",
+    "PUNCHLIST_STALL_AFTER": "seconds of silence after which an agent counts as stalled, 0 for never; 300 by default",
     "PUNCHLIST_STALL_LIFETIME": "seconds after which an agent is watched no longer; 21600 (6 hours) by default",
     "PUNCHLIST_TIMER_HORIZON": "the longest timer that a model may set for a flow: `12h`, `30d` (the default)",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",

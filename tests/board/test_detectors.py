@@ -12,6 +12,12 @@ from tests.board.looping import LOOP, agent_on, call, findings, run, said
 from tests.dialects.boards import write
 
 
+@pytest.fixture(autouse=True)
+def short_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minute of silence is a stall here, as in the original."""
+    monkeypatch.setenv("PUNCHLIST_STALL_AFTER", "60")
+
+
 def test_a_verdict_is_formed_from_the_calls_before() -> None:
     with Board.open("memory:") as board:
         agent = agent_on(board, loop_detection=LOOP)

@@ -9,6 +9,12 @@ from punchlist.errors import ConfigInvalid
 from punchlist.testing import FakeClock
 
 
+@pytest.fixture(autouse=True)
+def short_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minute of silence is a stall here, as in the original."""
+    monkeypatch.setenv("PUNCHLIST_STALL_AFTER", "60")
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
@@ -44,6 +50,17 @@ def test_a_tool_that_still_says_something_is_a_sign_of_life(board: Board, clock:
         agent.tool_updated("c1", f"line {number}")
         assert board.tick() == 0
     clock.advance(61)
+    assert stalled(board) == {"main": "no_output"}
+
+
+def test_silence_is_a_stall_after_five_minutes_by_default(
+    board: Board, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PUNCHLIST_STALL_AFTER")
+    main(board).tool_started("c1", "Bash", {"command": "make"})
+    clock.advance(299)
+    assert stalled(board) == {}
+    clock.advance(1)
     assert stalled(board) == {"main": "no_output"}
 
 

@@ -24,7 +24,8 @@ def at(seconds: float) -> datetime:
 
 
 def relay(label: str = "codex", **options: Any) -> Relay:
-    return Relay("r1", "agent:codex:1", at=START, label=label, options=RelayOptions(**options))
+    given = {"stalls": StallOptions(notice_after=60), **options}
+    return Relay("r1", "agent:codex:1", at=START, label=label, options=RelayOptions(**given))
 
 
 def texts(notices: list[Notice]) -> list[str]:
@@ -285,7 +286,7 @@ def test_a_child_that_only_works_is_alive_but_not_seen(clock: FakeClock) -> None
     relays.add(tool("agent.spawned", child="explore"))
     relays.add(tool("tool.started", agent="explore", name="Bash"))
     now = tool("tool.started").at
-    assert "has ACP runtime activity" in texts(relays.tick(now + timedelta(seconds=60)))[0]
+    assert "has ACP runtime activity" in texts(relays.tick(now + timedelta(seconds=300)))[0]
 
 
 @pytest.mark.parametrize(

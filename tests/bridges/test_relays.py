@@ -17,6 +17,12 @@ from punchlist.testing import FakeClock
 from tests.dialects.boards import todo
 
 
+@pytest.fixture(autouse=True)
+def short_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minute of silence is a stall here, as in the original."""
+    monkeypatch.setenv("PUNCHLIST_STALL_AFTER", "60")
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()

@@ -22,6 +22,7 @@ from punchlist.detect.stalls import (
 from punchlist.errors import ConfigInvalid
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+SHORT = StallOptions(notice_after=60)
 
 
 def at(seconds: float) -> datetime:
@@ -29,14 +30,14 @@ def at(seconds: float) -> datetime:
 
 
 def told(state: StallState, seconds: float, options: StallOptions | None = None) -> Finding:
-    finding = find_stall(state, at(seconds), options or StallOptions())[1]
+    finding = find_stall(state, at(seconds), options or SHORT)[1]
     assert finding is not None
     return finding
 
 
 @pytest.mark.requirement("stalls.defaults")
-def test_the_timings_are_the_originals() -> None:
-    assert StallOptions() == StallOptions(notice_after=60, poll_every=15, lifetime=6 * 3600)
+def test_the_timings_are_the_originals_but_for_a_longer_silence() -> None:
+    assert StallOptions() == StallOptions(notice_after=300, poll_every=15, lifetime=6 * 3600)
 
 
 @pytest.mark.requirement("stalls.nothing-submitted")
@@ -77,9 +78,9 @@ def test_output_and_then_silence() -> None:
 
 @pytest.mark.requirement("stalls.once")
 def test_a_stall_is_told_about_once_until_there_is_output() -> None:
-    state, first = find_stall(start_watch(START), at(60))
-    state, second = find_stall(state, at(600))
-    state, third = find_stall(note_activity(state, at(601), "x"), at(700))
+    state, first = find_stall(start_watch(START), at(60), SHORT)
+    state, second = find_stall(state, at(600), SHORT)
+    state, third = find_stall(note_activity(state, at(601), "x"), at(700), SHORT)
     assert first is not None
     assert (second, third) == (None, None)
     state, resumed = note_output(state, at(701))
@@ -93,7 +94,7 @@ def test_a_stall_is_told_about_once_until_there_is_output() -> None:
 @pytest.mark.requirement("stalls.signs-of-life")
 def test_other_signs_of_life_put_a_notice_off_without_a_word() -> None:
     state = note_hidden_output(note_activity(note_prompt(start_watch(START), at(50)), at(100), "x"), at(150))
-    assert find_stall(state, at(209))[1] is None
+    assert find_stall(state, at(209), SHORT)[1] is None
     assert told(state, 210).detector == "no_output"
 
 
@@ -112,7 +113,7 @@ def test_a_watch_ends_with_its_lifetime() -> None:
 def test_no_notice_when_notices_are_off_or_the_agent_is_done() -> None:
     assert find_stall(start_watch(START), at(5000), stall_options({"notice_after": 0}))[1] is None
     state = end_watch(start_watch(START))
-    assert find_stall(state, at(10**6)) == (state, None)
+    assert find_stall(state, at(10**6), SHORT) == (state, None)
     assert note_output(state, at(1))[1] is None
 
 
@@ -141,8 +142,8 @@ def test_a_label_is_short_and_cannot_leave_its_sentence() -> None:
 def test_a_clock_that_is_set_back_raises_no_stall() -> None:
     state = note_hidden_output(start_watch(START), at(100))
     state = note_hidden_output(state, at(-5000))
-    assert find_stall(state, at(-4000))[1] is None
-    assert find_stall(state, at(159))[1] is None
+    assert find_stall(state, at(-4000), SHORT)[1] is None
+    assert find_stall(state, at(159), SHORT)[1] is None
     assert told(state, 160)
 
 

@@ -2,11 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
+from punchlist import Board
 from punchlist.core.brief import STALLS, assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.overview import NO_ACTIVITY, fold_activity
 from punchlist.surfaces.brief import brief_lines
 from punchlist.surfaces.headlines import Around, Silent, stall_words
+from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, plain
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -41,12 +43,31 @@ def test_a_silence_is_told_once_in_words_for_people_and_says_of_which_session() 
 
 def test_a_silence_that_only_the_log_knows_of_is_told_in_the_same_words() -> None:
     assert told(Around(), raised("s1", 1, "timed_out"))[1] == (
-        "  · main never ended its turn, and is no longer watched."
+        "  · main in s1 never ended its turn, and is no longer watched."
     )
 
 
 def test_what_another_detector_says_is_told_as_it_is() -> None:
-    assert told(Around(), raised("s1", 1, "todo_storm"))[1] == f"  · main: {NOTICE}"
+    assert told(Around(), raised("s1", 1, "todo_storm"))[1] == f"  · main in s1: {NOTICE}"
+
+
+def test_a_loop_is_told_in_words_for_people() -> None:
+    with Board.open("memory:") as board:
+        agent = board.agent("main", session="s1")
+        for number in range(11):
+            agent.tool_started(f"c{number}", "Bash", {"command": "ls"})
+            agent.tool_finished(f"c{number}", f"{number} files")
+        (event,) = (event for event in board.events() if event.kind == "finding.raised")
+    assert event.data["seen"].startswith("WARNING: You have called")
+    assert told(Around(), event)[1] == "  · main in s1 keeps calling Bash with the same arguments."
+    assert sentence(event, UNICODE) == "main keeps calling Bash with the same arguments"
+
+
+def test_the_log_tells_a_silence_and_its_end_in_words_for_people() -> None:
+    event = raised("s1", 1)
+    assert sentence(event, UNICODE) == "main has been silent for 1 min, without any output; perhaps a tool still runs"
+    over = Event(2, NOW, "finding.cleared", by="main", project="/p", session="s1", agent="main", data=event.data)
+    assert sentence(over, UNICODE) == "main is no longer silent"
 
 
 def test_there_are_words_for_every_silence() -> None:

@@ -21,6 +21,7 @@ from punchlist.agent.overview import load_stall_states
 from punchlist.board import Board, parse_cursor
 from punchlist.bridges.changes import ListDelta, change
 from punchlist.bridges.lists import Lists, Look, event_text, looking_into, pass_on
+from punchlist.config import stall_timings
 from punchlist.core.events import Event
 from punchlist.detect import stalls
 from punchlist.detect.stalls import StallOptions, StallState
@@ -210,7 +211,7 @@ class Relay:
         """Combine our own state with the board's, and choose the timings."""
         own = self._state
         is_telling = self._rested_at is None or own.alive_at > self._rested_at
-        options = self._options.stalls or (stalls.DEFAULT if listened is None else listened.options)
+        options = self._options.stalls or (stall_timings() if listened is None else listened.options)
         if listened is not None:
             is_telling, other = listened.state is not None, listened.state or own
             own = replace(

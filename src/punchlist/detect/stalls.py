@@ -22,9 +22,12 @@ LONGEST_LABEL = 40
 
 
 class StallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Times in seconds: silence until a notice (0 for none), time between checks, time until a watch ends."""
+    """Times in seconds: silence until a notice (0 for none), time between checks, time until a watch ends.
 
-    notice_after: Seconds = 60.0
+    The original gives notice after 60; a model that thinks, or a build, is often silent for longer.
+    """
+
+    notice_after: Seconds = 300.0
     poll_every: Seconds = 15.0
     lifetime: Seconds = 6 * 60 * 60.0
 

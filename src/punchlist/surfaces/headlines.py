@@ -39,6 +39,15 @@ _STALLS: Final = {
     "timed_out": "never ended its turn, and is no longer watched",
 }
 _SINCE: Final = frozenset({"nothing_submitted", "no_runtime_event"})
+_LOOPS: Final = {
+    "generic_repeat": "keeps calling {tool} with the same arguments",
+    "known_poll_no_progress": "keeps asking {tool} the same, and nothing moves",
+    "ping_pong": "goes back and forth between the same calls ({tool})",
+    "global_circuit_breaker": "was stopped: {tool} gave the same result again and again",
+    "unknown_tool_repeat": "keeps calling {tool}, a tool that does not exist",
+    "error_streak": "has call after call fail",
+}
+"""Loops in words for people: what a detector of loops says itself is written for the model."""
 
 
 class GitCommit(Struct, frozen=True):
@@ -232,13 +241,12 @@ def _wrap(text: str, columns: int) -> Iterator[str]:
 
 def around_data(around: Around) -> dict[str, Any]:
     """Return what stands before the items as JSON values."""
-    called = names({(one.session, one.agent) for one in around.stalls})
     return {
         "git": [_git_data(summary) for summary in around.git],
         "questions": list(around.questions),
         "plans": list(around.plans),
         "stopped": [asdict(one) for one in around.stopped],
-        "stalled": [stall_words(called[one.session, one.agent], one) for one in around.stalls],
+        "stalled": [stall_words(f"{one.agent} in {short_session(one.session)}", one) for one in around.stalls],
     }
 
 
@@ -310,21 +318,30 @@ def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:
     """Return the agents that stopped, those that are or were silent, and other findings, as sentences."""
     known = list(noticed)
     owners = dict.fromkeys((one.session, one.agent) for one in (*around.stopped, *around.stalls, *known))
-    called, silent = names(owners), {(one.session, one.agent) for one in around.stalls}
-    said = [_stop_words(called[one.session, one.agent], one) for one in around.stopped]
+    stopped = names(owners)
+    # A silence or a loop is told while it lasts: the reader will look for that session.
+    called = {(session, agent): f"{agent} in {short_session(session)}" for session, agent in owners}
+    silent = {(one.session, one.agent) for one in around.stalls}
+    said = [_stop_words(stopped[one.session, one.agent], one) for one in around.stopped]
     said += [stall_words(called[one.session, one.agent], one) for one in around.stalls]
     for one in known:
         owner = (one.session, one.agent)
-        if one.detector not in STALLS:
-            said.append(f"{called[owner]}: {one.seen}")
-        elif owner not in silent:
-            said.append(stall_words(called[owner], Silent(*owner, one.detector)))
+        if one.detector not in STALLS or owner not in silent:
+            said.append(finding_words(called[owner], one.detector, one.subject, one.seen))
     return list(dict.fromkeys(said))
 
 
 def _stop_words(who: str, stopped: Stopped) -> str:
     where = f" {stopped.place}" if stopped.place else ""
     return f"{who} stopped{where}, with {count_words(stopped.open, 'item')} open."
+
+
+def finding_words(who: str, detector: str, subject: str, seen: str, length: timedelta | None = None) -> str:
+    """Return a finding about an agent of that name as a sentence for people."""
+    if detector in STALLS:
+        return stall_words(who, Silent("", "", detector, length))
+    said = _LOOPS.get(detector)
+    return f"{who}: {seen}" if said is None else f"{who} {said.replace('{tool}', subject or 'a tool')}."
 
 
 def stall_words(who: str, silent: Silent) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, cast
 
 from punchlist.core.events import Event
+from punchlist.core.overview import STALLS
+from punchlist.surfaces.headlines import finding_words
 from punchlist.surfaces.spans import Glyphs, quote, safe_line
 
 _ITEM_VERBS = {
@@ -38,7 +41,6 @@ _DEEDS = {
     "agent.copied": "is known only from {source}",
     "agent.joined": "joined",
     "agent.spawned": "started the agent {child}",
-    "finding.raised": "gave cause for concern ({detector}): {seen}",
     "finding.cleared": "gives no more cause for concern ({detector})",
     "transcript.write": "had written an earlier list, found in {source}",
     "mode.changed": "left plan mode",
@@ -120,6 +122,8 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
     agent = safe_line(event.agent or "")
     author = safe_line(event.by) or agent or "someone"
     other = bool(agent) and agent != author
+    if event.kind == "finding.raised":
+        return _finding_sentence(author, event.data)
     if event.kind in _LIST_DEEDS:
         return f"{author} {_LIST_DEEDS[event.kind].replace('{list}', f'the list of {agent}' if other else 'the list')}"
     if event.kind == "mode.changed" and other:
@@ -155,6 +159,8 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return f"said: {_text(data, 'preview')}"
         case "agent.finished" if data.get("outcome") == "failed":
             return "failed"
+        case "finding.cleared" if data.get("detector") in STALLS:
+            return "is no longer silent"
         case "finding.cleared" if data.get("subject"):
             return f"gives no more cause for concern ({_text(data, 'detector')}) about {_text(data, 'subject')}"
         case "guidance.said":
@@ -172,6 +178,14 @@ def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
             return re.sub(r"{(\w+)}", lambda found: _text(data, found[1]), _DEEDS[kind])
         case _:
             return safe_line(kind)
+
+
+def _finding_sentence(author: str, data: Mapping[str, Any]) -> str:
+    """Return a finding for people; the count of a silence is its length in seconds."""
+    detector, subject, seen = (_text(data, name) for name in ("detector", "subject", "seen"))
+    count = data.get("count")
+    length = timedelta(seconds=count) if isinstance(count, int) and 0 < count < 10**8 else None
+    return finding_words(author, detector, subject, seen, length).rstrip(".")
 
 
 def _reason(event: Event) -> str:
