@@ -205,6 +205,11 @@ class Board(BoardReader, ObservedBoard):
         """The gates that are asked before a task is created or completed, in this process."""
         return tuple(self._gates)
 
+    @property
+    def offers_tools(self) -> bool:
+        """True if the calls on this board are those of tools that we offer: their cost goes into the ledger."""
+        return True
+
     def gate(self, on: str, check: Check, *, list: str | None = None, seconds: float = 10.0) -> None:
         """Put a gate before `create` or `complete`, for one list or all: a callable or a command that may refuse.
 

@@ -106,6 +106,14 @@ def test_calls_are_put_on_a_board_once(tmp_path: Path) -> None:
         assert list(board.events()) == before
 
 
+def test_calls_of_a_tool_that_another_program_offered_cost_us_nothing(tmp_path: Path) -> None:
+    session = claude()
+    board, _ = replay_in_memory(str(session.save(tmp_path)))
+    with board:
+        assert board.agent("main", session=session.session).todos.items
+        assert sum(row.cost.calls.arguments.count for row in board.costs()) == 0
+
+
 def test_what_a_session_did_since_is_added(tmp_path: Path) -> None:
     session = claude()
     with Board.open("memory:") as board:

@@ -1,7 +1,7 @@
 """Our own tool, `todo`: what its verbs do. The rules are those of manifest.toml, section punchlist."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -36,8 +36,43 @@ def test_there_is_one_tool_with_a_short_description(agent: Agent) -> None:
 @pytest.mark.requirement("punchlist.schema")
 def test_the_schema_names_every_verb_and_allows_no_other(agent: Agent) -> None:
     schema = agent.tools[0].input_schema
-    verbs = {"set", "add", "start", "done", "drop", "block", "note", "evidence", "next", "view"}
+    verbs = {"set", "add", "start", "done", "drop", "reword", "block", "note", "evidence", "next", "view"}
     assert (set(schema["properties"]), schema["additionalProperties"]) == (verbs, False)
+
+
+def test_no_value_of_the_schema_has_two_types_and_the_examples_fit_it(agent: Agent) -> None:
+    def check(schema: Any) -> None:
+        assert isinstance(schema["type"], str)
+        assert not schema.keys() & {"anyOf", "oneOf", "allOf"}
+        assert schema["type"] != "object" or schema["properties"]
+        for part in (*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])):
+            check(part)
+
+    (tool,) = agent.tools
+    check(tool.input_schema)
+    assert all(_fits(example, tool.input_schema) for example in tool.examples)
+
+
+def _fits(value: Any, schema: Any) -> bool:
+    match schema["type"]:
+        case "object":
+            known = schema["properties"]
+            fields = set(schema["required"]) <= value.keys() <= known.keys()
+            return fields and all(_fits(part, known[key]) for key, part in value.items())
+        case "array":
+            return isinstance(value, list) and all(_fits(part, schema["items"]) for part in cast("list[Any]", value))
+        case kind:
+            return isinstance(value, {"string": str, "boolean": bool}[kind])
+
+
+@pytest.mark.parametrize("form", [{"2": "Broom"}, [{"id": "2", "text": "Broom"}], {"id": 2, "text": "Broom"}])
+def test_texts_by_id_come_as_a_list_or_an_object(agent: Agent, form: Any) -> None:
+    todo(agent, reword=form)
+    assert lines(agent.todos)[1] == "2   Broom"
+    todo(agent, note=form)
+    assert agent.todos.items[1].notes == ("Broom",)
+    todo(agent, block=form)
+    assert agent.todos.items[1].blocker == Blocker("Broom")
 
 
 @pytest.mark.requirement("punchlist.examples")

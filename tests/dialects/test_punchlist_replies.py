@@ -86,7 +86,9 @@ def test_what_others_added_stays_when_the_list_is_written_without_it(agent: Agen
 @pytest.mark.requirement("punchlist.reply-omitted")
 def test_what_a_rewrite_left_out_is_said(agent: Agent) -> None:
     reply = todo(agent, set=["Paint", "Check"])
-    assert reply.text.splitlines()[0] == "Open items were left out and set aside: 2 Sweep; 3 Lock up"
+    assert reply.text.splitlines()[0] == (
+        "2 open items were left out and set aside: 'Sweep', 'Lock up'. Send them again to bring them back."
+    )
     assert "Left out earlier: 2 Sweep; 3 Lock up." in todo(agent).text
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.dialects import REGISTRY
+from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import ConfigInvalid
 from punchlist.guidance.layers import NAMES, PLACES, PROFILES
 from tests.dialects.boards import memory_board
@@ -36,7 +36,8 @@ def test_every_layer_names_the_tool_of_its_dialect_and_has_a_price(name: str, ve
             assert layer.bytes == len(layer.text.encode()) > 0
             assert layer.place == PLACES[layer.name]
             assert "{" not in layer.text or layer.name == "tool_description"
-            named = all(f"`{tool.name}`" in layer.text for tool in agent.tools)
+            writers = dialect(name).writers or [tool.name for tool in agent.tools]
+            named = all(f"`{tool}`" in layer.text for tool in writers)
             assert named or layer.name in ("tool_description", "tool_result")
         described = next(layer for layer in agent.layers if layer.name == "tool_description")
         assert described.text == "\n\n".join(tool.description for tool in agent.tools)

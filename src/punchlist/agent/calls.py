@@ -149,7 +149,7 @@ def _count(
     completed = sum(kind == "item.completed" for kind, _ in events)
     counts = count_call(
         ctx.memory.counts,
-        cost_key(agent.dialect.name, agent.profile),
+        cost_key(agent.dialect.name, agent.profile) if agent.board.offers_tools else None,
         arguments,
         reply,
         wrote=wrote or bool(events),

@@ -56,6 +56,8 @@ _MOST = 100
 class AgentBoard(TaskBoard, Protocol):
     """The parts of a board that its agents need."""
 
+    @property
+    def offers_tools(self) -> bool: ...
     def agent(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
     def handle(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
     def changed(self, agent: Any) -> None: ...
@@ -175,6 +177,11 @@ class AgentRunner:
         """All tools that the model is offered: for its list, then for plans."""
         planning = () if self.settings.plan_tools is None else self.settings.plan_tools.tools
         return (*self.todo_tools, *(tool.in_full() if self.settings.verbose else tool for tool in planning))
+
+    @property
+    def offered_names(self) -> frozenset[str]:
+        """Names of the tools that we offer: calls of any other are not ours, whatever it is called."""
+        return frozenset(tool.name for tool in self.tools)
 
     def _make_rules(self) -> Rules:
         found = rules(self.dialect.name, self.profile, self.settings.guidance)

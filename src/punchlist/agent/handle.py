@@ -238,7 +238,10 @@ class Agent:
         return plans.wait_for_plan(self._runner, id, timeout)
 
     def plan_reply(self, plan: Plan) -> Reply:
-        """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect."""
+        """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect.
+
+        A decision that is told this way is not told again at the next turn.
+        """
         return plans.render_plan(self._runner, plan)
 
     def plan_delta(self, text: str, *, turn: str) -> str:
@@ -275,7 +278,7 @@ class Agent:
         return answered
 
     def take_answers(self) -> str | None:
-        """Return the text about answers that the model does not know yet, fenced; None if there are none.
+        """Return the text about answers and decisions that the model does not know yet, fenced; None without any.
 
         It is given once: the caller puts it before the model.
         """

@@ -160,8 +160,10 @@ def _find_calls_behind(tx: Transaction, agent: int, key: str, item: TodoItem | T
 def _describe(agent: AgentRunner, name: str, arguments: Any, via: str) -> SeenCall:
     """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
     options, read = agent.settings, as_object(arguments)
-    is_ours = is_own(name, agent.tool_names)
-    kind, drifts, touches = ("todo", False, False) if is_ours else classify_call(name, read, options.host)
+    is_ours = is_own(name, agent.offered_names)
+    kind, drifts, touches = classify_call(name, read, options.host)
+    if is_own(name, agent.tool_names):
+        kind, drifts, touches = "todo", False, False
     facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=options.watch)
     return SeenCall(name, arguments, drifts, is_ours, facts)
 

@@ -63,7 +63,7 @@ def take_assistant_turn(agent: AgentRunner, tools_used: Iterable[str]) -> list[I
         others = ctx.memory.guidance.others
         memory = _hear(agent, ctx, ctx.memory.guidance)
         outcome = decide_after_turn(memory, _load_situation(agent, ctx, tools), agent.rules)
-        others = max(sum(not is_own(name, agent.tool_names) for name in tools), others)
+        others = max(sum(not is_own(name, agent.offered_names) for name in tools), others)
         _tell(ctx, outcome)
         _account(agent, ctx, outcome, turn=size_of_tools(agent.tools), others=others, own=bool(tools) and not others)
         return list(outcome.said)
@@ -102,7 +102,7 @@ def todo_layers(agent: AgentRunner) -> tuple[Layer, ...]:
     """Return the pieces about the todo tool, by the option `layers`, else by the profile."""
     names = agent.settings.layers
     wanted = PROFILES[agent.profile] if names is None or agent.profile == "off" else names
-    return layers(agent.todo_tools, wanted, verbose=agent.settings.verbose)
+    return layers(agent.todo_tools, wanted, writers=agent.dialect.writers, verbose=agent.settings.verbose)
 
 
 def compaction_block(agent: AgentRunner) -> str | None:

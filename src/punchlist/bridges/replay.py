@@ -61,11 +61,15 @@ class ReplayClock:
 
 
 class ReplayBoard(Board):
-    """A board that asks no gates: to judge the past must not run the user's commands."""
+    """A board that asks no gates, because to judge the past must not run the user's commands, and counts no costs."""
 
     @property
     def gates(self) -> tuple[Gate, ...]:
         return ()
+
+    @property
+    def offers_tools(self) -> bool:
+        return False
 
 
 def replay_in_memory(path: str) -> tuple[Board, str]:

@@ -206,9 +206,10 @@ def _report_omissions(before: TodoList, after: TodoList) -> list[Problem]:
     new = [item for item in after.omitted if item.id not in known]
     if not new:
         return []
-    named = "; ".join(f"{item.id} {for_prompt(cut(item.content, 80))}" for item in new[:10])
-    more = f"; and {len(new) - 10} more" if len(new) > 10 else ""
-    text = f"Open items were left out and set aside: {named}{more}"
+    named = ", ".join(f"'{for_prompt(cut(item.content, 80))}'" for item in new[:10])
+    more = f" and {len(new) - 10} more" if len(new) > 10 else ""
+    was, it = ("1 open item was", "it") if len(new) == 1 else (f"{len(new)} open items were", "them")
+    text = f"{was} left out and set aside: {named}{more}. Send {it} again to bring {it} back."
     return [Problem("omitted", text, data={"items": [item.id for item in new]})]
 
 

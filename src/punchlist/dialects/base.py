@@ -288,17 +288,17 @@ def reply_plan_state(plan: Plan, now: datetime) -> Reply:
         case PlanState.APPROVED:
             return Reply("The plan was approved. Begin with it.")
         case PlanState.REJECTED:
-            text = f"The plan was rejected: {reason}\nStay in plan mode and propose another one that takes this up."
+            text = f"The plan was rejected: {reason}\nRevise it and propose it again."
             return reply_invalid(Invalid(text, code="plan_rejected"))
         case PlanState.SUPERSEDED:
             return reply_invalid(Invalid("A newer plan took the place of this one.", code="plan_superseded"))
         case PlanState.PROPOSED if plan.expired(now):
-            text = "Nobody decided about the plan in time. Stay in plan mode; propose it again, or a smaller one."
+            text = "Nobody decided about the plan in time. Propose it again, or a smaller one."
             return reply_invalid(Invalid(text, code="plan_expired"))
         case _:
             return reply_waiting(plan)
 
 
 def reply_waiting(plan: Plan, data: Any = None) -> Reply:
-    text = "The plan waits for a person's approval. Do not begin with it; stay in plan mode until it is decided."
+    text = "The plan waits for a person's approval. Do not begin with it before it is approved."
     return Reply(text, data, problems=(Problem("plan_waits", text),), awaits=plan.id)

@@ -56,7 +56,7 @@ CREATE = Tool(
         {
             "subject": add_description(TEXT, "What to do, in a few words"),
             "description": add_description(TEXT, "What exactly, and when it is done"),
-            "activeForm": add_description(TEXT, "The same as being done, shown meanwhile"),
+            "activeForm": add_description(TEXT, "What is being done, shown meanwhile: Running tests"),
             "metadata": add_description(_OBJECT, "Anything to keep with the task"),
         },
         required=("subject", "description"),

@@ -24,7 +24,8 @@ TOOL = Tool(
     name="todos",
     description=(
         "Write the whole todo list. For work of several steps, not for a simple request. Keep one item in_progress, "
-        "complete it as soon as it is done. content says what to do, active_form the same as being done."
+        "complete it as soon as it is done. content says what to do (Run tests), active_form what is being done "
+        "(Running tests)."
     ),
     input_schema=object_of(
         {"todos": list_of(object_of({"content": TEXT, "status": one_of(THREE), "active_form": TEXT}))}

@@ -24,7 +24,7 @@ TOOL = Tool(
     description=(
         "Replace the session's todo list. Use it for work of three or more steps; skip it for a single easy one. "
         "One item is in_progress at a time; mark it completed as soon as it is done. "
-        "content: what to do; activeForm: the same as being done. At most 20 items."
+        "content says what to do (Run tests), activeForm what is being done (Running tests). At most 20 items."
     ),
     input_schema=object_of(
         {"todos": list_of(object_of({"content": _TEXT, "status": one_of(THREE), "activeForm": _TEXT}), maxItems=20)}

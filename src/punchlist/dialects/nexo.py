@@ -52,7 +52,8 @@ TOOL = Tool(
     description=(
         "Replace the scratch list of the current goal. Use it to keep track of several steps, not of one. "
         "Keep one item in_progress and mark it completed as soon as it is done. "
-        "content says what to do, activeForm the same as being done. At most 50 items of 200 bytes."
+        "content says what to do (Run tests), activeForm what is being done (Running tests). "
+        "At most 50 items of 200 bytes."
     ),
     input_schema=object_of(
         {"todos": list_of(object_of({"content": TEXT, "status": one_of(THREE), "activeForm": TEXT}))}

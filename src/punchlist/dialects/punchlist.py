@@ -13,7 +13,7 @@ from punchlist.core import commands as do
 from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query, Replace, Target
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
-from punchlist.dialects.advice import Tool, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, Result
 from punchlist.dialects.repair import mend, read_fields
 from punchlist.text import clean, cut, for_prompt
@@ -27,57 +27,61 @@ POLICY = Policy(
     advance=True,
 )
 
-# Every request carries the schema, so it says an item's fields once; the parser takes and mends more than it shows.
-_ID = {"type": ["string", "integer"]}
-_IDS = {"type": ["string", "integer", "array"], "items": _ID}
-_TEXT = {"type": "string"}
-_ITEM = {
-    "type": ["string", "object"],
-    "properties": {
-        "text": _TEXT,
-        "doing": _TEXT,
-        "status": {"enum": [status.value for status in Status]},
-        "phase": _TEXT,
-    },
-}
-_BY_ID = {"type": "object"}
+# Every value has one type, because some providers refuse unions. The parser takes and mends more than the schema shows:
+# bare texts for items, numbers for ids, one id for a list, {id: text} for a list of both.
+_ITEMS = list_of(object_of({"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT}, required=["text"]))
+_IDS = list_of(TEXT)
+_BY_ID = list_of(object_of({"id": TEXT, "text": TEXT}))
+_FLAG = {"type": "boolean"}
 
 TOOL = Tool(
     name="todo",
     description=(
-        "Track work of three or more steps. No arguments: view. set: the whole list, or {id: new text}. add: items. "
-        "start, done, drop: ids. block, note: {id: text}. done moves on to the next item; "
-        "start names another, next:false none. Mark done only what is, at once, with evidence if you can."
+        "Track work of three or more steps. No arguments: view. set: the whole list; add: items, each with text (Run "
+        "tests) and doing (Running tests). start, done, drop: ids. reword, block, note: id and text. done moves on to "
+        "the next item; next: false stops that. Mark done at once, with evidence."
     ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "set": {"type": ["array", "object"], "items": _ITEM},
-            "add": {"type": "array", "items": {"type": ["string", "object"]}},
-            "start": _ID,
+    input_schema=object_of(
+        {
+            "set": _ITEMS,
+            "add": _ITEMS,
+            "start": TEXT,
             "done": _IDS,
             "drop": _IDS,
+            "reword": _BY_ID,
             "block": _BY_ID,
             "note": _BY_ID,
-            "evidence": {"type": ["string", "object", "array"]},
-            "next": {"type": "boolean"},
-            "view": {"type": "boolean"},
+            "evidence": TEXT,
+            "next": _FLAG,
+            "view": _FLAG,
         },
-        "additionalProperties": False,
-    },
+        required=(),
+        others=False,
+    ),
     annotations={"readOnly": False, "concurrencySafe": False, "idempotent": False},
-    examples=({"set": ["Read the code", "Fix the bug", "Run the tests"]}, {"done": "1"}, {"done": "2", "start": "3"}),
+    examples=(
+        {
+            "set": [
+                {"text": "Read the code", "doing": "Reading the code"},
+                {"text": "Fix it"},
+                {"text": "Run tests"},
+            ]
+        },
+        {"done": ["1"]},
+        {"done": ["2"], "start": "3"},
+    ),
     verbose=verbose(
         "Keeps the todo list of this session, in several small changes or as a whole. No arguments: view. set: the "
-        "whole list, or {id: new text}. add: new items. start, done, drop: ids. block, note: {id: text}.",
-        {"done": "2", "start": "3", "evidence": "pytest -q tests"},
+        "whole list. add: new items. start, done, drop: ids. reword, block, note: an id and a text.",
+        {"done": ["2"], "start": "3", "evidence": "pytest -q tests"},
         doing="the current one with start",
         done="done",
         whole=False,
+        forms=("text", "doing"),
         rules=(
             "Items have short ids, which the reply tells. done moves on to the next item by itself; start names "
             "another, next false none. Say with evidence how you know that it is done: the command that you ran, a url "
-            "or a file; as text, as {kind, text}, or as a list of them."
+            "or a file."
         ),
     ),
 )
@@ -130,9 +134,11 @@ def _read_set(value: Any) -> Any:
 
 def _read_operations(given: dict[str, Any], written: Any, *, moves_on: bool) -> Iterator[do.Operation]:
     """Yield the operations of one call, in this order whatever the order of the keys."""
+    reworded = _read_by_id("reword", given.get("reword"))
     if "set" in given and not isinstance(written, list):
-        for item, text in _read_by_id("set", written):
-            yield do.Reword(_target(item), text)
+        reworded = [*_read_by_id("set", written), *reworded]
+    for item, text in reworded:
+        yield do.Reword(_target(item), text)
     if "add" in given:
         yield do.Append(_read_entries("add", given["add"]))
     for item, text in _read_by_id("note", given.get("note")):
@@ -181,10 +187,12 @@ def _read_ids(key: str, value: Any) -> list[str]:
 
 
 def _read_by_id(key: str, value: Any) -> list[tuple[str, str]]:
-    """Return pairs of id and text. `block` takes a bare id too, without a reason."""
+    """Return pairs of id and text, from a list of them or {id: text}. `block` takes a bare id too, without a reason."""
     value = repair.from_json(value)
     if value is None:
         return []
+    if isinstance(value, list) and value and all(isinstance(each, dict) for each in cast("list[Any]", value)):
+        return [pair for each in cast("list[Any]", value) for pair in _read_by_id(key, each)]
     if key == "block" and not isinstance(value, dict):
         return [(name, "") for name in _read_ids(key, value)]
     if not isinstance(value, dict):

@@ -6,7 +6,7 @@ and the settings, never on the list, so the cached part of a prompt stays the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, Literal, get_args
 
 from msgspec import Struct
@@ -38,40 +38,40 @@ PROFILES: Final[dict[str, tuple[Name, ...]]] = {
 _SHORT: Final[dict[Name, str]] = {
     "prompt_section": (
         "# Todo list (Punchlist)\n"
-        "For work of several steps, keep a list with {tools}: what is to be done, what you are at, what is done. "
-        "The person you work for sees it. For a single step or a question you need none."
+        "For work of several steps, keep a list with {tools}: what is to do, what is in progress and what is done. "
+        "The person you work for sees it. A single step or a question needs no list."
     ),
-    "doing_tasks": "- If the work takes several steps, write them down with {tools} first.",
-    "prompt_footer": "Keep the list in {tools} true to the work; it is how progress is seen.",
-    "reminder": "The list has not been written for a while. If it no longer fits, bring it up to date with {tools}.",
-    "tool_result": "Go on with the item in progress.",
+    "doing_tasks": "- If the work takes several steps, list them with {tools} first.",
+    "prompt_footer": "Keep the list in {tools} up to date; people follow your progress by it.",
+    "reminder": "the list has not been updated for a while. If it is out of date, update it with {tools}.",
+    "tool_result": "Continue with the item in progress.",
 }
 _VERBOSE: Final[dict[Name, str]] = {
     "prompt_section": (
         "# Todo list (Punchlist)\n"
         "You have {tools} to plan and to show progress. The person you work for sees the list as it changes.\n"
-        "- Use it when work takes three or more steps, when several things were asked for, or when more turns up on "
-        "the way. Leave it for a single easy step, a question or a chat.\n"
+        "- Use it when work takes three or more steps, when several things were asked for, or when more work "
+        "turns up. Do not use it for a single easy step, a question or a chat.\n"
         "- Write the list before you begin, in the order of the work, each item one thing that can be checked.\n"
-        "- Work on one item at a time, say which, and mark it as soon as it is really done, before the next.\n"
-        "- What failed or is only half done stays open. What is no longer wanted is taken off.\n"
-        "For example, asked to build and fix what breaks: write `Build` and `Fix what breaks`; after the build, write "
-        "each failure as an item of its own, then take them one by one."
+        "- Work on one item at a time, mark it in progress, and mark it done as soon as it is, before the next one.\n"
+        "- An item that failed or is half done stays open. Remove an item that is no longer wanted.\n"
+        "For example, asked to build the project and fix the errors: list `Build` and `Fix the errors`; after the "
+        "build, list each error as an item of its own and fix them one by one."
     ),
     "doing_tasks": (
-        "- If the work takes three or more steps, write them down with {tools} before the first one, and bring the "
-        "list up to date after each."
+        "- If the work takes three or more steps, list them with {tools} before the first one, and update the "
+        "list after each."
     ),
     "prompt_footer": (
-        "Throughout the conversation, keep the list in {tools} true to the work: what you are at is marked so, what is "
-        "done is marked at once, and nothing is marked that is not."
+        "Throughout the conversation, keep the list in {tools} up to date: mark the item that you work on, mark an "
+        "item done as soon as it is, and mark nothing done that is not."
     ),
     "reminder": (
-        "The list has not been written for a while. If something on it is done, mark it with {tools}; if the work went "
-        "another way, change the list; if there is nothing to change, go on."
+        "the list has not been updated for a while. If an item is done, mark it with {tools}; if the work has changed, "
+        "change the list; otherwise continue."
     ),
     "tool_result": (
-        "The list is written. Go on with the item in progress; mark it as soon as it is done, then begin the next."
+        "The list is updated. Continue with the item in progress; mark it as soon as it is done, then begin the next."
     ),
 }
 
@@ -89,12 +89,20 @@ class Layer(Struct, frozen=True):
         return len(self.text.encode())
 
 
-def layers(tools: Iterable[Tool], names: Iterable[str], *, verbose: bool = False) -> tuple[Layer, ...]:
-    """Return these layers for the offered tools, in the order of a request; none without tools."""
+def layers(
+    tools: Iterable[Tool], names: Iterable[str], *, writers: Collection[str] = (), verbose: bool = False
+) -> tuple[Layer, ...]:
+    """Return these layers for the offered tools, in the order of a request; none without tools.
+
+    They name the tools that write, where others only read.
+    """
     offered = tuple(tools)
+    named = [tool.name for tool in offered if not writers or tool.name in writers]
     wanted = check_names(names)
     return tuple(
-        Layer(name, _write_text(name, offered, verbose), PLACES[name]) for name in NAMES if name in wanted and offered
+        Layer(name, _write_text(name, offered, named, verbose), PLACES[name])
+        for name in NAMES
+        if name in wanted and offered
     )
 
 
@@ -111,8 +119,8 @@ def prompt(pieces: Iterable[Layer]) -> str:
     return "\n\n".join(piece.text for piece in pieces if piece.place == "prompt")
 
 
-def _write_text(name: Name, tools: tuple[Tool, ...], verbose: bool) -> str:
+def _write_text(name: Name, tools: tuple[Tool, ...], named: list[str], verbose: bool) -> str:
     if name == "tool_description":
         return "\n\n".join(tool.description for tool in tools)
-    said = (_VERBOSE if verbose else _SHORT)[name].format(tools=" and ".join(f"`{tool.name}`" for tool in tools))
+    said = (_VERBOSE if verbose else _SHORT)[name].format(tools=" and ".join(f"`{tool}`" for tool in named))
     return fence([f"{FROM}: {said}"]) if name == "reminder" else said

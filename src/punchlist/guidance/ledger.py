@@ -182,7 +182,7 @@ class CallCounts(msgspec.Struct, frozen=True, array_like=True):
 
 def count_call(
     tally: CallCounts,
-    key: str,
+    key: str | None,
     arguments: Size,
     reply: Reply,
     *,
@@ -190,9 +190,13 @@ def count_call(
     completed: int = 0,
     foreign: bool = True,
 ) -> CallCounts:
-    """Add one call. `foreign`: the dialect's reply cannot say what we add to it."""
-    calls, failed = tally.costs.get(key, CallCost()), reply.is_error
-    cost = CallCost(calls.arguments + arguments, calls.replies + size_of(reply.text), calls.refused + failed)
+    """Add one call. `foreign`: the dialect's reply cannot say what we add to it.
+
+    Without a key its cost is not ours: the tool was another program's.
+    """
+    costs, failed = tally.costs, reply.is_error
+    if key is not None:
+        costs = {**costs, key: costs.get(key, CallCost()) + CallCost(arguments, size_of(reply.text), int(failed))}
     noted, notes = tally.noted, tally.notes
     if foreign and reply.problems:
         new = tuple(problem.text[:_TEXT] for problem in reply.problems if problem.code in _OURS)
@@ -200,8 +204,9 @@ def count_call(
     writes = tally.writes + wrote
     batch, batch_write = (completed, writes) if completed > 1 else (tally.batch, tally.batch_write)
     failure = reply.text[:_TEXT] if failed else "" if wrote else tally.failure
-    failures, costs = tally.failures + failed, {**tally.costs, key: cost}
-    return CallCounts(tally.calls + 1, writes, failures, failure, noted, notes, batch, batch_write, costs)
+    return CallCounts(
+        tally.calls + 1, writes, tally.failures + failed, failure, noted, notes, batch, batch_write, costs
+    )
 
 
 def list_costs(tally: CallCounts, spent: Mapping[str, Spent]) -> list[Cost]:

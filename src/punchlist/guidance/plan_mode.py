@@ -20,11 +20,11 @@ Because = Literal["model_requested", "operator_requested", "auto_destructive"]
 HINT: Final = "Call ExitPlanMode { final_plan } when the plan is ready."
 """nexo's own words, a part of its object."""
 
-_HINTS: Final = {
-    "claude-code": "Call ExitPlanMode { plan } when the plan is ready.",
-    "claude-tasks": "Call ExitPlanMode { plan } when the plan is ready.",
+_HINTS: Final = dict.fromkeys(("claude-code", "claude-tasks"), "Call ExitPlanMode { plan } when the plan is ready.") | {
+    "nexo": HINT
 }
-"""The hint in dialects whose tool takes the plan by another name."""
+_PROPOSE: Final = "Propose the plan to the person when it is ready."
+"""The hint in a dialect without a tool for it."""
 
 LONGEST_REASON: Final = 500
 _LONGEST_NAME: Final = 200
@@ -122,7 +122,7 @@ def _describe_refusal(mode: PlanMode, dialect: Dialect, tool: str, word: str) ->
     return {
         "tool_name": tool,
         "tool_kind": word,
-        "hint": _HINTS.get(dialect.name, HINT),
+        "hint": _HINTS.get(dialect.name, _PROPOSE),
         "entered_at": mode.stamp,
         "entered_reason": mode.entered_reason,
     }
@@ -138,7 +138,7 @@ def _explain_refusal(mode: PlanMode, tool: str, why: str) -> str:
     reason = f": {for_prompt(mode.reason)}" if mode.reason else ""
     return (
         f"Plan mode is on since {since} ({who}{reason}). `{for_prompt(tool)}` was not run: {why}. "
-        "Look and plan; once the plan is approved, it can be called."
+        "Read and plan; it can be called once the plan is approved."
     )
 
 

@@ -56,6 +56,7 @@ _EVERY_TURN = ReminderSchedule(after=0)
 
 SCHEDULES: Mapping[str, ReminderSchedule] = {
     "none": NEVER,
+    "punchlist": replace(_CLAUDE, after=10, again=10, when_empty=False, stops=1),
     "claude-code": _CLAUDE,
     "claude-tasks": replace(_CLAUDE, after=10, again=10, changed=False, verify=0),
     "claude-code-10": replace(_CLAUDE, after=10, again=10),
