@@ -160,19 +160,36 @@ def test_what_another_process_of_ours_mirrored_is_not_taken_for_a_change_by_some
         assert not [event for event in one.events() if event.by == "claude-code"]
 
 
-def test_a_list_of_which_nobody_knows_whether_it_is_newer_is_kept_beside_the_file(
+def test_a_file_older_than_the_list_on_the_board_is_kept_beside_it(
     tmp_path: Path, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Board.open("memory:") as board:
         agent = _agent(board)
         _write(agent, ("Ours", "pending"))
         _put(file, ("Theirs", "pending"))
+        os.utime(file, (1_000_000_000, 1_000_000_000))
         ClaudeFiles(tmp_path).attach(board)
         with caplog.at_level(logging.WARNING, logger="punchlist.bridges.claude_files"):
             agent.edit({"op": "start", "item": "1"}, by="ada")
         assert _read(file) == [("Ours", "in_progress")]
         assert _read(tmp_path / "s-agent-a.json.changed-1") == [("Theirs", "pending")]
         assert "s-agent-a.json.changed-1" in caplog.text
+
+
+def test_a_newer_file_that_this_process_never_saw_is_the_next_write_of_its_agent(tmp_path: Path, file: Path) -> None:
+    with Board.open("memory:") as board:
+        agent = _agent(board)
+        _write(agent, ("A", "in_progress"), ("B", "pending"))
+        _put(file, ("A", "completed"), ("C", "in_progress"))
+        ClaudeFiles(tmp_path).attach(board)
+        agent.edit({"op": "append", "items": ["From Ada"]}, by="ada")
+        now = {("A", "completed"), ("C", "in_progress"), ("From Ada", "pending")}
+        assert set(_texts(agent)) == set(_read(file)) == now
+        assert [item.content for item in agent.todos.omitted] == ["B"]
+        assert os.listdir(tmp_path) == [file.name]
+        _put(file, ("A", "completed"), ("C", "completed"))  # Claude Code has not heard of Ada's item
+        assert ClaudeFiles(tmp_path).import_folder(board) == 1
+        assert set(_texts(agent)) == {("A", "completed"), ("C", "completed"), ("From Ada", "pending")}
 
 
 def test_a_file_that_is_merely_behind_is_brought_up_to_date(tmp_path: Path, file: Path) -> None:

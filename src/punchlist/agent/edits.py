@@ -100,12 +100,31 @@ def restore_list(
         applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)
         if graded:
             applied = _grade_by_work(tx, row, applied, now)
-        *events, last = applied.events
-        if last.kind == "list.replaced":
-            last = Draft("list.restored", {**last.data, "source": source})
-        return applied._replace(events=(*events, last))
+        return _name_source(applied, source)
 
     return _write(agent, decide, by=by)
+
+
+def import_write(agent: AgentRunner, write: do.Replace, policy: Policy, *, by: str, source: str) -> TodoList:
+    """Apply a full write that the agent made elsewhere, under the rules of its tool; the event names the source.
+
+    It is merged as the agent's own writes are: with what others changed since the agent last wrote or saw its list.
+    """
+
+    def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
+        applied = apply(row.state, write, policy, now, by=by, own=True)
+        if applied.refused:
+            raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
+        return _name_source(_grade_by_work(tx, row, applied, now), source)
+
+    return _write(agent, decide, by=by)
+
+
+def _name_source(applied: Applied, source: str) -> Applied:
+    *events, last = applied.events
+    if last.kind == "list.replaced":
+        last = Draft("list.restored", {**last.data, "source": source})
+    return applied._replace(events=(*events, last))
 
 
 def _write(agent: AgentRunner, decide: Callable[[Transaction, AgentRow, datetime], Applied], *, by: str) -> TodoList:

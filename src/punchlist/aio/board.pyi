@@ -16,6 +16,7 @@ from punchlist.board import Clock, Observer, TasksKeeper, TasksObserver
 from punchlist.config import Folder
 from punchlist.core.approval import Plan
 from punchlist.core.brief import Brief
+from punchlist.core.commands import Policy, Replace
 from punchlist.core.current_work import CurrentWork
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus
@@ -90,6 +91,7 @@ class Agent:
         session: str | None = None,
         subagent: str | None = None,
     ) -> int: ...
+    async def import_write(self, write: Replace, policy: Policy, *, by: str, source: str) -> TodoList: ...
     @property
     def layers(self) -> tuple[Layer, ...]: ...
     @property

@@ -1,13 +1,12 @@
 """Claude Code's own files: todo lists, `{session}-agent-{agent}.json`, kept in step with a board; and plan files.
 
-Once the board has a list, the board is authoritative and the file is its mirror. A file is adopted by itself only
-where the board knows no list of that agent yet. A change that another program made to a file is not overwritten:
+Once the board has a list, the board is authoritative and the file is its mirror.A change that another
+program made to a file is not overwritten:
 
-- If this process read or wrote the file before, the change counts as a write of that agent, based on the file as
-  we left it: it is merged with later changes on the board, as any full write is, and the result is exported. So an
-  item that Claude Code added stays, and so does one that a person added on the board.
-- If this process never saw the file and it holds no recent list of the board, nobody can tell which of the two is
-  newer: the board's list is written, and the file is kept as `<name>.changed-<n>`.
+- If the file is newer than the agent's last write on the board, it counts as the agent's next write: it is merged with
+  later changes on the board, as any full write is, and the result is exported. So an item that Claude Code added stays,
+  and so does one that a person added on the board.
+- Otherwise the board's list is written, and the file is kept as `<name>.changed-<n>`, unless the board had that list.
 - An empty file removes nothing from the board.
 - A file that cannot be read or is no list reads as empty; the next write sets it aside as `<name>.invalid-<n>`.
 
@@ -25,20 +24,23 @@ import threading
 import weakref
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
 from punchlist.agent import Agent
 from punchlist.board import Board
+from punchlist.bridges import homes
 from punchlist.bridges.folder import HIDDEN, FileSignature, Folder, check_length, check_part, claude_folder
-from punchlist.core.apply import apply
 from punchlist.core.approval import Plan
 from punchlist.core.commands import Entry, Replace
-from punchlist.core.todo import ListState, TodoItem, TodoList
+from punchlist.core.todo import TodoItem, TodoList
 from punchlist.dialects.claude_code import POLICY, parse, show_items
-from punchlist.errors import EditRefused, InvalidInput, ListFileRefused, PlanFileRefused, RevisionConflict
+from punchlist.errors import EditRefused, InvalidInput, ListFileRefused, PlanFileRefused, PunchlistError
+from punchlist.store import Transaction
+from punchlist.store.records import LastWrite
 from punchlist.text import repair
+from punchlist.transcripts.formats import open_transcript
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +55,9 @@ _UUID = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})-agen
 _PAST = 20
 """So many past lists of the board are compared with a file that this process has not seen."""
 
+_COARSE = 0.1
+"""Seconds: file systems keep the time of a change less exactly than the clock of the board."""
+
 _MOST_KNOWN = 4096
 """Files that are remembered; beyond that all are forgotten, and read again."""
 
@@ -62,13 +67,6 @@ _alone = threading.RLock()
 """One lock for all folders: a change for one folder may reach the mirror of another, and two locks would deadlock."""
 
 
-class _KnownFile(NamedTuple):
-    """A file as it was when it agreed with the board, at that revision of the list."""
-
-    signature: FileSignature
-    revision: int
-
-
 class ClaudeFiles:
     """The list files of one folder: `$CLAUDE_CONFIG_DIR/todos`, else `~/.claude/todos`, unless told otherwise."""
 
@@ -76,7 +74,8 @@ class ClaudeFiles:
         path = claude_folder("todos") if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
         self._files = Folder(self.folder)
-        self._known: dict[str, _KnownFile] = {}
+        self._known: dict[str, FileSignature] = {}
+        """Files as they were when they agreed with the board: these need not be read again."""
         self._mute = threading.local()
         self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
 
@@ -126,9 +125,8 @@ class ClaudeFiles:
 
     def _write(self, name: str, todos: TodoList) -> FileSignature:
         body = repair(json.dumps(show_items(todos.items), indent=2, ensure_ascii=False)).encode()
-        signature, known = self._files.signature(name), self._known.get(name)
-        trusted = known is not None and known.signature == signature
-        if signature is not None and not trusted and not os.path.islink(self._files.at(name)):
+        signature = self._files.signature(name)
+        if signature not in (None, self._known.get(name)) and not os.path.islink(self._files.at(name)):
             problem = self._load(name)
             if isinstance(problem, str):
                 aside = self._files.set_aside(name, "invalid")
@@ -156,11 +154,9 @@ class ClaudeFiles:
             found = self._read(name)
             if signature is None or found is None or not found.items:
                 return False
-            current = agent.todos
-            todos = _merge_full_write(agent, current, current.items, found) if current.revision else found
             with self._mute_mirror():
-                todos = agent.restore_list(todos, by=AUTHOR, source=name, graded=True)
-            self._remember(name, signature, todos)
+                todos = agent.import_write(_full_write(found), _IMPORTED, by=AUTHOR, source=name)
+            self._remember(name, signature)
             if agent.board in self._boards and show_items(todos.items) != show_items(found.items):
                 self.export(agent)
             return True
@@ -170,40 +166,39 @@ class ClaudeFiles:
         with _alone:
             name = self._name(agent.session, agent.name)
             with self._mute_mirror():
-                while not self._absorb_file(agent, name):
-                    pass
+                self._absorb_file(agent, name)
             written = 0
             # Another process may write between our read of the board and our rename, so read again after the rename.
             while (todos := agent.todos).revision != written:
-                self._remember(name, self._write(name, todos), todos)
+                self._remember(name, self._write(name, todos))
                 written = todos.revision
 
-    def _absorb_file(self, agent: Agent, name: str) -> bool:
-        """Bring another program's change of the file to the board, or set it aside; False to be called again."""
-        signature, known = self._files.signature(name), self._known.get(name)
-        current = agent.todos
-        if signature is None or not current.revision or (known is not None and known.signature == signature):
-            return True
+    def _import_newer(self, agent: Agent, name: str) -> bool:
+        """Import the agent's file if the agent wrote it later than its list on the board."""
+        signature = self._files.signature(name)
+        if signature is None or not _is_newer(agent, signature):
+            return False
+        found = self._load(name)
+        if not isinstance(found, str) and _is_past_list(agent, agent.todos.revision, found):
+            return False
+        return self.import_into(agent)
+
+    def _absorb_file(self, agent: Agent, name: str) -> None:
+        """Bring another program's change of the file to the board, or set it aside."""
+        signature, current = self._files.signature(name), agent.todos
+        if signature is None or not current.revision or self._known.get(name) == signature:
+            return
         theirs = self._load(name)
         if isinstance(theirs, str) or not theirs.items or _is_past_list(agent, current.revision, theirs):
-            return True
-        base = None if known is None else agent.at(known.revision)
-        if base is not None and base.plan_id == current.plan_id:
+            return
+        if _is_newer(agent, signature):
             try:
-                row = agent.board.store.agent(agent.session, agent.name)
-                # Claude Code writes from its memory: where it last saw another list, that is the base.
-                last_seen = None if row is None else row.state.shown
-                merged = _merge_full_write(agent, current, last_seen or base.items, theirs)
-                if merged is not current:
-                    agent.rewrite(merged, by=AUTHOR, revision=current.revision)
-                return True
-            except RevisionConflict:
-                return False
+                agent.import_write(_full_write(theirs), _IMPORTED, by=AUTHOR, source=name)
+                return
             except EditRefused as error:
                 logger.warning("`%s` was changed by somebody else, and not merged: %s", self._files.at(name), error)
         aside = self._files.set_aside(name, "changed")
         logger.warning("`%s` held a list that the board does not know; moved to `%s`", self._files.at(name), aside)
-        return True
 
     @contextmanager
     def _mute_mirror(self) -> Generator[None]:
@@ -217,10 +212,10 @@ class ClaudeFiles:
     def _is_muted(self) -> bool:
         return getattr(self._mute, "now", False)
 
-    def _remember(self, name: str, signature: FileSignature, todos: TodoList) -> None:
+    def _remember(self, name: str, signature: FileSignature) -> None:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[name] = _KnownFile(signature, todos.revision)
+        self._known[name] = signature
 
     def attach(self, board: Board) -> None:
         """Adopt files as handles are made on the board, and write them after every change."""
@@ -247,30 +242,43 @@ class ClaudeFiles:
             logger.warning("The list file of `%s` is not in step: %s", agent.name, error)
 
     def import_folder(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
-        """Adopt every list file that the board does not know yet, and return how many."""
+        """Import every list file that the board does not know, or that is newer than its list; return how many.
+
+        Without a `project`, a session that is new to the board gets that of its transcript, else the current one.
+        """
         count = 0
         for name in self._files.names():
             ids = parse_file_name(name)
-            if ids is None:
+            signature = None if ids is None else self._files.signature(name)
+            if ids is None or signature is None or signature.size <= len("[]"):
                 continue
             session, agent = ids
+            where = project or board.store.read(lambda tx, session=session: tx.session_project(session))
             try:
-                with self._mute_mirror():
-                    name_on_board = MAIN if agent == session else agent
-                    handle = board.agent(name_on_board, session=session, dialect=AUTHOR, project=project)
-                count += self.adopt(handle)
+                name_on_board = MAIN if agent == session else agent
+                handle = board.handle(
+                    name_on_board, session=session, dialect=AUTHOR, project=where or _find_project(session)
+                )
+                count += self._import_newer(handle, name)
             except (EditRefused, InvalidInput) as error:
                 logger.warning("`%s` was not imported: %s", self._files.at(name), error)
         return count
 
 
 def attach_configured(board: Board) -> ClaudeFiles | None:
-    """Keep the folder of `$PUNCHLIST_CLAUDE_TODOS` in step with the board; None where none is named."""
+    """Keep the folder of `$PUNCHLIST_CLAUDE_TODOS` in step with the board; None where none is named.
+
+    Files that their agents wrote later than the lists on the board are imported first.
+    """
     folder = os.environ.get("PUNCHLIST_CLAUDE_TODOS")
     if not folder:
         return None
     files = ClaudeFiles(folder)
     files.attach(board)
+    try:
+        files.import_folder(board)
+    except OSError as error:
+        logger.warning("The list files of `%s` were not read: %s", files.folder, error)
     return files
 
 
@@ -315,13 +323,31 @@ def _decode_list(body: bytes) -> TodoList | str:
     return TodoList(items=items, next_id=len(items) + 1)
 
 
-def _merge_full_write(agent: Agent, current: TodoList, base: tuple[TodoItem, ...], theirs: TodoList) -> TodoList:
-    """Return the board's list after a full write of `theirs` by an author who last saw `base`."""
-    entries = (Entry(content=item.content, status=item.status, active_form=item.active_form) for item in theirs.items)
-    applied = apply(ListState(current, base), Replace(tuple(entries)), _IMPORTED, agent.board.now(), by=AUTHOR)
-    if applied.refused:
-        raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
-    return applied.state.todos
+def _full_write(todos: TodoList) -> Replace:
+    """Return the list of a file as the write of Claude Code's own tool."""
+    entries = (Entry(content=item.content, status=item.status, active_form=item.active_form) for item in todos.items)
+    return Replace(tuple(entries))
+
+
+def _is_newer(agent: Agent, signature: FileSignature) -> bool:
+    """True if a file was written later than its agent last wrote on the board, or the agent never did there."""
+
+    def last_write(tx: Transaction) -> LastWrite | None:
+        row = tx.agent(agent.session, agent.name)
+        return None if row is None else tx.history.last_write(row)
+
+    last = agent.board.store.read(last_write)
+    return last is None or signature.modified / 1e9 > last.at.timestamp() - _COARSE
+
+
+def _find_project(session: str) -> str | None:
+    """Return the folder in which a session of Claude Code works, from its transcript; None if that is not found."""
+    place = homes.find_session(session)
+    if place is None:
+        return None
+    with suppress(PunchlistError):
+        return open_transcript(place.path, place.format).origin.cwd
+    return None
 
 
 def _is_past_list(agent: Agent, revision: int, theirs: TodoList) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.cli import UNUSABLE, complain
-from punchlist.cli.arguments import Parser, board_url, command_parser, find_folder, is_own_list, open_reader
+from punchlist.cli.arguments import Parser, command_parser, find_folder, is_own_list, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.reader import BoardReader
@@ -81,7 +81,7 @@ def _follow(options: Namespace) -> int:
 
     if options.json or not can_draw():
         return complain("`--follow` draws on a terminal; in a pipe use `punchlist events --follow`.", UNUSABLE)
-    with BoardReader.open(board_url(options)) as board:
+    with open_reader(options, reads=False) as board:
         title = "Every project" if options.all else os.path.basename(project_of(options.project))
         follow_lists(board, lambda: _find_lists(board, options), title, _describe_nothing(options))
     return 0
