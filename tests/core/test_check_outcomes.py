@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.core.checks import CheckedLine, find_checks, judge_line, read_any_summary
+from punchlist.core.checks import CheckedLine, find_checks, judge_each, judge_line, read_any_summary
 from punchlist.core.checks.summaries import WINDOW
 
 
@@ -211,6 +211,65 @@ def test_a_check_that_did_not_come_to_its_end_is_no_success_whatever_the_host_sa
     output: str, outcome: str, is_error: bool | None
 ) -> None:
     assert judge_line(HARD, output, is_error=is_error) == outcome
+
+
+GO_FAILED = "--- FAIL: TestX (0.00s)\nFAIL\tx\t0.1s\nFAIL"
+MYPY_FAILED = "src/a.py:1: error: x\nFound 1 error in 1 file (checked 3 source files)"
+ESLINT_FAILED = "/p/a.ts\n  1:1  error  x  no-y\n\n✖ 1 problem (1 error, 0 warnings)"
+NPM_SCRIPTS = "> x@1 lint\n> eslint .\n\n> x@1 build\n> tsc\n\n> x@1 test\n> jest\n\nTests:       1 failed, 3 total"
+
+SEVERAL = [
+    ("go vet ./... && go test ./...", GO_FAILED, "passed failed"),
+    ("go vet ./... && go test ./...", "# x\nvet: ./a.go:3:5: undefined: y", "failed empty"),
+    ("cargo fmt --check && cargo clippy && cargo test", "test result: FAILED. 1 failed", "passed passed failed"),
+    ("cargo clippy && cargo test", "error: could not compile `x` (lib)", "failed empty"),
+    ("dotnet build && dotnet test", "Build succeeded.\nFailed!  - Failed:     1, Passed:     3", "passed failed"),
+    ("npm run lint && npm run build && npm test", NPM_SCRIPTS, "passed passed failed"),
+    ("black --check . && ruff check .", "5 files would be left unchanged.\nF401 x\nFound 1 error.", "passed failed"),
+    ("black --check . && ruff check .", "would reformat a.py\nOh no!\n1 file would be reformatted.", "failed empty"),
+    ("ruff check . && ruff format --check .", "All checks passed!\nWould reformat: a.py", "passed failed"),
+    ("ruff check . && mypy src", f"All checks passed!\n{MYPY_FAILED}", "passed failed"),
+    ("ruff check . && mypy src && pytest", MYPY_FAILED, "passed failed empty"),
+    ("ruff check .; mypy src", f"All checks passed!\n{MYPY_FAILED}", "passed failed"),
+    ("npx tsc --noEmit && npx eslint .", ESLINT_FAILED, "passed failed"),
+    ("npx eslint . && npx tsc --noEmit", "src/a.ts(1,2): error TS2322: x\nFound 1 error.", "passed failed"),
+    ("pytest tests/a; pytest tests/b", "3 passed in 0.1s\n1 failed in 0.1s", "passed failed"),
+    ("pytest tests/a && pytest tests/b", "3 passed in 0.1s\n1 failed in 0.1s", "passed failed"),
+    ("pytest -q && npm run build", "3 passed in 0.1s\n> build\n> vite build\nerror during build: x", "passed failed"),
+    ("pytest -q && npm test", "3 passed in 0.1s\n> jest\nTests: 1 failed, 3 total", "passed failed"),
+    ("pytest -q && python -c 'assert 0'", "3 passed in 0.1s\nAssertionError", "passed failed"),
+    ("ruff check . && pytest --cov", "All checks passed!\nFAIL Required test coverage of 90%", "passed failed"),
+    ("ruff check . && pytest", "", "unknown failed"),
+    ("ruff check . && pytest", "no tests ran in 0.1s", "passed empty"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "output", "outcomes"), SEVERAL)
+def test_of_several_checks_in_a_failed_line_each_has_its_own_outcome(command: str, output: str, outcomes: str) -> None:
+    assert judge_each(checked(command), output, exit_code=1) == outcomes.split()
+    assert judge_each(checked(command), output, is_error=True) == outcomes.split()
+
+
+def test_of_two_runs_of_one_program_each_has_the_summary_that_it_printed() -> None:
+    line = checked("pytest tests/a; pytest tests/b")
+    assert judge_each(line, "1 failed in 0.1s\n3 passed in 0.1s", exit_code=0) == ["failed", "passed"]
+    assert judge_each(line, "1 failed in 0.1s\n", exit_code=0) == ["failed", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "code"),
+    [
+        ("cd backendd && pytest", "bash: line 1: cd: backendd: No such file or directory", 1),
+        ("cd backendd && pytest", "cd: backendd: No such file or directory", 1),
+        ("cd backendd && pytest", "sh: 1: cd: can't cd to backendd", 2),
+        ("pytest tests/typo.py", "no tests ran in 0.01s\nERROR: file or directory not found: tests/typo.py", 1),
+        ("pytest tests/typo.py", "ERROR: file or directory not found: tests/typo.py", 4),
+        ("pytest a.py::test_typo", "ERROR: not found: /p/a.py::test_typo", 4),
+        ("pytest --typo", "ERROR: usage: pytest\npytest: error: unrecognized arguments: --typo", 4),
+    ],
+)
+def test_a_check_that_found_nothing_to_run_is_empty(command: str, output: str, code: int) -> None:
+    assert judge_line(checked(command), output, exit_code=code) == "empty"
 
 
 def test_a_check_that_was_not_let_run_has_not_failed() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -17,8 +17,15 @@ from punchlist.core.checks.commands import (
     is_idle,
     load_default_patterns,
 )
-from punchlist.core.checks.summaries import clean_output, has_execution_error, is_refusal, read_summary
-from punchlist.core.shell.exit_status import State, StatusTable, Watched, read_states, trace_line
+from punchlist.core.checks.summaries import (
+    Reading,
+    clean_output,
+    find_summary_ends,
+    has_execution_error,
+    is_refusal,
+    read_summary,
+)
+from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
 from punchlist.text.shell import CommandGroup, CommandList
@@ -45,8 +52,8 @@ Outcome = Literal["passed", "failed", "empty", "unknown"]
 """`empty`: nothing was run. `unknown`: it ran, and nothing that was seen says how it went."""
 
 _PYTEST: Final = frozenset({"pytest", "py.test", "pytest-3"})
-_PYTEST_EMPTY: Final = 5
-"""pytest's exit code for a run without tests."""
+_PYTEST_EMPTY: Final = frozenset({4, 5})
+"""pytest's exit codes for a wrong path or option, and for a run without tests."""
 
 _WORST: Final[tuple[Outcome, ...]] = ("failed", "unknown", "empty", "passed")
 
@@ -60,6 +67,11 @@ class Check(Struct, frozen=True, omit_defaults=True):
     is_script: bool = False
     scope: tuple[str, ...] = ()
     folder: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which its summary lines are known: the program, with its verb, with its family."""
+        return self.program, self.name, f"{self.program} {self.family}"
 
 
 class CheckedLine(Struct, frozen=True, omit_defaults=True):
@@ -182,7 +194,7 @@ def worst_outcome(line: CheckedLine, found: Sequence[Outcome]) -> Outcome:
 def judge_each(
     line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
 ) -> list[Outcome]:
-    """Return the outcome of each check of a line. Where only the line is known to have failed, each check has.
+    """Return the outcome of each check of a line. Where only the line is known to have failed, the last check has.
 
     `is_error` is what the host said: True is believed, False counts as an exit code of 0 where there is none.
     """
@@ -191,18 +203,14 @@ def judge_each(
         exit_code = int(is_error)
     if is_refusal(output):
         return ["empty"] * len(line.checks)
-    found = judge_checks(line, output, exit_code=exit_code, is_guess=is_guess)
-    others_failed = bool(exit_code and line.table.other) and all("f" in ways for ways in line.table.other)
-    if others_failed and "failed" not in found and set(found) != {"empty"}:
-        return ["failed"] * len(line.checks)
-    return found
+    return judge_checks(line, output, exit_code=exit_code, is_guess=is_guess)
 
 
 def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
     """Return what the output of a check says while it still runs, None if it says nothing."""
     text = clean_output(output)
     found = [
-        read_summary(text, check.program, runs_others=check.is_script, is_test=check.family == "test", repeats=True)
+        read_summary(text, check.names, runs_others=check.is_script, is_test=check.family == "test", repeats=True)
         for check in line.checks
     ]
     return next((one.summary for one in found if one.summary is not None), None)
@@ -211,20 +219,80 @@ def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
 def judge_checks(line: CheckedLine, output: str, *, exit_code: int | None, is_guess: bool = False) -> list[Outcome]:
     """Return the outcome of each check of a line. `is_guess`: the exit code is only what the host said of the call."""
     text = clean_output(output)
-    states = read_states(line.table, len(line.checks), exit_code=exit_code, output=text)
+    count = len(line.checks)
+    ways = find_ways(line.table, count, exit_code=exit_code, output=text)
+    parts = _split_output(line.checks, text)
+    readings = [_read(check, part, repeats=line.repeats) for check, part in zip(line.checks, parts, strict=True)]
+    has_failed = bool(exit_code) and count > 1
+    if has_failed:
+        ways = _narrow(ways, readings)
     found: list[Outcome] = []
-    for check, state in zip(line.checks, states, strict=True):
-        if state == "failed" and exit_code == _PYTEST_EMPTY and check.program in _PYTEST:
+    for check, state, part, read in zip(line.checks, read_states(ways, count), parts, readings, strict=True):
+        ran_nothing = state == "failed" and exit_code in _PYTEST_EMPTY and check.program in _PYTEST
+        if ran_nothing or (has_failed and state == "not run"):
             found.append("empty")
         else:
-            found.append(_judge(check, state, text, repeats=line.repeats, is_guess=is_guess))
+            is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's
+            found.append(_judge(check, state, part, Reading(None) if is_clear else read, is_guess=is_guess))
+    if exit_code and ways and all("f" in way[:count] for way in ways):
+        suspects = [place for place in range(count) if any(way[place] == "f" for way in ways)]
+        if not any(found[place] in ("failed", "empty") for place in suspects):
+            found[suspects[-1]] = "failed"
     return found
 
 
-def _judge(check: Check, state: State | None, text: str, *, repeats: bool, is_guess: bool) -> Outcome:
+def _split_output(checks: Sequence[Check], text: str) -> list[str]:
+    """Return the part of an output that each check may have printed.
+
+    A line's checks print one after another: the part of a check begins where a package manager names its script, and
+    ends with the summary that its program ends with, or where the next script is named.
+    """
+    ends = {check.names: find_summary_ends(text, check.names) for check in checks if len(checks) > 1}
+    heads = [_find_heads(check, text) if len(checks) > 1 else [] for check in checks]
+    start = 0
+    parts: list[str] = []
+    for place, check in enumerate(checks):
+        begins = [head for head in heads[place] if head >= start] or [start]
+        later = [head for one in heads[place + 1 :] for head in one if head > begins[0]]
+        is_known = len(ends.get(check.names, ())) == sum(one.names == check.names for one in checks)
+        own = [end for end in ends[check.names] if end > begins[0]] if is_known else []
+        end = min((*later, *own[:1]), default=len(text))
+        parts.append(text[begins[0] : end])
+        start = end if own or later else begins[0]
+    return parts
+
+
+def _find_heads(check: Check, text: str) -> list[int]:
+    """Return where a package manager names the script that it runs, if it does so once."""
+    if not check.is_script or not check.name.startswith(("npm ", "pnpm ")):
+        return []
+    script = re.escape(check.name.rpartition(" ")[2])
+    found = [head.start() for head in re.finditer(rf"^> (?:\S+@\S+ )?{script}(?: .*)?$", text, re.MULTILINE)]
+    return found if len(found) == 1 else []
+
+
+def _narrow(ways: set[str], readings: Sequence[Reading]) -> set[str]:
+    """Return the ways of a failed line that agree with what its checks printed, the strongest evidence first."""
+    said: tuple[tuple[str, Callable[[Reading], bool]], ...] = (
+        ("p", lambda read: read.summary == "passed"),
+        ("pf", lambda read: read.summary == "empty"),
+        ("f", lambda read: read.summary == "failed"),
+        ("f", lambda read: read.has_findings or read.has_talk),
+    )
+    for letters, holds in said:
+        for place, read in enumerate(readings):
+            if holds(read):
+                ways = {way for way in ways if way[place] in letters} or ways
+    return ways
+
+
+def _read(check: Check, text: str, *, repeats: bool) -> Reading:
     is_own_code = check.family == "probe" and check.program not in HTTP_CLIENTS
     runs_others = check.is_script or is_own_code or check.program in RUNS_OTHERS
-    read = read_summary(text, check.program, runs_others=runs_others, is_test=check.family == "test", repeats=repeats)
+    return read_summary(text, check.names, runs_others=runs_others, is_test=check.family == "test", repeats=repeats)
+
+
+def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_guess: bool) -> Outcome:
     if state is None and read.is_contradicted:
         return "unknown"
     if read.summary in ("failed", "empty"):
@@ -251,7 +319,7 @@ def _shows_its_command(text: str) -> bool:
             continue
         found = find_checks(shown[1])
         if found is not None and not any(check.is_script or check.family == "probe" for check in found.checks):
-            return all(
-                state == "passed" for state in read_states(found.table, len(found.checks), exit_code=0, output="")
-            )
+            count = len(found.checks)
+            ways = find_ways(found.table, count, exit_code=0, output="")
+            return all(state == "passed" for state in read_states(ways, count))
     return False

@@ -39,6 +39,7 @@ _PLACE: Final = r"\S[^:\n]{0,300}:\d+:"
 class Framework(NamedTuple):
     """The lines by which some programs tell how a run went. A line is matched from its first character that counts.
 
+    `programs`: programs, or with `+` a program and its verb or the family of its check (`ruff+format`, `cargo+test`).
     `built`: something was built, which is a success unless tests were to run. `findings`: single findings; a program
     may print the like as talk, so they count only where no exit status is known. `is_final`: a run ends with one
     summary, so the last one counts and what a test printed before it is noise. `empty_wins`: a line that says that
@@ -68,11 +69,11 @@ FRAMEWORKS: Final = (
     ),
     Framework(
         "pytest py.test pytest-3",
-        failed=r"ERROR: (?:file or directory not found|not found:|usage:)|FAILED \S+::|ERROR \S+\.py\b"
+        failed=r"ERROR: usage:|FAILED \S+::|ERROR \S+\.py\b"
         r"|INTERNALERROR>|!+ Interrupted|[.sxX]*[FE][.sxXFE]* +\[ *\d+%\]"
         r"|.*:: ?\S.* (?:FAILED|ERROR) +\[ *\d+%\]|_+ ERROR collecting|= FAILURES ="
         "|ImportError while loading conftest",
-        empty=r"collected 0 items\b",
+        empty=r"collected 0 items\b|ERROR: (?:file or directory not found|not found):",
         passed=r"\.[.sxX]* +\[100%\]$",
     ),
     Framework(
@@ -91,25 +92,31 @@ FRAMEWORKS: Final = (
     ),
     Framework(
         "go gotestsum ginkgo",
-        failed=rf"--- FAIL: |FAIL\t|FAIL$|FAIL \[|DONE \d+ tests?,.* {_N} (?:failures?|errors?)"
-        r"|FAIL! -- |\{.*\"Action\":\"fail\""
-        r"|go: (?:go\.mod file not found|cannot find|errors? |no (?:module|such|packages)|updates? to)"
+        failed="go: (?:go\\.mod file not found|cannot find|errors? |no (?:module|such|packages)|updates? to)"
         "|no required module",
         findings=r"panic: |(?:vet: )?\S+\.go:\d+:\d+: \S",
+    ),
+    Framework(
+        "go+test gotestsum ginkgo",
+        failed=rf"--- FAIL: |FAIL\t|FAIL$|FAIL \[|DONE \d+ tests?,.* {_N} (?:failures?|errors?)"
+        r"|FAIL! -- |\{.*\"Action\":\"fail\"",
         empty=r"\? +\t.*\[no test files\]|ok +\t.*\[no tests to run\]|.*matched no packages"
         "|no packages to test|DONE 0 tests",
         passed=rf"ok +\t(?!.*\[no tests to run\])|DONE {_N} tests?|SUCCESS! -- {_N} Passed|PASS$",
     ),
     Framework(
         "cargo rustc",
-        failed=r"test result: FAILED|error: could not (?:compile|find)"
-        rf"|error: (?:aborting|test failed|\d+ targets? failed)|Summary \[.*\b{_N} failed"
-        r"|test \S.* \.\.\. FAILED"
-        r"|Diff in |warning: unused.*-D warnings$",
-        empty=r"test result: ok\. 0 passed",
-        passed=rf"test result: ok\. {_N} passed|Summary \[.*\b{_N} passed",
+        failed="error: could not (?:compile|find)|error: aborting|warning: unused.*-D warnings$",
         built=r"Finished [`\w]",
         findings=r"error(?:\[E\d+\])?: ",
+    ),
+    Framework("cargo+fmt rustfmt", failed="Diff in "),
+    Framework(
+        "cargo+test",
+        failed=rf"test result: FAILED|error: (?:test failed|\d+ targets? failed)|Summary \[.*\b{_N} failed"
+        r"|test \S.* \.\.\. FAILED",
+        empty=r"test result: ok\. 0 passed",
+        passed=rf"test result: ok\. {_N} passed|Summary \[.*\b{_N} passed",
     ),
     Framework(
         "jest react-scripts vitest",
@@ -139,24 +146,31 @@ FRAMEWORKS: Final = (
     ),
     Framework(
         "mvn mvnw mvnd gradle gradlew sbt ant",
-        failed=rf"(?:\[\w+\] +)?BUILD FAIL|(?:\[\w+\] +)?Tests run: \d+, +Failures: (?:{_N}|0, +Errors: {_N})"
-        rf"|\[error\] (?:Failed|Error): Total|\d+ tests? completed, {_N} failed"
-        r"|FAILURE: Build|> Task \S+ FAILED|\[ERROR\] (?:Failed to execute|COMPILATION|The goal)"
-        r"|(?:[^ \n]| (?!> ))*+ > .* FAILED$|\[error\] \(|There were failing tests",
+        failed=r"(?:\[\w+\] +)?BUILD FAIL|FAILURE: Build"
+        r"|> Task \S+ FAILED|\[ERROR\] (?:Failed to execute|COMPILATION|The goal)"
+        r"|(?:[^ \n]| (?!> ))*+ > .* FAILED$|\[error\] \(",
+        built=r"(?:\[\w+\] +)?BUILD SUCCESS|\[success\]",
+    ),
+    Framework(
+        "mvn+test mvnw+test mvnd+test gradle+test gradlew+test sbt+test ant+test",
+        failed=rf"(?:\[\w+\] +)?Tests run: \d+, +Failures: (?:{_N}|0, +Errors: {_N})|There were failing tests"
+        rf"|\[error\] (?:Failed|Error): Total|\d+ tests? completed, {_N} failed",
         empty=r"(?:\[\w+\] +)?Tests run: (?:0,|(\d+), +Failures: 0, +Errors: 0, +Skipped: \1\b)"
         r"|(?:\[\w+\] +)?No tests to run|> Task \S*[tT]est NO-SOURCE"
         "|No tests were found",
         passed=rf"(?:\[\w+\] +)?Tests run: ({_N}), +Failures: 0, +Errors: 0(?!, +Skipped: \1\b)"
         r"|\[info\] Passed: Total [1-9]",
-        built=r"(?:\[\w+\] +)?BUILD SUCCESS|\[success\]",
     ),
     Framework(
         "dotnet msbuild vstest.console",
-        failed=rf"Failed! +- Failed: +{_N}|Build FAILED|Test Run (?:Failed|Aborted)|\S.*: error [A-Z]+\d+: "
-        f"|Failed: +{_N}",
+        failed=r"Build FAILED|\S.*: error [A-Z]+\d+: ",
+        built="Build succeeded",
+    ),
+    Framework(
+        "dotnet+test vstest.console",
+        failed=rf"Failed! +- Failed: +{_N}|Test Run (?:Failed|Aborted)|Failed: +{_N}",
         empty=r"No test is available|Skipped! |No test matches",
         passed=r"Passed! |Test Run Successful",
-        built="Build succeeded",
     ),
     Framework(
         "rspec minitest mix rails rake ruby cucumber",
@@ -205,25 +219,50 @@ FRAMEWORKS: Final = (
         passed=r"congratulations :\)|\S+: OK\b|nox > Session .* was successful",
     ),
     Framework(
-        "mypy dmypy ruff pyright basedpyright tsc vue-tsc tsgo eslint eslint_d biome oxlint black prettier "
-        "rubocop pylint svelte-check stylelint flake8 pycodestyle pydocstyle pyflakes standard xo",
-        failed=rf"Found {_N} (?:errors?|diagnostics|problems|issues)(?!.*\b0 remaining\))"
-        rf"|Found \d+ warnings? and {_N} errors?|{_N} errors?, \d+ warnings?"
-        rf"|✖ \d+ problems? \({_N} errors?"
-        f"|ESLint found too many warnings|Oops! Something went wrong|{_N} files? would be reformatted"
-        r"|[Ww]ould reformat|Oh no! |\[(?:warn|error)\] |.*Code style issues"
-        rf"|\d+ files? inspected, (?!({_N}) offenses? detected, \1 offenses? corrected){_N} offenses?"
-        rf"|svelte-check found {_N} errors?|.*error TS\d+:|{_N} errors?$|ruff failed"
-        "|error: (?:Failed|Invalid|cannot format)",
-        passed="All checks passed|Success: no issues found|0 errors?(?:,|$)|Found 0 errors"
-        rf"|Found \d+ warnings? and 0 errors|Found {_N} errors? \(.*\b0 remaining"
-        r"|✖ \d+ problems? \(0 errors"
-        r"|\d+ files? (?:already formatted|would be left unchanged|left unchanged|reformatted)"
-        "|All matched files use"
-        rf"|\d+ files? inspected, (?:no offenses|{_N} offenses? detected, {_N} offenses? corrected)"
-        "|svelte-check found 0 errors"
-        r"|Your code has been rated at 10\.00",
-        empty=r".*No Python files found|No files matching|No inputs were found",
+        "ruff",
+        failed="ruff failed|error: (?:Failed|Invalid)",
+        empty=r".*No Python files found",
+        empty_wins=True,
+    ),
+    Framework(
+        "ruff+check",
+        failed=rf"Found {_N} errors?(?! in )(?!.*\b0 remaining\))",
+        passed=rf"All checks passed|Found {_N} errors? \(.*\b0 remaining",
+        empty=r".*No Python files found",
+        empty_wins=True,
+    ),
+    Framework(
+        "ruff+format black",
+        failed=rf"{_N} files? would be reformatted|[Ww]ould reformat|Oh no! |error: cannot format",
+        passed=r"\d+ files? (?:already formatted|would be left unchanged|left unchanged|reformatted)",
+        empty=r".*No Python files found",
+        empty_wins=True,
+    ),
+    Framework(
+        "mypy dmypy",
+        failed=rf"Found {_N} errors? in |{_N} errors?$|error: (?:Failed|Invalid)",
+        passed="Success: no issues found",
+    ),
+    Framework(
+        "biome oxlint",
+        failed=rf"Found {_N} (?:errors?(?! in )|diagnostics|problems|issues)|Found \d+ warnings? and {_N} errors?",
+        passed=r"Found 0 errors|Found \d+ warnings? and 0 errors",
+    ),
+    Framework("tsc vue-tsc tsgo", failed=rf".*error TS\d+:|Found {_N} errors?", passed="Found 0 errors"),
+    Framework("pyright basedpyright", failed=rf"{_N} errors?, \d+ warnings?", passed="0 errors?(?:,|$)"),
+    Framework("prettier", failed=r"\[(?:warn|error)\] |.*Code style issues", passed="All matched files use"),
+    Framework(
+        "rubocop",
+        failed=rf"\d+ files? inspected, (?!({_N}) offenses? detected, \1 offenses? corrected){_N} offenses?",
+        passed=rf"\d+ files? inspected, (?:no offenses|{_N} offenses? detected, {_N} offenses? corrected)",
+    ),
+    Framework(
+        "eslint eslint_d biome oxlint pylint svelte-check stylelint flake8 pycodestyle pydocstyle pyflakes standard xo",
+        failed=rf"✖ \d+ problems? \({_N} errors?|ESLint found too many warnings|Oops! Something went wrong"
+        rf"|svelte-check found {_N} errors?|{_N} errors?$",
+        passed=r"✖ \d+ problems? \(0 errors|0 errors?$"
+        r"|svelte-check found 0 errors|Your code has been rated at 10\.00",
+        empty="No files matching|No inputs were found",
         empty_wins=True,
     ),
     Framework(
@@ -333,6 +372,7 @@ _REFUSED: Final = re.compile(
     r"|PreToolUse:\w+|(?:exec_command |exec command |command |error: )*(?:rejected by user|failed in sandbox))\b.*",
     re.DOTALL,
 )
+_NO_FOLDER: Final = re.compile(r"(?:.*: )?cd: (?:.*: (?:No such file or directory|Not a directory)|can't cd to .*)")
 _LONGEST_REFUSAL: Final = 1_000
 
 _WORST: Final[tuple[Summary, ...]] = ("failed", "passed", "empty")
@@ -344,17 +384,18 @@ def clean_output(output: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_summary(text: str, program: str, *, runs_others: bool, is_test: bool, repeats: bool) -> Reading:
+def read_summary(text: str, names: tuple[str, ...], *, runs_others: bool, is_test: bool, repeats: bool) -> Reading:
     """Return what a cleaned output says of the run of a program.
 
+    `names`: the program, and the program with its verb and with its family.
     `runs_others`: the program is a script or a runner, so that any framework may speak. `repeats`: it may have run
     more than once, so that each summary counts.
     """
     text = f"\n{text}"
-    if _COVERAGE.search(text) is not None:
-        return Reading("failed")
-    known = _by_program().get(program, [])
+    known = _find_frameworks(names)
     any_speaks = runs_others or not known
+    if (is_test or any_speaks) and _COVERAGE.search(text) is not None:
+        return Reading("failed")
     frameworks = [*known, *_COMMON] if any_speaks else known
     last: list[tuple[int, int, Kind]] = []
     found: set[str] = set()
@@ -375,6 +416,17 @@ def read_summary(text: str, program: str, *, runs_others: bool, is_test: bool, r
     said = _find_talk(text) if any_speaks else set[str]()
     found |= said if _pick(found) is None else said & {"failed"}
     return Reading(_pick(found), has_findings, has_talk="findings" in said)
+
+
+def find_summary_ends(text: str, names: tuple[str, ...]) -> list[int]:
+    """Return where the runs of a program end in a cleaned output, if each ends with one summary; else nothing."""
+    final = (framework for framework in _find_frameworks(names) if framework.is_final)
+    found = (match for framework in final for _, lines in _compile(framework) for match in lines.finditer(f"\n{text}"))
+    return sorted({match.end() - 1 for match in found})
+
+
+def _find_frameworks(names: tuple[str, ...]) -> list[Framework]:
+    return [framework for name in dict.fromkeys(names) for framework in _by_program().get(name, ())]
 
 
 def _find_talk(text: str) -> set[str]:
@@ -405,7 +457,7 @@ def _pick(found: set[str]) -> Summary | None:
 def read_any_summary(output: str) -> Summary | None:
     """Return what an output says where nothing is known of the program that printed it."""
     text = clean_output(output)
-    reading = read_summary(text, "", runs_others=True, is_test=True, repeats=False)
+    reading = read_summary(text, (), runs_others=True, is_test=True, repeats=False)
     if reading.summary is not None:
         return reading.summary
     if any(kind == "built" and lines.search(f"\n{text}") for each in _COMMON for kind, lines in _compile(each)):
@@ -420,8 +472,11 @@ def has_execution_error(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """True if a text says that the call was not let run."""
-    return len(text) <= _LONGEST_REFUSAL and _REFUSED.match(text.lstrip()) is not None
+    """True if a text says that the call was not let run, or ends with a folder that is not there."""
+    if len(text) > _LONGEST_REFUSAL:
+        return False
+    last = text.rstrip().rpartition("\n")[2]
+    return _REFUSED.match(text.lstrip()) is not None or _NO_FOLDER.fullmatch(last.strip()) is not None
 
 
 def _read_lines(text: str, framework: Framework, *, is_test: bool) -> Iterator[tuple[int, int, Kind]]:
@@ -449,5 +504,5 @@ def _by_program() -> dict[str, list[Framework]]:
     found: dict[str, list[Framework]] = {}
     for framework in FRAMEWORKS:
         for name in framework.programs.split():
-            found.setdefault(name, []).append(framework)
+            found.setdefault(name.replace("+", " "), []).append(framework)
     return found

@@ -95,14 +95,19 @@ def trace_line(tree: CommandList, watched: Sequence[Watched]) -> StatusTable:
     return StatusTable(tuple(sorted(zero)), tuple(sorted(other)), tuple(slots.echoes.values()))
 
 
-def read_states(table: StatusTable, count: int, *, exit_code: int | None, output: str) -> list[State | None]:
-    """Return the state of each of `count` watched commands; None where more than one is possible."""
+def find_ways(table: StatusTable, count: int, *, exit_code: int | None, output: str) -> set[str]:
+    """Return the ways that the line may have taken, by its exit code and by what it printed itself."""
     possible = set((*table.zero, *table.other) if exit_code is None else table.zero if exit_code == 0 else table.other)
     printed = {text: letter for text in table.echoes if text and (letter := _find_printed(text, output))}
     for text, letter in printed.items():
         places = [count + place for place, echo in enumerate(table.echoes) if echo == text]
         possible = {way for way in possible if any(way[place] == letter for place in places)} or possible
-    states = [{way[place] for way in possible} for place in range(count)]
+    return possible
+
+
+def read_states(ways: set[str], count: int) -> list[State | None]:
+    """Return the state of each of `count` watched commands; None where more than one is possible."""
+    states = [{way[place] for way in ways} for place in range(count)]
     return [_STATES[found.pop()] if len(found) == 1 else None for found in states]
 
 
