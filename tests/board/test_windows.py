@@ -1,8 +1,13 @@
 """Stories: what an agent did, what it called done, and the grades that follow."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
-from tests.board.work import FAILS, PASSES, Session
+from punchlist import Board
+from tests.board.work import FAILS, PASSES, Session, todo
 
 
 def test_work_since_the_previous_completing_write_counts_whatever_was_in_progress() -> None:
@@ -246,3 +251,173 @@ def test_two_agents_of_a_session_are_not_accused_for_each_other() -> None:
     session.fail(by=other)
     assert session.grades["a"] == "unchecked"
     assert session.report().state == "red"
+
+
+# Found by a reviewer.
+
+
+@pytest.mark.parametrize(
+    ("line", "result", "code"),
+    [
+        ("sed -i s/x/y/ src/b.py; make test", "", 0),
+        ("sed -i s/x/y/ src/b.py; pytest -k nothing", "no tests ran in 0.1s", 5),
+        ("sed -i s/x/y/ src/b.py; grep -c zzz src/b.py", "0", 1),
+        ("git merge feature", "CONFLICT (content): Merge conflict in a.py", 1),
+        ("pytest -q; sed -i s/x/y/ src/b.py", PASSES, 0),
+    ],
+)
+def test_a_change_in_a_line_with_a_check_or_a_failure_is_not_lost(line: str, result: str, code: int) -> None:
+    session = Session()
+    session.write("> a", "b")
+    session.edit().run().run(line, result, code).write("x a", "b")
+    assert session.grades["a"] == "unchecked"
+    assert session.report().state == "unchecked"
+
+
+def test_a_line_that_changes_and_then_checks_is_checked() -> None:
+    session = Session()
+    session.write("> a", "b")
+    session.edit().run("sed -i s/x/y/ src/b.py && pytest -q").write("x a", "b")
+    assert session.grades["a"] == "verified"
+    (state,) = session.report().sessions
+    assert (state.state, state.changes_since) == ("green", 0)
+
+
+def test_a_lint_after_a_change_verifies_and_leaves_the_session_unchecked() -> None:
+    session = Session()
+    session.write("> a", "b")
+    session.edit().run().run("sed -i s/x/y/ src/b.py && ruff check .", "All checks passed!").write("x a", "b")
+    assert session.grades["a"] == "verified"
+    assert session.report().state == "unchecked"
+
+
+def test_another_worktree_proves_nothing() -> None:
+    session = Session()
+    session.write("> a", "b", "c")
+    session.edit("src/a.py").run("cd /repo-wt && pytest -q").write("x a", "> b", "c")
+    session.edit("src/a.py").run("cd ../repo-wt && pytest -q").write("x a", "x b", "c")
+    assert session.grades == {"a": "unchecked", "b": "unchecked", "c": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "grade"),
+    [
+        ("Handle failed payments", "failing"),
+        ("Add failure notifications", "failing"),
+        ("Write failing test with fixtures (RED)", "unchecked"),
+        ("Add failing tests for the DNS resolver", "unchecked"),
+    ],
+)
+def test_words_that_only_look_like_a_failure_or_a_repair(text: str, grade: str) -> None:
+    session = Session()
+    session.write(f"> {text}", "b")
+    session.edit().run("ruff check .", "All checks passed!").fail().write(f"x {text}", "b")
+    assert session.grades[text] == grade
+
+
+def test_a_persons_word_goes_to_no_item_of_another_agent() -> None:
+    session = Session()
+    session.run()
+    session.write("Deploy", "b")
+    session.agent.edit([{"op": "done", "item": "Deploy"}], by="ada", person=True)
+    other = session.board.agent("other", session="s", dialect="claude-code")
+    other.tool_started("x", "Read", {"file_path": "a"})
+    other.tool_finished("x", "text")
+    other.call("TodoWrite", {"todos": [todo("Deploy", "completed"), todo("c", "pending")]})
+    assert other.todos.items[0].grade == "unchecked"
+
+
+def test_an_edit_that_was_given_up_may_have_been_made() -> None:
+    session = Session()
+    session.write("> a", "b")
+    session.edit().run()
+    session.agent.tool_started("lost", "Edit", {"file_path": "src/b.py"})
+    session.agent.user_turn()
+    session.write("x a", "b")
+    assert (session.grades["a"], session.report().state) == ("unchecked", "unchecked")
+
+
+def test_only_reading_is_known_without_previews() -> None:
+    session = Session(previews=0)
+    session.write("> z", "a", "b")
+    session.edit().run().write("x z", "> a", "b")
+    session.run("grep -rn x src", "1").write("x z", "x a", "b")
+    assert session.grades["a"] == "unchecked"
+
+
+def test_red_of_one_agent_is_not_charged_to_old_items_of_another() -> None:
+    session = Session()
+    alice = session.board.agent("alice", session="s", dialect="claude-code")
+    session.fail(by=alice)
+    session.write("> a", "b", "c")
+    session.edit().write("x a", "> b", "c")
+    session.edit().write("x a", "x b", "> c")
+    session.fail()
+    assert session.grades == {"a": "unchecked", "b": "failing", "c": None}
+
+
+def test_how_a_check_ends_counts_and_not_what_it_said_on_the_way() -> None:
+    session = Session()
+    session.write("> a", "b")
+    session.edit()
+    session.agent.tool_started("t", "Bash", {"command": "pytest -q"})
+    session.agent.tool_updated("t", "1 failed in 0.1s")
+    session.agent.tool_finished("t", PASSES, exit_code=0)
+    session.write("x a", "b")
+    assert session.grades["a"] == "verified"
+
+
+def test_all_items_of_one_write_change_together() -> None:
+    session = Session()
+    texts = [f"item {number}" for number in range(300)]
+    session.write(*texts, "last")
+    session.edit().write(*(f"x {text}" for text in texts), "last")
+    session.run()
+    assert {item.grade for item in session.agent.todos.items[:300]} == {"verified"}
+
+
+def test_a_verified_item_stays_so_when_its_check_is_forgotten() -> None:
+    session = Session()
+    session.write("> a", "b")
+    session.edit("src/mod_a.py").run("pytest tests/test_mod_a.py").write("x a", "b")
+    for number in range(70):
+        session.run(f"pytest tests/test_q{number}.py")
+    assert session.grades["a"] == "verified"
+
+
+def test_items_that_are_sent_again_are_counted_once() -> None:
+    session = Session()
+    session.write("> a", "b", "c")
+    session.edit().fail().write("x a", "x b", "x c")
+    for _ in range(3):
+        session.write("x a", "x b", "x c")
+    report = session.report()
+    assert (report.totals.items, report.totals.completed, report.sessions[0].done_since) == (3, 3, 3)
+
+
+def test_a_task_is_graded_by_the_window_of_its_worker() -> None:
+    session = Session()
+    one, two = (session.board.agent(name, session="s", dialect="claude-code") for name in ("one", "two"))
+    one.tasks("work").create("Fix it")
+    one.tasks("work").claim()
+    session.edit(by=one).fail(by=one)
+    session.run("ruff check .", "All checks passed!", by=two)
+    two.tasks("work").complete("1")
+    assert session.board.tasks("work").get("1").grade == "failing"
+
+
+def test_a_damaged_record_costs_what_it_knew_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    session = Session()
+    with Board.open(path) as board:
+        session.agent = board.agent("main", session="s", dialect="claude-code")
+        session.write("> a", "b")
+        session.edit().run()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE sessions SET checks = 'garbage'")
+    with Board.open(path) as board:
+        session.agent = board.agent("main", session="s", dialect="claude-code")
+        assert board.report(session="s").state == "idle"
+        session.edit().run().write("x a", "b")
+        assert session.agent.todos.items[0].grade == "verified"
+        assert board.report(session="s").state == "green"

@@ -286,9 +286,9 @@ class ReportReader:
 
 
 def _without_repeats(kept: Iterable[KeptRow]) -> list[KeptRow]:
-    """Return the items without those that are there twice because a list was wiped and sent again.
+    """Return the items without those that are there twice because a list was wiped and sent again: the later one stays.
 
-    Of an open item that was left out and came back the later one stays, of a finished one sent again the first.
+    A finished one that was sent again keeps its first event, and the times in which it was in progress.
     """
     found: dict[tuple[int, str, str], KeptRow] = {}
     latest: dict[tuple[int, str], tuple[int, str, str]] = {}
@@ -299,9 +299,10 @@ def _without_repeats(kept: Iterable[KeptRow]) -> list[KeptRow]:
             before = found[key].kept
             was_sent_again = item.started_at is None and item.created_at == item.finished_at
             if before.item.status is item.status is Status.COMPLETED and was_sent_again:
-                continue
-            if before.is_gone:
                 del found[key]
-        found[own] = row
+                found[own] = replace(row, kept=replace(row.kept, first=before.first, stints=before.stints))
+            elif before.is_gone:
+                del found[key]
+        found.setdefault(own, row)
         latest[row.agent, item.content] = own
     return list(found.values())

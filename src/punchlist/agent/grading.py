@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields
-from punchlist.core.grounding.evidence import folded
-from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, judge
+from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, judge, with_proof
 from punchlist.core.grounding.session import SessionRecord, runs_of
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import (
@@ -80,22 +79,27 @@ def judge_claims(tx: Transaction, row: AgentRow, applied: Applied, now: datetime
     given = list(resent.values())
     for claim, done in zip(fresh, find_windows(tx, row.number, completed, now), strict=True):
         found = judge(done, record)
-        given.append(Graded(claim, done, found.grade, explain(found) if found.grade in DOUBTFUL else ""))
+        why = explain(found) if found.grade in DOUBTFUL else ""
+        given.append(Graded(claim, with_proof(done, found), found.grade, why))
     return given
 
 
 def _find_resent(tx: Transaction, row: AgentRow, claims: Sequence[Claim], plan: str) -> dict[str, Graded]:
-    """Return the items that are new on the list and that the session finished before, by id: they keep their grade."""
-    added = {folded(claim.item.content): claim for claim in claims if claim.draft.kind == "item.added"}
+    """Return the items that are new on the list and that the session finished before, by id: they keep their grade.
+
+    A person's word is about the item of one agent, and goes to no other.
+    """
+    added = {claim.item.content.strip(): claim for claim in claims if claim.draft.kind == "item.added"}
     found: dict[str, Graded] = {}
     for kept in tx.overviews.finished_items(row.session) if any(added) else ():
         item = kept.kept.item
-        claim = added.pop(folded(item.content), None)
-        if claim is not None:
-            known = tx.completions.find(kept.agent, item_key(kept.plan, item.id))
-            key = item_key(plan, claim.item.id)
-            done = None if known is None else replace(known.completion, key=key, agent=row.number)
-            found[claim.item.id] = Graded(claim, done, cast("Grade | None", item.grade), is_resent=True)
+        claim = added.get(item.content.strip())
+        if claim is None or (item.grade == "confirmed" and kept.agent != row.number):
+            continue
+        del added[item.content.strip()]
+        known = tx.completions.find(kept.agent, item_key(kept.plan, item.id))
+        done = None if known is None else known.completion
+        found[claim.item.id] = Graded(claim, done, cast("Grade | None", item.grade), is_resent=True)
     return found
 
 
@@ -104,8 +108,9 @@ def save_graded(tx: Transaction, row: AgentRow, applied: Applied, given: Sequenc
     if not given:
         return applied
     for one in given:
-        if one.is_resent and one.done is not None and one.grade not in (None, "confirmed"):
-            tx.completions.save(one.done, one.grade)
+        if one.is_resent and one.done is not None:
+            key = item_key(applied.state.todos.plan_id, one.claim.item.id)
+            tx.completions.move(one.done, agent=row.number, key=key)
     fresh: list[tuple[Completion, Grade]] = [
         (one.done, one.grade) for one in given if one.done is not None and one.grade is not None and not one.is_resent
     ]
@@ -162,11 +167,15 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
         return
     lineage = tx.tool_calls.lineage(row.number)
     record = tx.completions.load_record(row.session)
+    # A line that changes code and then checks it has made its change before the check.
+    is_checked = call.check is not None and call.check.checks_changes and call.started is not None
     if has_changed:
-        record = record.add_change(changed_code(call, row.project), position, lineage)
+        at = call.started.order if is_checked and call.started is not None else position
+        record = record.add_change(changed_code(call, row.project), at, lineage)
     if runs:
         ended = tx.tool_calls.ended_since(row.session, runs[0].started)
-        changes = sum(changes_code(other, row.project) for other in ended)
+        others = [other for other in ended if not is_checked or other.started != call.started]
+        changes = sum(changes_code(other, row.project) for other in others)
         for run in runs:
             record = record.add_run(run, lineage, changes_since=changes)
     tx.completions.save_record(row.session, record)
@@ -179,14 +188,13 @@ def regrade(tx: Transaction, session: str, record: SessionRecord, now: datetime)
     for name, rows in tx.completions.open_to_checks(session).items():
         changed: dict[str, Grade] = {}
         for row in rows:
-            grade = judge(row.completion, record).grade
-            if grade != row.grade:
-                changed[row.completion.key] = grade
+            found = judge(row.completion, record)
+            if found.grade != row.grade:
+                changed[row.completion.key] = found.grade
+                tx.completions.save(with_proof(row.completion, found), found.grade)
         agent = tx.agent(session, name) if changed else None
         if agent is None:
             continue
-        for key, grade in changed.items():
-            tx.completions.save_grade(agent.number, key, grade)
         _write_items(tx, agent, {key: grade for key, grade in changed.items() if not is_task(key)}, now)
         for key in filter(is_task, changed):
             _write_task(tx, agent, key, changed[key], now)

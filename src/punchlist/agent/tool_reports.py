@@ -351,9 +351,9 @@ def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:
 def _tell_background(ctx: AgentContext, row: CallRow, told: Outcome) -> None:
     """Record how a check in the background goes, as another call read it."""
     seq = ctx.add(Draft("tool.updated", {"call_id": row.call.id, "name": row.call.name, "told": told}))
-    call = joined(row.call, ToolCall(id=row.call.id, told=told))
+    call = replace(row.call, check_outcome=told)  # what is read last counts: the check goes on
     ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call))
-    record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
+    record_call_end(ctx.tx, ctx.row, replace(call, changes=False), seq, ctx.now)  # its change was counted when it ended
 
 
 def _count_end(ctx: AgentContext, row: CallRow, *, has_failed: bool) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
-from punchlist.agent.grading import describe_failing, describe_failing_tasks
+from punchlist.agent.grading import describe_failing, describe_failing_tasks, record_call_end
 from punchlist.agent.questions import take_news
 from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import TURN_ENDS, Draft, Event
@@ -158,6 +158,7 @@ def end_turn(agent: AgentRunner, ctx: AgentContext, draft: Draft | None = None, 
         for row in left_open:
             call = replace(row.call, outcome="abandoned", finished=Moment(ctx.now, seq), check_outcome=None)
             tx.tool_calls.save(number, replace(row, call=call))
+            record_call_end(tx, ctx.row, call, seq, ctx.now)
     if asked:
         ctx.remember(stall=stalls.note_prompt(detectors.new_stall(ctx.row, ctx), ctx.now))
     elif stall is not None:

@@ -11,12 +11,12 @@ import msgspec
 from punchlist.core.grounding.grades import Completion, Grade
 from punchlist.core.grounding.session import NO_RECORD, SessionRecord, session_state
 from punchlist.store import records
-from punchlist.store.records import Record, Rows, SealedRecord
+from punchlist.store.records import Record, RowDamaged, Rows, SealedRecord
 
 _record = SealedRecord(SessionRecord, "the record of a session's checks is not what was written")
 _completion = Record(Completion)
 
-_MOST_OPEN: Final = 256
+_MOST_OPEN: Final = 5_000
 """Completions that are graded again when a check comes out, the latest ones."""
 
 
@@ -39,7 +39,7 @@ class CompletionRows(Rows):
 
     def load_record(self, session: str) -> SessionRecord:
         found = self._rows.one("find_session_checks", (session,))
-        return NO_RECORD if found is None or found[0] is None else _record.decode(found[0])
+        return NO_RECORD if found is None or found[0] is None else _decode_record(found[0])
 
     def save_record(self, session: str, record: SessionRecord) -> None:
         state = session_state(session, record).state
@@ -48,7 +48,7 @@ class CompletionRows(Rows):
     def records(self, *, session: str | None = None, project: str | None = None) -> dict[str, SessionRecord]:
         """Return the records of a session, of a project or of the board, by session."""
         rows = self._rows.all("session_checks", {"session": session, "project": project})
-        return {name: _record.decode(body) for name, body in rows}
+        return {name: _decode_record(body) for name, body in rows}
 
     # Completions.
 
@@ -67,8 +67,12 @@ class CompletionRows(Rows):
         """End the windows in which later failures count for earlier completions of an agent."""
         self._rows.run("close_completions", {"agent": agent, "position": position})
 
-    def save_grade(self, agent: int, key: str, grade: Grade) -> None:
-        self._rows.run("save_completion_grade", (grade, agent, key))
+    def move(self, done: Completion, *, agent: int, key: str) -> None:
+        """Move a completion to the item under which its text was sent again."""
+        known = self.find(done.agent, done.key)
+        self._rows.run("delete_completion", (done.agent, done.key))
+        if known is not None:
+            self.save(msgspec.structs.replace(known.completion, agent=agent, key=key), known.grade)
 
     def find(self, agent: int, key: str) -> CompletionRow | None:
         found = self._rows.one("find_completion", (agent, key))
@@ -88,6 +92,14 @@ class CompletionRows(Rows):
     def count_since(self, session: str, position: int) -> int:
         """Return how many items and tasks of a session were completed since."""
         return self._rows.one("count_completions_since", (session, position))[0]
+
+
+def _decode_record(sealed: bytes) -> SessionRecord:
+    """Return a record; nothing where it is damaged: then the session is unchecked, and its next check counts again."""
+    try:
+        return _record.decode(sealed)
+    except RowDamaged:
+        return NO_RECORD
 
 
 def _head(agent: int, key: str) -> str:

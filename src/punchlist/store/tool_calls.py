@@ -65,7 +65,7 @@ class ToolCallRows(Rows):
     def in_window(self, agent: int, since: int, until: int) -> list[tuple[int, ToolCall]]:
         """Return the calls of an agent and its subagents between two positions, each with its agent, oldest first."""
         rows = self._rows.all("tool_calls_in_window", {"agent": agent, "since": since, "until": until})
-        return [(row[0], _call(*row)) for row in rows]
+        return [(agent, _call(agent, call_id, total, body)) for agent, call_id, total, body, _ in rows]
 
     def ended_since(self, session: str, since: int) -> list[ToolCall]:
         """Return the calls of a session that ended after a position."""

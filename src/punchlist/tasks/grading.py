@@ -9,7 +9,16 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from punchlist.core.commands import Problem
-from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, is_about_failure, judge, look_back
+from punchlist.core.grounding.grades import (
+    DOUBTFUL,
+    Completion,
+    Grade,
+    Judgement,
+    is_about_failure,
+    judge,
+    look_back,
+    with_proof,
+)
 from punchlist.core.grounding.tool_call import ToolCall, task_key
 from punchlist.core.task import Task
 from punchlist.errors import TaskNotGrounded
@@ -89,7 +98,7 @@ def grade_task(tx: Transaction, task: Task, worker: int, policy: str, now: datet
     found = judge(done, tx.completions.load_record(session))
     if found.grade in DOUBTFUL and policy == "require":
         raise TaskNotGrounded(id=task.id, task=item_name(task.id, task.subject), why=explain(found))
-    save_completions(tx, worker, [(done, found.grade)])
+    save_completions(tx, worker, [(with_proof(done, found), found.grade)])
     task = replace(task, grade=found.grade)
     if found.grade not in DOUBTFUL or policy == "show":
         return task, None

@@ -180,7 +180,7 @@ class Work:
     def _add_grade(self, row: TaskRow, after: Task) -> Task:
         if after.status is not TaskStatus.COMPLETED:
             return replace(after, grade=None)
-        worker = row.agent if self.agent is None else self.agent.number
+        worker = row.agent if row.agent is not None or self.agent is None else self.agent.number
         if worker is None and self._worker is not None:
             worker = self._worker.number
         if worker is None or (self.grades == "show" and not self.tx.tool_calls.has_any(worker)):

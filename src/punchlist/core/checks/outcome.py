@@ -78,12 +78,14 @@ class CheckedLine(Struct, frozen=True, omit_defaults=True):
     """The checks of a command line, and what its exit status says about each.
 
     `repeats`: a program may run more than once. `is_detached`: the call ends before the line does.
+    `checks_changes`: the line changes code first, and checks after that.
     """
 
     checks: tuple[Check, ...]
     table: StatusTable = StatusTable()
     repeats: bool = False
     is_detached: bool = False
+    checks_changes: bool = False
 
     @property
     def name(self) -> str:
@@ -103,8 +105,9 @@ class CheckedLine(Struct, frozen=True, omit_defaults=True):
 
 
 class CommandAnalysis(NamedTuple):
-    """The analysis of a command line. `changes`: it may change code, and nothing in it checks the code after that.
+    """The analysis of a command line. `changes`: it may change code; `reads`: it only looks at something.
 
+    `may_change_and_fail`: it may have changed code though it failed, because it is more than one command, or Git.
     `program` is the first that does more than print, else the first that shows something; empty if there is none.
     `commands` are the words of its checks, or if it has none, of all that does more than print.
     """
@@ -113,6 +116,8 @@ class CommandAnalysis(NamedTuple):
     changes: bool
     program: str
     commands: tuple[tuple[str, ...], ...] = ()
+    reads: bool = False
+    may_change_and_fail: bool = False
 
 
 def analyse_command(line: str | Sequence[str], patterns: Patterns | None = None) -> CommandAnalysis:
@@ -121,32 +126,44 @@ def analyse_command(line: str | Sequence[str], patterns: Patterns | None = None)
     tree = expand(line)
     checks: list[Check] = []
     watched: list[Watched] = []
-    changes = tree.is_cut
+    changes_before, changes_after, reads, count = False, tree.is_cut, True, 0
     folder = ""
     for command in walk_commands(tree):
         name = program(command.words)
         if name in ("cd", "pushd") and len(command.words) > 1:
             folder = command.words[-1]
         found = find_check(command, known)
+        count += name not in _TALK
+        reads = reads and found is None and effect_of(command) == "reads"
         if found is None:
-            changes = changes or (effect_of(command) == "changes" and not is_idle(command.words))
+            if effect_of(command) == "changes" and not is_idle(command.words):
+                is_checked = any(check.family != "probe" for check in checks)
+                changes_before, changes_after = changes_before or not is_checked, changes_after or is_checked
             continue
         place = found.folder or folder
         checks.append(Check(found.name, found.family, name, found.is_script, found.scope, place))
         watched.append(Watched(command, found.hides_failure))
-        if found.family != "probe":
-            changes = any(_FIXES.fullmatch(word) for word in command.words)
+        changes_after = changes_after or any(_FIXES.fullmatch(word) for word in command.words)
     line_check = None
     if checks:
         programs = [check.program for check in checks]
         repeats = _has_loop(tree) or len(set(programs)) < len(programs)
-        line_check = CheckedLine(tuple(checks), trace_line(tree, watched), repeats)
+        line_check = CheckedLine(
+            tuple(checks), trace_line(tree, watched), repeats, checks_changes=changes_before and not changes_after
+        )
     all_commands = walk_commands(tree)
     spoken = [one.words for one in all_commands if program(one.words) not in _TALK or writes_file(one)]
     speaking = [words for words in spoken if program(words) not in _PRINTS and words]
     named = next((program(words) for words in (*speaking, *spoken)), "")
     main = tuple(watch.command.words for watch in watched) or tuple(speaking)
-    return CommandAnalysis(line_check, changes, named, main)
+    return CommandAnalysis(
+        line_check,
+        changes_before or changes_after,
+        named,
+        main,
+        reads=reads,
+        may_change_and_fail=count > 1 or named == "git" or bool(checks),
+    )
 
 
 def find_checks(line: str | Sequence[str], patterns: Patterns | None = None) -> CheckedLine | None:

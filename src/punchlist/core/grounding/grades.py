@@ -27,7 +27,6 @@ from msgspec.structs import replace
 from punchlist.core.checks import FAMILIES
 from punchlist.core.grounding.session import CheckHistory, CheckRun, SessionRecord
 from punchlist.core.grounding.tool_call import MOST_FILES, ToolCall, changed_code, changes_code
-from punchlist.core.shell.programs import effect_of_line
 
 Grade = Literal["verified", "unchecked", "failing", "unseen", "confirmed"]
 GRADES: Final[tuple[Grade, ...]] = ("verified", "unchecked", "failing", "unseen", "confirmed")
@@ -36,9 +35,11 @@ DOUBTFUL: Final[frozenset[str]] = frozenset({"failing", "unseen"})
 """Grades of completions that `tell` tells of, and `require` refuses."""
 
 _MOST_FAILED: Final = 8
-_FAILURE: Final = re.compile(r"\b(?:fail(?:s|ed|ing|ure|ures)?|reproduc\w+|broken)\b", re.IGNORECASE)
+_FAILURE: Final = re.compile(r"\b(?:fail(?:s|ing)?|reproduc\w+|broken)\b", re.IGNORECASE)
 _RED: Final = re.compile(r"\bRED\b")
-_REPAIR: Final = re.compile(r"\b(?:fix\w*|repair\w*|resolv\w+|make\b.*\bpass\w*)", re.IGNORECASE)
+_REPAIR: Final = re.compile(
+    r"\b(?:fix(?:es|ed|ing)?|repair(?:s|ed|ing)?|resolv(?:e|es|ed|ing)|make\b.*\bpass(?:es|ing)?)\b", re.IGNORECASE
+)
 _TEST_WORDS: Final = re.compile(r"^(?:test|spec)s?[_.-]|[_.-](?:test|spec)s?$|(?<=[a-z])(?:Tests?|Spec)$")
 
 
@@ -65,6 +66,8 @@ class Completion(Struct, frozen=True, omit_defaults=True):
     last_change: int = 0
     files: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    proof: CheckRun | None = None
+    """The run that verified it: the record of the session may forget that."""
 
     def includes(self, call: ToolCall) -> bool:
         """True if a call of the agent, or of its subagents, belongs to the window."""
@@ -103,9 +106,7 @@ def is_about_failure(text: str) -> bool:
 
 
 def _only_reads(call: ToolCall) -> bool:
-    if call.kind == "shell":
-        return call.check is None and not call.changes and effect_of_line(call.preview) == "reads"
-    return call.kind == "read"
+    return call.reads
 
 
 def judge(done: Completion, record: SessionRecord) -> Judgement:
@@ -121,15 +122,24 @@ def judge(done: Completion, record: SessionRecord) -> Judgement:
     return Judgement(grade, tuple(remark for remark in remarks if remark), run)
 
 
+def with_proof(done: Completion, found: Judgement) -> Completion:
+    """Return a completion with the run that verified it."""
+    return replace(done, proof=found.run if found.grade == "verified" else None)
+
+
 def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, str, CheckRun | None]:
     if not done.calls:
         return "unseen", "", None
     red = [one.last for one in record.checks if _is_red_for(one, done)]
-    if red and not done.is_about_failure:
-        return "failing", "", max(red, key=lambda run: run.finished)
+    if red:
+        last = max(red, key=lambda run: run.finished)
+        if done.is_about_failure:
+            return "unchecked", f"{last.command or last.name} fails", None
+        return "failing", "", last
     if done.only_read:
         return "unchecked", "only read", None
-    passes = [one.passed for one in record.checks if one.passed is not None and one.passed.started > done.last_change]
+    known = [done.proof, *(one.passed for one in record.checks)]
+    passes = [run for run in known if run is not None and run.started >= done.last_change]
     covering = [run for run in passes if covers(run, done.files)]
     if covering:
         return "verified", "", min(covering, key=lambda run: (FAMILIES.index(run.family), -run.finished))
@@ -142,9 +152,8 @@ def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, str, CheckRu
 
 def _is_red_for(one: CheckHistory, done: Completion) -> bool:
     """True if a check of the agent, or of its subagents, was red at the completion, or before the next one."""
-    if one.red_since is None or done.agent not in one.red_for:
-        return False
-    return done.until is None or one.red_since <= done.until
+    since = one.red_for.get(done.agent)
+    return since is not None and (done.until is None or since <= done.until)
 
 
 def covers(run: CheckRun, files: Sequence[str]) -> bool:
@@ -161,10 +170,10 @@ def covers(run: CheckRun, files: Sequence[str]) -> bool:
 
 
 def _is_under(path: str, folder: str) -> bool:
-    """True if a file lies under a folder, as far as can be told where only one of them is known from the root."""
-    if not folder or folder.startswith("..") or (folder.startswith(("/", "~")) and not path.startswith("/")):
+    """True if a file lies under a folder; one that is known from the root may lie under any of its name."""
+    if not folder:
         return True
-    if path.startswith("/") and not folder.startswith("/"):
+    if path.startswith("/") and not folder.startswith(("/", "~", "..")):
         return f"/{folder}/" in path
     return path.startswith(f"{folder}/")
 

@@ -134,6 +134,8 @@ def start_facts(
         facts["program"] = _plain(seen.program, watch)
     if changes:
         facts["changes"] = True
+        facts["changes_anyway"] = seen is not None and seen.may_change_and_fail
+    facts["reads"] = kind == "read" or (seen is not None and seen.reads)
     if check is not None:
         facts["check"] = _check_data(check, watch)
     files = () if patched is None else patched_files(patched)
@@ -245,6 +247,8 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         outcome=outcome,
         files=tuple([path for path in named if isinstance(path, str)]) if named else (),
         changes=data.get("changes") is True,
+        changes_anyway=data.get("changes_anyway") is True,
+        reads=data.get("reads") is True,
         check=None if check is None else _check_from(check),
         check_outcome=_outcome(told),
         outcomes=_outcomes(data.get("check_outcomes")),

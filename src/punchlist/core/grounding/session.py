@@ -25,6 +25,8 @@ STATES: Final[tuple[State, ...]] = ("red", "unchecked", "green", "idle")
 _MOST_CHECKS: Final = 64
 _MOST_AGENTS: Final = 256
 _MOST_TEST_EDITS: Final = 32
+_MOST_PATHS: Final = 8
+NOBODY: Final[Mapping[int, int]] = {}
 _TEST_FILE: Final = re.compile(r"(?:^|[/_.-])(?:tests?|specs?)(?:[/_.-]|$)|\w(?:Test|Tests|Spec)\.\w+$", re.IGNORECASE)
 
 
@@ -64,16 +66,19 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
 class CheckHistory(Struct, frozen=True, omit_defaults=True):
     """The runs of one check program in one scope: the last one, the last that passed, and the failures not healed.
 
-    `red_since` is the position of the first failure that no pass has healed, None if there is none; `red_for` are the
-    agents that ran the failing check, and those that started them. `changes` counts the code changes of the session
-    before the last run began.
+    `red_for` are the agents that ran it while it failed, and those that started them, each with the position of the
+    first failure that no pass has healed; it is empty if it passed last. `changes` counts the code changes of the
+    session before the last run began.
     """
 
     last: CheckRun
     passed: CheckRun | None = None
-    red_since: int | None = None
-    red_for: tuple[int, ...] = ()
+    red_for: Mapping[int, int] = NOBODY
     changes: int = 0
+
+    @property
+    def red_since(self) -> int | None:
+        return min(self.red_for.values(), default=None)
 
 
 class SessionRecord(Struct, frozen=True, omit_defaults=True):
@@ -102,10 +107,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         passed = None if known is None or known.passed is None or known.passed.call == run.call else known.passed
         changes = self.changes - changes_since
         if run.outcome == "failed":
-            since = run.finished if known is None or known.red_since is None else known.red_since
-            agents = () if known is None or known.red_since is None else known.red_for
-            red_for = tuple(dict.fromkeys((*agents, *lineage)))[-_MOST_AGENTS:]
-            new = CheckHistory(run, passed, since, red_for, changes)
+            red_for = {**dict.fromkeys(lineage, run.finished), **(NOBODY if known is None else known.red_for)}
+            new = CheckHistory(run, passed, dict(list(red_for.items())[:_MOST_AGENTS]), changes)
             healed = (known,)
         else:
             healed = tuple(one for one in self.checks if run.includes(one.last))
@@ -161,7 +164,11 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
 
 
 def _scope(check: Check, project: str) -> tuple[str, ...]:
-    paths = {relative_path(path.removesuffix("...") or ".", project) for path in check.scope}
+    paths: set[str] = set()
+    for entry in check.scope[:_MOST_PATHS]:
+        path, mark, tests = entry.partition("::")
+        folder = relative_path(path.removesuffix("...") or ".", project)
+        paths.add(f"{folder}::{tests}" if mark and folder else f"{folder}{tests}")
     return () if "" in paths else tuple(sorted(paths))
 
 

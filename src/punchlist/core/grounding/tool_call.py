@@ -83,10 +83,10 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `item` is the key of the item or task that was in progress when it started; grades do not depend on it. `outcomes`
     are those of each check of its line, where there are several.
 
-    `changes`: it may have changed files, and no check came after that in its line. `program` is the one that a shell
-    line runs. `words` are short hashes of the words that identify it, where the preview does not hold them. `told` is
-    what its output said before it was known to be a check. `background` is the id under which a host gives the output
-    of what it left running.
+    `changes`: it may have changed files; `changes_anyway`: also if it failed; `reads`: it only looks at something.
+    `program` is the one that a shell line runs. `words` are short hashes of the words that identify it, where the
+    preview does not hold them. `told` is what its output said before it was known to be a check. `background` is the id
+    under which a host gives the output of what it left running.
     """
 
     id: str
@@ -101,6 +101,8 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: CallOutcome = "running"
     files: tuple[str, ...] = ()
     changes: bool = False
+    changes_anyway: bool = False
+    reads: bool = False
     check: CheckedLine | None = None
     check_outcome: Outcome | None = None
     outcomes: tuple[Outcome, ...] = ()
@@ -122,9 +124,15 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def changes_code(call: ToolCall, project: str) -> bool:
-    """True if a call has changed code: not if it failed, or touched only prose or temporary files."""
-    is_done = call.finished is not None and call.outcome == "ok"
-    return is_done and call.changes and (not call.files or bool(changed_code(call, project)))
+    """True if a call has changed code, or may have: not if it touched only prose or scratch files.
+
+    A command that failed has changed nothing, unless it was more than one. An edit that was given up may be made.
+    """
+    if not call.changes or call.finished is None:
+        return False
+    is_done = call.outcome == "ok" or (call.outcome == "failed" and call.changes_anyway)
+    is_given_up = call.outcome == "abandoned" and call.kind == "edit"
+    return (is_done or is_given_up) and (not call.files or bool(changed_code(call, project)))
 
 
 def changed_code(call: ToolCall, project: str) -> list[str]:
@@ -151,6 +159,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         ended = max(one, other, key=_ending)
     check, told = opened.check or later.check, _worse(one.told, other.told)
     outcome = _worse(one.check_outcome, other.check_outcome)
+    may_be_told = check is not None and ended.outcome in ("ok", "failed")  # else it goes on, and may come out otherwise
     return ToolCall(
         id=opened.id,
         name=opened.name or later.name,
@@ -164,8 +173,10 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         outcome=ended.outcome,
         files=united((one.files, other.files), MOST_FILES),
         changes=one.changes or other.changes,
+        changes_anyway=one.changes_anyway or other.changes_anyway,
+        reads=opened.reads or later.reads,
         check=check,
-        check_outcome=outcome if check is None else _worse(outcome, told),
+        check_outcome=_worse(outcome, told) if may_be_told and outcome not in ("passed", "failed") else outcome,
         outcomes=one.outcomes if one.check_outcome == outcome else other.outcomes,
         told=told,
         preview=opened.preview or later.preview,

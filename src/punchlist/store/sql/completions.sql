@@ -26,8 +26,8 @@ ON CONFLICT (agent, key) DO UPDATE SET position = excluded.position, until = exc
 -- name: close_completions
 UPDATE completions SET until = :position WHERE agent = :agent AND until IS NULL AND position < :position;
 
--- name: save_completion_grade
-UPDATE completions SET grade = ? WHERE agent = ? AND key = ?;
+-- name: delete_completion
+DELETE FROM completions WHERE agent = ? AND key = ?;
 
 -- name: find_completion
 SELECT agent, key, until, grade, sum, body FROM completions WHERE agent = ? AND key = ?;

@@ -28,8 +28,10 @@ WHERE agent = ? AND outcome IN ('running', 'abandoned') AND outcome = 'running' 
 WITH RECURSIVE family (id) AS (
   SELECT :agent UNION SELECT a.id FROM agents a JOIN family f ON a.parent = f.id
 )
-SELECT c.agent, c.id, c.sum, c.body FROM family f JOIN tool_calls c ON c.agent = f.id
-WHERE (c.ended > :since OR c.ended IS NULL) AND c.seq <= :until ORDER BY c.seq;
+SELECT c.agent, c.id, c.sum, c.body, c.seq AS first FROM family f JOIN tool_calls c ON c.agent = f.id
+WHERE c.ended > :since AND c.seq <= :until
+UNION ALL SELECT c.agent, c.id, c.sum, c.body, c.seq FROM family f JOIN tool_calls c INDEXED BY open_calls ON c.agent = f.id
+WHERE c.outcome IN ('running', 'abandoned') AND c.ended IS NULL AND c.seq <= :until ORDER BY first;
 
 -- name: tool_calls_ended_since
 SELECT c.agent, c.id, c.sum, c.body FROM agents a JOIN tool_calls c ON c.agent = a.id
