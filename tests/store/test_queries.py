@@ -251,6 +251,7 @@ def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
     more = (
         "at",
         "position",
+        "but",
         "since",
         "source",
         "target",
