@@ -48,7 +48,7 @@ def test_a_log_that_has_grown_since_it_was_restored_is_taken_again(board: Board,
     assert lines(main.todos) == ["1 x Paint", "2 x Dry", "3 > Sell"]
     told = [event.data for event in board.events() if event.kind == "list.restored"]
     assert [data["call_id"] for data in told] == ["t1", "t2", "t3"]
-    assert told[0]["written_at"] == "2026-03-01T09:00:01+00:00"
+    assert told[0]["written_at"] == "2026-03-01T09:00:01Z"
 
 
 def test_a_log_without_times_that_has_grown_is_taken_again(board: Board) -> None:

@@ -24,7 +24,7 @@ def at(seconds: float) -> datetime:
 
 
 def relay(label: str = "codex", **options: Any) -> Relay:
-    given = {"stalls": StallOptions(notice_after=60), **options}
+    given: dict[str, Any] = {"stalls": StallOptions(notice_after=60), **options}
     return Relay("r1", "agent:codex:1", at=START, label=label, options=RelayOptions(**given))
 
 

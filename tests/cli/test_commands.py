@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from punchlist import __version__
+from punchlist import Board, __version__
 from punchlist.cli import COMMANDS, load_parser
 from tests.cli.conftest import Run
 
@@ -340,3 +341,41 @@ def test_a_mistyped_choice_names_the_choices(run: Run):
     assert ran.code == 2
     assert "(did you mean `html`?)" in ran.err
     assert "text, markdown, json, html" in ran.err
+
+
+_TIME = re.compile(r'"\d{4}-\d\d-\d\dT\d\d:\d\d[^"]*"')
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("todos", "--json"),
+        ("events", "--json"),
+        ("sessions", "--json"),
+        ("report", "--json"),
+        ("brief", "--json", "--keep"),
+        ("plan", "show", "--json"),
+        ("tasks", "--json"),
+        ("tasks", "history", "1", "--json"),
+        ("tasks", "export"),
+        ("flows", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_times_in_json_end_in_z(run: Run, board: Board, command: tuple[str, ...]):
+    with board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand"]})
+        agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+        agent.tool_finished("c1", "1 failed", exit_code=1)
+        agent.call("todo", {"done": "1"})
+        agent.propose_plan("- Sand it")
+        agent.spawn("helper").finished("Done.")
+        board.tasks().create("Ship")
+        claimed = board.tasks().claim("w1")
+        assert claimed is not None
+        board.flows(agent=agent).create_managed("inbox", "Sort the inbox")
+    run("tasks", "wait", "1", "--until", "1h", "--fence", "1")
+    found = _TIME.findall(run(*command).out)
+    assert found
+    assert [time for time in found if not time.endswith('Z"')] == []

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from punchlist.config import task_list, todos_offered
 from punchlist.core.commands import Policy
-from punchlist.core.events import Draft, Event
+from punchlist.core.events import Draft, Event, json_time
 from punchlist.core.task import FLOWS, Task, TaskStatus
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Finding
@@ -320,7 +320,7 @@ class AgentRunner:
 def _note_lost(ctx: AgentContext, lost: Sequence[datetime]) -> None:
     """Record that reports were dropped, and when: nothing seen says nothing about that time."""
     first, last = lost[0], lost[-1]
-    times = {"since": first.isoformat(), "until": last.isoformat()}
+    times = {"since": json_time(first), "until": json_time(last)}
     ctx.add(Draft("reports.dropped", {"count": len(lost), **times}))
     ctx.remember(dropped=(*ctx.memory.dropped, (first, last))[-_MOST_DROPPED:])
     ctx.save()  # grades that are given in this transaction look at it

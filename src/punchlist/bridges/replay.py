@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from punchlist.agent import Agent
 from punchlist.agent.tool_reports import short
 from punchlist.board import Board
-from punchlist.core.events import Draft
+from punchlist.core.events import Draft, json_time
 from punchlist.core.grounding.tool_call import ToolCall, given_id
 from punchlist.options import AgentOptions
 from punchlist.store import Transaction
@@ -314,7 +314,7 @@ def _as_records(step: ListWrite) -> list[dict[str, Any]]:
     """Return the records of a task call and its result, from which a task is restored under its own id."""
     call = {"type": "tool_use", "id": step.call_id, "name": step.name, "input": step.args}
     result = {"type": "tool_result", "tool_use_id": step.call_id, "content": ""}
-    at = None if step.at is None else step.at.isoformat()
+    at = None if step.at is None else json_time(step.at)
     data = {"success": True, "task": {"id": step.task}}
     return [
         {"type": "assistant", "timestamp": at, "message": {"content": [call]}},

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
@@ -331,12 +331,17 @@ class FieldCodec(Generic[Record]):
         return replace(record, **{name: getattr(given, name) for name in fields if name in self._names})
 
 
+def json_time(at: datetime) -> str:
+    """Return a time as it stands in all JSON: ISO 8601 in UTC, ending in `Z`, as msgspec writes it too."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 def to_plain(value: Any) -> Any:
     """Return a field of a record as JSON values. Values that a host gave are JSON already."""
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, datetime):
-        return value.isoformat()
+        return json_time(value)
     if isinstance(value, tuple):
         return [to_plain(each) for each in cast("tuple[Any, ...]", value)]
     if isinstance(value, Struct):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Policy, Replace
-from punchlist.core.events import Draft, diff, draft_header
+from punchlist.core.events import Draft, diff, draft_header, json_time
 from punchlist.core.todo import ListState, TodoList
 
 
@@ -59,7 +59,7 @@ def adopt(state: ListState, other: ListState, *, source: str, written_at: dateti
 
 
 def _describe_origin(source: str, written_at: datetime | None, call_id: str | None = None) -> dict[str, str]:
-    told = {"source": source, "written_at": None if written_at is None else written_at.isoformat(), "call_id": call_id}
+    told = {"source": source, "written_at": None if written_at is None else json_time(written_at), "call_id": call_id}
     return {key: value for key, value in told.items() if value is not None}
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, cast, get_args
 
 from msgspec import Struct
 
+from punchlist.core.events import json_time
 from punchlist.dialects.base import Dialect
 from punchlist.guidance.tools import NONE, Kind, OwnTools, changes, kind
 from punchlist.guidance.words import FROM
@@ -65,7 +66,7 @@ class PlanMode(Struct, frozen=True):
 
     def record(self) -> dict[str, Any]:
         """Return the stored form, which `decode_plan_mode` reads back."""
-        at = self.entered_at.isoformat()
+        at = json_time(self.entered_at)
         return {"entered_at": at, "because": self.because, "reason": self.reason, "by": self.by}
 
 

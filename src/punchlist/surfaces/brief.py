@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from punchlist.core.brief import Brief
+from punchlist.core.events import json_time
 from punchlist.core.report import ItemReport
 from punchlist.surfaces.headlines import (
     Around,
@@ -149,7 +150,7 @@ def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]
         "noticed": [
             {
                 **{name: getattr(one, name) for name in ("session", "agent", "detector", "seen")},
-                "at": one.at.isoformat(),
+                "at": json_time(one.at),
             }
             for one in brief.noticed
         ],

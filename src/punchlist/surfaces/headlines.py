@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from punchlist.core.brief import STALLS, Noticed
+from punchlist.core.events import json_time
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.report import ItemReport
@@ -282,7 +283,7 @@ def commit_words(summary: GitSummary) -> list[str]:
 
 def _git_data(summary: GitSummary) -> dict[str, Any]:
     commits = [
-        {"hash": commit.hash, "at": commit.at.isoformat(), "subject": commit.subject} for commit in summary.commits
+        {"hash": commit.hash, "at": json_time(commit.at), "subject": commit.subject} for commit in summary.commits
     ]
     uncommitted = {"files": summary.files, "added": summary.added, "removed": summary.removed}
     return {

@@ -9,6 +9,7 @@ from datetime import datetime
 from hashlib import sha256
 from html import escape
 
+from punchlist.core.events import json_time
 from punchlist.core.report import ItemReport, Report
 from punchlist.surfaces.headlines import (
     STOPPED,
@@ -90,7 +91,7 @@ def report_page(report: Report, around: Around, changes: Changes, *, title: str,
         f"<title>{_text(title)}</title>",
         f"<style>{_STYLE}</style></head><body>",
         f"<h1>{_text(title)}</h1>",
-        f'<p>As of <time datetime="{now.isoformat()}">{now.astimezone():%Y-%m-%d %H:%M %Z}</time>.</p>',
+        f'<p>As of <time datetime="{json_time(now)}">{now.astimezone():%Y-%m-%d %H:%M %Z}</time>.</p>',
         *_first_lines(report, around),
         *_tables(report.items, changes, red_commands(report.sessions), root),
         *_timeline(report.items, now),

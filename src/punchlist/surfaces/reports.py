@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from punchlist.core.events import json_time
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckRun, SessionState
 from punchlist.core.grounding.tally import CheckSeen, Tally
@@ -167,7 +168,7 @@ def _totals(totals: Totals) -> dict[str, Any]:
 
 
 def _time(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()
+    return None if at is None else json_time(at)
 
 
 # The words that all forms share.

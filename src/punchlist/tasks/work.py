@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from punchlist.core import task_rules as rules
 from punchlist.core.commands import Cleaner, Problem
-from punchlist.core.events import Draft
+from punchlist.core.events import Draft, json_time
 from punchlist.core.json_values import check_json_size, plain_json
 from punchlist.core.task import (
     ENDED,
@@ -673,7 +673,7 @@ class Work:
 
 def _claim_fields(task: Task) -> dict[str, Any]:
     """Return the fields that the store's own claim statement changes."""
-    started = None if task.started_at is None else task.started_at.isoformat()
+    started = None if task.started_at is None else json_time(task.started_at)
     told = {"status": task.status.value, "owner": task.owner, "attempts": task.attempts, "lease": task.lease}
     reserved = {"reserved": list(task.reserved)} if task.reserved else {}
     return {**told, "fence": task.fence, "started_at": started, "revision": task.revision, **reserved}
