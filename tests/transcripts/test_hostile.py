@@ -56,7 +56,7 @@ def mutated(draw: st.DrawFn) -> Any:
     return record
 
 
-@given(records=st.lists(mutated() | junk, max_size=6), name=st.sampled_from([*LINES, "hermes"]))
+@given(records=st.lists(mutated() | junk, max_size=6), name=st.sampled_from([*LINES, "hermes", "messages"]))
 def test_wrong_types_everywhere_never_raise(records: list[Any], name: str) -> None:
     found = open_transcript(records, name)
     found.latest()

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any, cast
 
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
-from punchlist.transcripts import claude_code, codex, hermes, oh_my_pi, openclaw, stores, zst
+from punchlist.transcripts import claude_code, codex, hermes, messages, oh_my_pi, openclaw, stores, zst
 from punchlist.transcripts.decoding import decode, fields, name, record
 from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordTranscript
 from punchlist.transcripts.reverse import Log
@@ -18,7 +18,8 @@ from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCal
 LINES: Mapping[str, LineFormat] = {
     form.name: form for form in (claude_code.FORMAT, codex.FORMAT, oh_my_pi.FORMAT, openclaw.FORMAT)
 }
-FORMATS = (*LINES, hermes.NAME, OPENCODE, QWEN)
+_CHATS = (hermes.NAME, messages.NAME)
+FORMATS = (*LINES, *_CHATS, OPENCODE, QWEN)
 """The names that `format` takes."""
 
 _LARGEST_DOCUMENT = 64 * 1024 * 1024
@@ -78,9 +79,9 @@ def _open_file(path: str, format: str | None) -> Transcript:
     chosen = format or _guess_format(samples, path)
     if chosen in LINES:
         return LineTranscript(path, LINES[chosen])
-    if chosen == hermes.NAME:
+    if chosen in _CHATS:
         with open(path, "rb") as file:
-            return hermes.MessageTranscript([record(line) for line in file if line.strip()], source=path)
+            return _open_messages([record(line) for line in file if line.strip()], format, None, path)
     raise TranscriptUnknown(path=path, problem=f"it is no file of {chosen}", known=", ".join(FORMATS))
 
 
@@ -103,9 +104,9 @@ def _open_document(value: Any, source: str, format: str | None, at: datetime | N
     given = fields(value) or {}
     stem = name(os.path.basename(source).removesuffix(".json"))
     match format or _find_kind(value):
-        case hermes.NAME if isinstance(given.get("messages"), list):
+        case hermes.NAME | messages.NAME if isinstance(given.get("messages"), list):
             session = name(given.get("session_id")) or name(given.get("id"))
-            return hermes.MessageTranscript(given["messages"], session=session, source=source)
+            return _open_messages(given["messages"], format, session, source)
         case "openclaw" if openclaw.is_ledger(value):
             return openclaw.read_ledger(value, source)
         case stores.QWEN:
@@ -142,12 +143,21 @@ def _open_records(records: list[Any], format: str | None, source: str = "records
         if (found := record(entry) if isinstance(entry, str | bytes) else fields(entry)) is not None
     ]
     chosen = format or _guess_format(samples, source)
-    if chosen == hermes.NAME:
-        messages = [record(entry) if isinstance(entry, str | bytes) else entry for entry in records]
-        return hermes.MessageTranscript(messages, source=source)
+    if chosen in _CHATS:
+        found = [record(entry) if isinstance(entry, str | bytes) else entry for entry in records]
+        return _open_messages(found, format, None, source)
     if chosen in LINES:
         return RecordTranscript(records, LINES[chosen], source=source)
     return _open_document(records, source, chosen, None)  # a list, not records: qwen's or opencode's
+
+
+def _open_messages(found: list[Any], format: str | None, session: str | None, source: str) -> Transcript:
+    """Open messages of a chat: Hermes' if they have lists as it writes them, else those of any program."""
+    if format != messages.NAME:
+        chat = hermes.MessageTranscript(found, session=session, source=source)
+        if format == hermes.NAME or chat.latest() is not None:
+            return chat
+    return messages.ChatTranscript(found, session=session, source=source)
 
 
 def _guess_format(samples: list[dict[str, Any]], path: str) -> str:
