@@ -294,8 +294,8 @@ def test_a_lint_after_a_change_verifies_and_leaves_the_session_unchecked() -> No
 def test_another_worktree_proves_nothing() -> None:
     session = Session()
     session.write("> a", "b", "c")
-    session.edit("src/a.py").run("cd /repo-wt && pytest -q").write("x a", "> b", "c")
-    session.edit("src/a.py").run("cd ../repo-wt && pytest -q").write("x a", "x b", "c")
+    session.edit("/repo/src/a.py").run("cd /repo-wt && pytest -q").write("x a", "> b", "c")
+    session.edit("/repo/src/a.py").run("cd ../repo-wt && pytest -q").write("x a", "x b", "c")
     assert session.grades == {"a": "unchecked", "b": "unchecked", "c": None}
 
 
@@ -421,3 +421,13 @@ def test_a_damaged_record_costs_what_it_knew_and_nothing_else(tmp_path: Path) ->
         session.edit().run().write("x a", "b")
         assert session.agent.todos.items[0].grade == "verified"
         assert board.report(session="s").state == "green"
+
+
+def test_a_folder_that_the_host_names_covers_files_that_are_named_from_there() -> None:
+    session = Session()
+    session.write("> a", "b")
+    session.edit("src/a.py")
+    call = {"command": ["bash", "-lc", "pytest -q"], "workdir": "/somewhere"}
+    session.tool("shell", call, {"output": PASSES, "metadata": {"exit_code": 0}})
+    session.write("x a", "b")
+    assert session.grades["a"] == "verified"

@@ -170,11 +170,14 @@ def covers(run: CheckRun, files: Sequence[str]) -> bool:
 
 
 def _is_under(path: str, folder: str) -> bool:
-    """True if a file lies under a folder; one that is known from the root may lie under any of its name."""
+    """True if a file lies under a folder, or may: where only one of them is known from the root, names decide."""
     if not folder:
         return True
-    if path.startswith("/") and not folder.startswith(("/", "~", "..")):
+    is_rooted, is_folder_rooted = path.startswith("/"), folder.startswith(("/", "~", ".."))
+    if is_rooted and not is_folder_rooted:
         return f"/{folder}/" in path
+    if is_folder_rooted and not is_rooted:
+        return True
     return path.startswith(f"{folder}/")
 
 

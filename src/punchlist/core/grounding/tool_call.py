@@ -137,8 +137,9 @@ def changes_code(call: ToolCall, project: str) -> bool:
 
 def changed_code(call: ToolCall, project: str) -> list[str]:
     """Return the files that a call changed and that a check may look at: no prose, no temporary files."""
-    paths = [relative_path(path, project) for path in call.files]
-    return [path for path in paths if PROSE.search(path) is None and not is_temporary(path)]
+    return [
+        path for path in call.files if PROSE.search(path) is None and not is_temporary(relative_path(path, project))
+    ]
 
 
 def relative_path(path: str, project: str) -> str:
