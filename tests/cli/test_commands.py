@@ -249,15 +249,15 @@ def test_the_board_may_be_named_before_the_command_or_after_it(run: Run, project
     run("--db", "one.db", "todo", "append", "First")
     run("todo", "--db", "one.db", "append", "Second")
     run("todo", "append", "--db", "one.db", "Third")
-    assert run("todos", "--db=one.db").out.startswith("3 todos:")
-    assert "No todos" in run("todos").out
+    assert run("todos", "--db=one.db").out.startswith("3 items:")
+    assert "There are no lists" in run("todos").out
 
 
 def test_the_module_runs_as_the_command_does():
     result = subprocess.run(
         [sys.executable, "-m", "punchlist", "todos"], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "No todos are tracked in this project" in result.stdout
+    assert "There are no lists in this project" in result.stdout
 
 
 def test_a_reader_who_leaves_early_is_no_error(run: Run):

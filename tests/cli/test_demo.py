@@ -24,7 +24,7 @@ def test_into_a_pipe_it_plays_in_plain_lines(run: Run):
         "builder was refused: TodoWrite is not available in plan mode",
         "and they fail. The board saw that, and says so: failing.",
         "✓ Run the tests — verified",
-        "builder — Tasks (4/5)",
+        "builder — Items (4/5)",
         "punchlist todos --follow",
     ):
         assert said in ran.out
@@ -60,8 +60,8 @@ def test_at_speed_1_it_takes_less_than_half_a_minute():
 def test_it_plays_on_a_named_board_too_and_says_where_to_look(run: Run):
     ran = run("demo", "--speed", "0", "--db", "own.db")
     session = ran.out.partition("punchlist todos --session ")[2].split()[0]
-    assert "builder — Tasks (4/5)" in run("todos", "--session", session, "--db", "own.db").out
-    assert "No todos" in run("todos").out
+    assert "builder — Items (4/5)" in run("todos", "--session", session, "--db", "own.db").out
+    assert "There are no lists" in run("todos").out
 
 
 @pytest.mark.parametrize("columns", [30, 80, 140])

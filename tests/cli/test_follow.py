@@ -77,7 +77,7 @@ def claude(done: int, count: int) -> dict[str, object]:
 def test_lists_are_drawn_as_agents_write_them(board: Board, project: Path) -> None:
     agent = board.agent("main", session="s1", project=project, dialect="claude-code")
     with follow(90, 30) as terminal:
-        terminal.wait_for("No todos are tracked in this project")
+        terminal.wait_for("There are no lists in this project")
         agent.call("TodoWrite", claude(5, 15))
         picture = terminal.wait_for("Doing step 6")
         for text in ("5/15 33 %", "+3 before", "✓ Step 5", "○ Step 7", "+2 more"):

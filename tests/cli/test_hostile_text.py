@@ -114,4 +114,4 @@ def test_what_reaches_standard_error_is_clean_too(run: Run):
 
 def test_a_byte_that_is_no_text_in_an_argument_is_taken_as_a_replacement(run: Run):
     assert run("todo", "append", "bad \udcff byte").code == 0
-    assert run("todos").out == "1 todo: yours\n  ○ bad \ufffd byte\n"
+    assert run("todos").out == "1 item: yours\n  ○ bad \ufffd byte\n"

@@ -32,11 +32,11 @@ def _read(file: Path) -> dict[str, str]:
 
 def test_a_file_is_read_by_commands_that_show_lists(run: Run, file: Path) -> None:
     _put(file, Saw="in_progress", Glue="pending")
-    assert run("todos").out == "2 todos:\n  ▸ Sawing\n  ○ Glue\n"
+    assert run("todos").out == "2 items:\n  ▸ Sawing\n  ○ Glue\n"
     _put(file, Saw="completed", Glue="in_progress")
-    assert run("todos").out == "2 todos:\n  ✓ Saw\n  ▸ Glueing\n"
+    assert run("todos").out == "2 items:\n  ✓ Saw\n  ▸ Glueing\n"
     before = run("events").out
-    assert run("todos").out == "2 todos:\n  ✓ Saw\n  ▸ Glueing\n"
+    assert run("todos").out == "2 items:\n  ✓ Saw\n  ▸ Glueing\n"
     assert run("events").out == before
 
 
@@ -57,7 +57,7 @@ def test_a_file_belongs_to_the_project_of_its_transcript(run: Run, file: Path, o
     path = own_home / ".claude" / "projects" / "elsewhere" / f"{SESSION}.jsonl"
     save(path, [write("t1", "Saw", cwd=str(elsewhere), sessionId=SESSION)])
     _put(file, Saw="in_progress")
-    assert run("todos").out.startswith("No todos are tracked in this project")
+    assert run("todos").out.startswith("There are no lists in this project")
     assert "Sawing" in run("todos", "--project", str(elsewhere)).out
 
 

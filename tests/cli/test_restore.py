@@ -47,7 +47,7 @@ def test_a_file_is_restored_and_shown_like_any_other_list(run: Run, project: Pat
         f"Restored 2/5 for main in session {SESSION} from {path} (claude-code).",
         "1 line was broken and skipped.",
     ]
-    assert run("todos").out.splitlines()[0] == "5 todos: from run.jsonl"
+    assert run("todos").out.splitlines()[0] == "5 items: from run.jsonl"
     (shown,) = json.loads(run("todos", "--json").out)
     assert (shown["progress"], shown["label"]) == ({"done": 2, "total": 5, "percent": 40}, "from run.jsonl")
     again = run("restore", str(path))
@@ -99,7 +99,7 @@ def test_a_dry_run_shows_the_list_and_changes_nothing(run: Run, project: Path, t
         "  ✓ Saw",
         "  ▸ Oil",
     ]
-    assert "No todos" in run("todos", "--all").out
+    assert "There are no lists" in run("todos", "--all").out
 
 
 def test_json_tells_all_of_it(run: Run, project: Path, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_subagents_that_still_owe_something_come_along(run: Run, project: Path, 
         file = main.with_suffix("") / "subagents" / f"agent-{name}.jsonl"
         save(file, [write("t1", item, isSidechain=True, agentId=name, cwd=str(project))])
     assert run("restore").out.rstrip().endswith("Subagents: agent-a1.")
-    assert "agent-a1 (from agent-a1.jsonl) — Tasks (0/1)" in run("todos").out
+    assert "agent-a1 (from agent-a1.jsonl) — Items (0/1)" in run("todos").out
     assert run("restore").code == 0
     assert run("todos").out.count("agent-a") == 2
 
@@ -188,7 +188,7 @@ def test_the_whole_history_is_imported(run: Run, project: Path, tmp_path: Path) 
     )
     assert run("restore", str(path), "--history").out.startswith("Imported 3 writes of main")
     assert run("restore", str(path), "--history").out.startswith("Imported 0 writes of main")
-    assert run("todos").out == "1 todo:\n  ○ Oil\n"
+    assert run("todos").out == "1 item:\n  ○ Oil\n"
 
 
 @pytest.mark.parametrize("text", ["no transcript\n", '{"a": 1}\n'])

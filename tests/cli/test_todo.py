@@ -264,12 +264,12 @@ def test_append_needs_a_name_where_several_lists_are_open(run: Run):
 
 def test_append_goes_to_the_only_open_list_of_an_agent_else_to_your_own(run: Run, board: Board):
     run("todo", "append", "Mine alone")
-    assert "main (yours) — Tasks (0/1)" not in run("todos").out
-    assert run("todos").out == "1 todo: yours\n  ○ Mine alone\n"
+    assert "main (yours) — Items (0/1)" not in run("todos").out
+    assert run("todos").out == "1 item: yours\n  ○ Mine alone\n"
     with board:
         _give(board, "s1", "main", "Paint")
         assert run("todo", "append", "Sand").out == "Appended: Sand (main, session s1)\n"
-        assert "main (yours) — Tasks (0/1)" in run("todos").out
+        assert "main (yours) — Items (0/1)" in run("todos").out
         board.agent("main", session="s1").finished("done")
     assert run("todo", "append", "Buy milk").out == f"Appended: Buy milk {_mine()}\n"
 

@@ -47,7 +47,7 @@ def test_edit_applies_what_was_saved_and_leaves_nothing_behind(run: Run, editor:
     run("todo", "append", "One")
     editor("text = text.replace('[ ] One', '[x] One') + '- [ ] Two\\n'")
     assert run("todo", "edit").out == f"Saved the list: 2 items {_mine()}\n"
-    assert run("todos").out == "2 todos: yours\n  ✓ One — confirmed\n  ○ Two\n"
+    assert run("todos").out == "2 items: yours\n  ✓ One — confirmed\n  ○ Two\n"
     assert _left(tmp_path) == []
 
 
@@ -77,7 +77,7 @@ def test_an_edit_that_cannot_be_parsed_is_kept_and_named(run: Run, editor: Edito
     assert str(kept) in ran.err
     assert "Line 2" in ran.err
     assert "what is this" in kept.read_text()
-    assert run("todos").out == "1 todo: yours\n  ○ One\n"
+    assert run("todos").out == "1 item: yours\n  ○ One\n"
 
 
 def test_an_edit_of_a_list_that_changed_meanwhile_is_kept_and_named(run: Run, editor: Editor, tmp_path: Path):
@@ -104,7 +104,7 @@ def test_an_editor_that_fails_changes_nothing(run: Run, editor: Editor, tmp_path
     assert ran.code == 1
     assert "status 3" in ran.err
     assert len(_left(tmp_path)) == changes
-    assert run("todos").out.startswith("1 todo:")
+    assert run("todos").out.startswith("1 item:")
 
 
 def test_an_editor_that_is_not_there_is_named(run: Run, editor: Editor, monkeypatch: pytest.MonkeyPatch):
@@ -119,11 +119,11 @@ def test_export_writes_todo_md_and_import_reads_it_back(run: Run, project: Path)
     run("todo", "append", "One", "--phase", "Code")
     run("todo", "start", "one")
     run("todo", "note", "one", "see page 3")
-    assert run("todo", "export").out == "Wrote todos to TODO.md\n"
+    assert run("todo", "export").out == "Wrote the list to TODO.md\n"
     assert (project / "TODO.md").read_text() == "## Code\n- [>] One\n  > see page 3\n"
     run("todo", "rm", "--all", "--yes")
     assert run("todo", "import").out == f"Imported 1 phase, 1 item from TODO.md {_mine()}\n"
-    assert run("todos").out == "1 todo: yours\n  Code\n    ▸ One (+1 note)\n"
+    assert run("todos").out == "1 item: yours\n  Code\n    ▸ One (+1 note)\n"
 
 
 def test_export_knows_other_formats_and_standard_output(run: Run):
@@ -174,7 +174,7 @@ def test_import_with_any_error_changes_nothing(run: Run, project: Path):
     assert ran.code == 1
     assert ran.err.startswith("punchlist: Could not parse TODO.md:\n  Line 2")
     assert "Line 3" in ran.err
-    assert run("todos").out == "1 todo: yours\n  ○ One\n"
+    assert run("todos").out == "1 item: yours\n  ○ One\n"
 
 
 def test_import_of_a_file_that_is_not_there_ends_with_1(run: Run):

@@ -21,19 +21,19 @@ def _write(board: Board, name: str = "main", session: str = "s1", **items: str) 
 def test_nothing_tracked_says_what_to_do_first(run: Run):
     ran = run("todos")
     assert ran.code == 0
-    assert ran.out.startswith("No todos are tracked in this project; ")
+    assert ran.out.startswith("There are no lists in this project; ")
     assert "punchlist todo append" in ran.out
 
 
 def test_one_list_is_counted_and_shown_with_its_boxes(run: Run, board: Board):
     with board:
         _write(board, Read="completed", Fix="in_progress", Test="pending")
-    assert run("todos").out == "3 todos:\n  ✓ Read\n  ▸ Fixing\n  ○ Test\n"
+    assert run("todos").out == "3 items:\n  ✓ Read\n  ▸ Fixing\n  ○ Test\n"
 
 
 def test_one_item_is_one_todo(run: Run):
     run("todo", "append", "only")
-    assert run("todos").out == "1 todo: yours\n  ○ only\n"
+    assert run("todos").out == "1 item: yours\n  ○ only\n"
 
 
 @pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("TERM", "linux"), ("LC_ALL", "C"), ("LANG", "POSIX")])
@@ -62,11 +62,11 @@ def test_several_agents_have_a_block_each_and_children_stand_below_their_parent(
     lines = run("todos").out.splitlines()
     assert lines[0].startswith("Session s1 · ")
     assert lines[1:] == [
-        "  main — Tasks (1/3)",
+        "  main — Items (1/3)",
         "    ✓ Read",
         "    ▸ Fixing",
         "    ○ Test",
-        "    explore (Look around) — Tasks (0/1)",
+        "    explore (Look around) — Items (0/1)",
         "      ○ Dig",
     ]
 
@@ -75,7 +75,7 @@ def test_lists_of_other_projects_show_only_with_all(run: Run, board: Board, tmp_
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     with board:
         board.agent("main", session="far", project=elsewhere).edit(do.Append((do.Entry(content="Far"),)), by="anna")
-    assert "No todos" in run("todos").out
+    assert "There are no lists" in run("todos").out
     shown = run("todos", "--all").out
     assert "Far" in shown
     assert str(elsewhere) in shown
@@ -86,10 +86,10 @@ def test_session_and_agent_choose_and_limit_cuts(run: Run, board: Board):
         _write(board, "main", "s1", One="pending")
         _write(board, "other", "s1", Two="pending")
         _write(board, "main", "s2", Three="pending")
-    assert run("todos", "--session", "s2").out == "1 todo:\n  ○ Three\n"
-    assert run("todos", "--agent", "other").out == "1 todo:\n  ○ Two\n"
+    assert run("todos", "--session", "s2").out == "1 item:\n  ○ Three\n"
+    assert run("todos", "--agent", "other").out == "1 item:\n  ○ Two\n"
     assert run("todos", "--limit", "1").out.count("○") == 1
-    assert "No todos are tracked under that name" in run("todos", "--agent", "nope").out
+    assert "There are no lists under that name" in run("todos", "--agent", "nope").out
 
 
 def test_json_holds_every_key_of_every_list(run: Run, board: Board):
@@ -106,7 +106,7 @@ def test_json_holds_every_key_of_every_list(run: Run, board: Board):
 
 def test_ids_show_when_asked_for(run: Run):
     run("todo", "append", "only")
-    assert run("todos", "--ids").out == "1 todo: yours\n  ○ 1 only\n"
+    assert run("todos", "--ids").out == "1 item: yours\n  ○ 1 only\n"
 
 
 def test_lines_are_cut_to_the_width_of_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -120,7 +120,7 @@ def test_colour_is_for_terminals_or_when_forced(run: Run, monkeypatch: pytest.Mo
     run("todo", "append", "only")
     assert "\x1b" not in run("todos").out
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[1m1 todo:\x1b[0m" in run("todos").out
+    assert "\x1b[1m1 item:\x1b[0m" in run("todos").out
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in run("todos").out
 
@@ -185,7 +185,7 @@ def test_sessions_are_listed_copied_and_moved(run: Run, board: Board):
     assert run("sessions", "copy", "s1", "s2").code == 0
     assert run("sessions", "move", "s1", "s3").code == 0
     assert {row["id"] for row in json.loads(run("sessions", "--json").out)} == {"s2", "s3"}
-    assert run("todos", "--session", "s2").out == "1 todo:\n  ○ One\n"
+    assert run("todos", "--session", "s2").out == "1 item:\n  ○ One\n"
 
 
 def test_a_session_that_is_not_there_or_taken_ends_with_1(run: Run, board: Board):
@@ -205,7 +205,7 @@ def test_prune_says_how_many_and_a_dry_run_deletes_none(run: Run, board: Board):
     assert run("prune", "--older-than", "0h", "--dry-run").out.startswith("Would delete 1 agent ")
     assert run("prune", "--older-than", "12h").out.startswith("Deleted 0 agents ")
     assert run("prune", "--older-than", "0d").out.startswith("Deleted 1 agent ")
-    assert "No todos" in run("todos", "--all").out
+    assert "There are no lists" in run("todos", "--all").out
 
 
 def test_dialects_name_their_tools_and_losses(run: Run):
@@ -262,8 +262,8 @@ def test_the_state_of_a_session_is_in_its_head_line(run: Run, board: Board, monk
         agent.tool_started("c1", "Bash", {"command": "pytest -q"})
         agent.tool_finished("c1", result="1 failed in 0.1s", is_error=True)
     board.agent("main", session="s2").call("todo", {"set": ["Wax"]})
-    assert run("todos", "--session", "s1").out.startswith("2 todos: session red\n")
-    assert run("todos", "--session", "s2").out.startswith("1 todo:\n")
+    assert run("todos", "--session", "s1").out.startswith("2 items: session red\n")
+    assert run("todos", "--session", "s2").out.startswith("1 item:\n")
     assert "Session s1 · session red · just now\n" in run("todos").out
     states = {row["session"]: row["session_state"] for row in json.loads(run("todos", "--json").out)}
     assert (states["s1"], states["s2"]) == ("red", "idle")

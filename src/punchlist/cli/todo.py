@@ -397,7 +397,7 @@ def _export(options: Namespace) -> None:
     if not options.force and os.path.exists(options.path):
         _check_checklist(options.path, options.format)
     replace_file(options.path, text)
-    print(f"Wrote todos to {safe_line(options.path)}")
+    print(f"Wrote the list to {safe_line(options.path)}")
 
 
 def _check_checklist(path: str, format: str) -> None:

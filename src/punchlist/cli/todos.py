@@ -102,16 +102,16 @@ def _point_to_tasks(options: Namespace) -> str:
     with open_board(options, reads=True) as board:
         if not board.tasks(name).list(limit=1):
             return ""
-    return f"This session has tasks and no todos; `punchlist tasks list --list {safe_line(quote(name))}` shows them."
+    return f"This session has tasks and no list; `punchlist tasks list --list {safe_line(quote(name))}` shows them."
 
 
 def _describe_nothing(options: Namespace) -> str:
     if options.session or options.agent:
-        return "No todos are tracked under that name; `punchlist todos --all` shows every list."
+        return "There are no lists under that name; `punchlist todos --all` shows every list."
     if options.all:
-        return 'No todos are tracked on this board; begin with `punchlist todo append "My first item"`.'
+        return 'There are no lists on this board; begin with `punchlist todo append "My first item"`.'
     return (
-        "No todos are tracked in this project; begin with "
+        "There are no lists in this project; begin with "
         '`punchlist todo append "My first item"`, or see other projects with `punchlist todos --all`.'
     )
 

@@ -130,7 +130,7 @@ def board_lines(
     helped: Mapping[int, Helped] | None = None,
     states: Mapping[str, str] | None = None,
 ) -> Iterator[Line]:
-    """Yield all lists: one alone as `3 todos:` and its rows; several by session, each agent with its `Tasks (1/3)`.
+    """Yield all lists: one alone as `3 items:` and its rows; several by session, each agent with its `Items (1/3)`.
 
     `states` are those of the sessions that are not idle.
     """
@@ -138,7 +138,7 @@ def board_lines(
     if len(rows) == 1 and not projects:
         label = (Span(f" {safe_line(rows[0].label)}", "dim"),) if rows[0].label else ()
         state = state_spans(states.get(rows[0].session, ""), " ")
-        head = (Span(f"{plural(len(rows[0].todos.items), 'todo')}:", "bold"), *label, *state)
+        head = (Span(f"{plural(len(rows[0].todos.items), 'item')}:", "bold"), *label, *state)
         yield display.cut(head)
         yield from list_lines(rows[0].todos, display, indent=2, ids=ids, helped=helped.get(rows[0].number, NOBODY))
         return
@@ -173,12 +173,12 @@ def state_spans(state: str, before: str) -> Line:
 def agent_lines(
     row: ListRow, display: Display, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
 ) -> Iterator[Line]:
-    """Yield an agent's `Tasks (done/total)` and its rows."""
+    """Yield an agent's `Items (done/total)` and its rows."""
     done, total, _ = row.todos.progress
     name = (Span(" " * indent), Span(safe_line(row.agent), "accent"))
     label = (Span(f" ({safe_line(row.label)})", "dim"),) if row.label else ()
     mode = (Span(" [plan mode]", "warning"),) if row.mode == "plan" else ()
-    head = (*name, *label, Span(f" {display.glyphs.dash} "), Span(f"Tasks ({done}/{total})", "bold"), *mode)
+    head = (*name, *label, Span(f" {display.glyphs.dash} "), Span(f"Items ({done}/{total})", "bold"), *mode)
     yield display.cut(head)
     yield from list_lines(row.todos, display, indent=indent + 2, ids=ids, helped=helped)
 
