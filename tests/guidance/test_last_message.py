@@ -17,7 +17,7 @@ ASKS = [
     "Please confirm that I may drop the `sessions` table.",
     "Please tell me which region to use, then I can finish the rest.",
     "I'm blocked: the repository needs a token that I don't have. Please provide one.",
-    "What should happen when the upload is larger than 10 MB?",
+    "Please choose one:\n\n1. Rebase\n2. Merge\n",
     "Two questions before I start:\n1. Which Node version do you deploy to?\n2. Is downtime acceptable?",
     "The linter config contradicts the style guide (80 vs 120 columns). Which one wins?",
     "This will force-push to `main`. Are you sure?",

@@ -4,7 +4,7 @@ The rules are those of their references: Messages (`messages`), Chat Completions
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -44,6 +44,10 @@ def _has_keys(value: dict[str, Any], allowed: tuple[set[str], set[str]]) -> None
     assert needed <= value.keys() <= needed | optional, f"unknown or missing keys: {sorted(value)}"
 
 
+def _list_parts(content: Any) -> Messages:
+    return cast("Messages", content) if isinstance(content, list) else []
+
+
 def check_anthropic(messages: Messages) -> None:
     assert messages
     assert messages[0]["role"] == "user"
@@ -76,7 +80,7 @@ def check_chat(messages: Messages) -> None:
         awaited = {call["id"] for call in message.get("tool_calls", ())}
         content = message.get("content")
         assert content or awaited
-        for part in content if isinstance(content, list) else ():
+        for part in _list_parts(content):
             _has_keys(part, _CHAT_PARTS[part["type"]])
 
 
@@ -87,7 +91,7 @@ def check_responses(messages: Messages) -> None:
             continue
         _has_keys(message, ({"role", "content"}, {"type", "status", "id"}))
         assert message["content"]
-        for part in message["content"] if isinstance(message["content"], list) else ():
+        for part in _list_parts(message["content"]):
             _has_keys(part, _RESPONSES_PARTS[part["type"]])
 
 
@@ -99,7 +103,7 @@ def _user(content: Any) -> dict[str, Any]:
     return {"role": "user", "content": content}
 
 
-_CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
+_CALL: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
 _RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
 _CALLS = [{"id": name, "type": "function", "function": {"name": "Bash", "arguments": "{}"}} for name in ("c1", "c2")]
 _IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}

@@ -6,7 +6,7 @@ A courtesy ("Anything else?") asks nothing, and neither does an offer to do what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 from unicodedata import category
 from unicodedata import name as character_name
@@ -78,13 +78,13 @@ def _is_closing(char: str) -> bool:
 
 # Questions that ask nothing, and requests without a question mark. The tables are English.
 
-_SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?…。！？])[\"'”’)*_`]*\s+|\n+")
+_SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?…。！？])[\"'”’)*_`]*\s+")
 _ROW: Final = re.compile(r"\s*(?:[-*+•]|\(?(?:\d{1,2}|[A-Za-z])[.)])\s+")
 """The beginning of a row of a list."""
 
 _COURTESY: Final = re.compile(
     r"\b(?:(?:any|some)thing (?:else|more|further)|(?:any|other|more|further) (?:questions?|feedback|changes)"
-    r"|let me know(?! (?:which|what|where|who|how(?! else)|when|your)\b)|feel free"
+    r"|let me know(?! (?:which|what|where|who|how(?! else)|when(?! you)|whether (?:I|to)|your)\b)|feel free"
     r"|hope (?:this|that|it) helps|thank(?:s| you)"
     r"|(?:how|what) do(?:es)? (?:that|this|it|they) (?:look|sound)"
     r"|do(?:es)? (?:that|this|it|these) (?:all )?(?:look|sound|help|work|make sense)|(?:sound|look)s? good"
@@ -121,7 +121,8 @@ _CONTINUE_ELSEWHERE: Final = re.compile(
 _REQUEST: Final = re.compile(
     r"\b(?:(?:please|kindly) (?:let me know (?:which|what|where|who|how|when|whether|your)|tell|advise|confirm|choose"
     r"|pick|decide|provide|share|send|reply|specify|clarify|check|approve|review|set|run|add|give|log|grant|answer|select)"
-    r"|(?:let me know|tell me) (?:which|what|where|who|how(?! else)|when|your)\b|(?:reply|answer) with\b"
+    r"|(?:let me know|tell me) (?:which|what|where|who|how(?! else)|when(?! you)|whether (?:I|to)|your)\b"
+    r"|(?:reply|answer) with\b"
     r"|(?:wait(?:ing)?|blocked|holding|paus(?:ed|ing)) (?:for|on|until) (?:you|your)\b|awaiting (?:you|your)\b"
     r"|I(?:'ll| will) (?:wait|hold|pause)\b|I (?:still )?need (?:you|your|access|a decision|permission)\b"
     r"|(?:can't|cannot|won't|will not) (?:\w+ ){0,4}(?:until|without|unless|before) (?:\w+ ){0,2}you"
@@ -144,21 +145,27 @@ def asks_person(text: str, open_items: Iterable[str]) -> bool:
     """
     wanted = [stems for content in open_items if (stems := _stem_words(content))]
     has_rows = False
-    for sentence in reversed(_SENTENCE_ENDS.split(text[-_LAST:].replace("’", "'"))):
-        if all(map(_is_closing, sentence)) or _AFTERWARDS.fullmatch(sentence.strip()):
-            continue
+    for sentence, is_row in _read_backwards(text[-_LAST:].replace("’", "'")):
         if _REQUEST.search(sentence):
             return True
         is_asked = is_question(sentence)
         if _COURTESY.search(sentence) or _is_offer(sentence, wanted, is_asked=is_asked):
             continue
-        is_row = _ROW.match(sentence) is not None
         if is_asked:
             return is_row or not has_rows or _ADDRESSED.search(sentence) is not None
         if not is_row:
             return False
         has_rows = True
     return False
+
+
+def _read_backwards(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences of a text from its end, each with True if it stands in a row of a list."""
+    for line in reversed(text.splitlines()):
+        row = _ROW.match(line)
+        for sentence in reversed(_SENTENCE_ENDS.split(line if row is None else line[row.end() :])):
+            if not all(map(_is_closing, sentence)) and _AFTERWARDS.fullmatch(sentence.strip()) is None:
+                yield sentence, row is not None
 
 
 def _is_offer(sentence: str, wanted: list[set[str]], *, is_asked: bool) -> bool:
