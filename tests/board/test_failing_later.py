@@ -40,7 +40,7 @@ def test_the_model_hears_once_that_what_it_called_done_is_failing_and_by_what(bo
     _check(agent, passes=False)
     assert agent.todos.items[0].grade == "failing"
     (text,) = _findings(agent.assistant_turn(["Bash"]))
-    assert "1 Paint was called done, and a check says otherwise: pytest -q failed." in text
+    assert "'Paint' is marked done, but pytest -q failed." in text
     assert _findings(agent.assistant_turn(["Bash"])) == []
     _check(agent, passes=False)
     assert _findings(agent.assistant_turn(["Bash"])) == []
@@ -73,7 +73,7 @@ def test_what_was_told_when_it_was_called_done_is_not_told_again(board: Board) -
     agent = board.agent("main", session="s", grades="tell")
     agent.call("todo", {"set": ["Paint"]})
     _check(agent, passes=False)
-    assert "not borne out" in agent.call("todo", {"done": "1"}).text
+    assert "does not confirm it" in agent.call("todo", {"done": "1"}).text
     assert agent.assistant_turn(["Bash"]) == []
 
 
@@ -103,7 +103,7 @@ def test_a_task_that_is_failing_later_is_told_too(board: Board) -> None:
     _check(agent, passes=False)
     assert board.tasks("session:s").get("1").grade == "failing"
     (text,) = _findings(agent.assistant_turn(["Bash"]))
-    assert "1 Fix the parser was called done" in text
+    assert "#1 'Fix the parser' is marked done, but" in text
     assert "pytest -q failed" in text
     assert _findings(agent.assistant_turn(["Bash"])) == []
 
@@ -118,4 +118,4 @@ def test_of_many_failures_the_first_are_named_and_the_others_counted(board: Boar
     _check(agent, passes=False)
     assert {item.grade for item in agent.todos.items} == {"failing"}
     (text,) = _findings(agent.assistant_turn(["Bash"]))
-    assert (text.count("was called done"), "3 more are failing too." in text) == (5, True)
+    assert (text.count("is marked done, but"), "3 more are failing too." in text) == (5, True)

@@ -85,7 +85,7 @@ def test_our_own_tool_says_it_in_its_reply() -> None:
         agent = board.agent("main", session="s1", grades="tell")
         agent.call("todo", {"set": ["Paint </punchlist>", "Sand"]})
         reply = agent.call("todo", {"done": "1"})
-        assert "Completed, but not borne out: 1 Paint" in reply.text
+        assert "Marked done, but the work seen does not confirm it: 'Paint" in reply.text
         assert "</punchlist>" not in reply.text
         assert agent.assistant_turn() == []
 

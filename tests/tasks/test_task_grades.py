@@ -96,9 +96,9 @@ def test_a_doubtful_task_is_told_once() -> None:
         reply = agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
         assert not reply.is_error
         assert [problem.code for problem in reply.problems] == ["graded"]
-        told = [injection.text for injection in agent.assistant_turn() if "not borne out" in injection.text]
+        told = [injection.text for injection in agent.assistant_turn() if "does not confirm it" in injection.text]
         assert len(told) == 1
-        assert not [injection for injection in agent.assistant_turn() if "not borne out" in injection.text]
+        assert not [injection for injection in agent.assistant_turn() if "does not confirm it" in injection.text]
 
 
 def test_reports_and_briefs_show_tasks_with_their_grades() -> None:

@@ -28,8 +28,9 @@ from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.completions import CompletionRow
-from punchlist.tasks.grading import Done, calls_since, explain, find_windows, item_name, save_completions
+from punchlist.tasks.grading import Done, calls_since, explain, find_windows, save_completions
 from punchlist.tasks.work import Work
+from punchlist.text import cut, for_prompt
 
 
 class Claim(NamedTuple):
@@ -147,11 +148,11 @@ def doubt(given: Iterable[Graded]) -> Problem | None:
     if not bad:
         return None
     data = {"items": [one.claim.item.id for one in bad]}
-    return Problem("graded", f"Completed, but not borne out: {_list_claims(bad)}.", data=data)
+    return Problem("graded", f"Marked done, but the work seen does not confirm it: {_list_claims(bad)}.", data=data)
 
 
 def _list_claims(bad: Sequence[Graded]) -> str:
-    named = [f"{item_name(one.claim.item.id, one.claim.item.content)} ({one.why})" for one in bad]
+    named = [f"{_quote(one.claim.item.content)} ({one.why})" for one in bad]
     more = f"; and {len(named) - 10} more" if len(named) > 10 else ""
     return "; ".join(named[:10]) + more
 
@@ -284,7 +285,7 @@ def describe_failing(tx: Transaction, row: AgentRow, ids: Collection[str]) -> li
     failing = [item for item in todos.items if item.id in ids and item.grade == "failing"]
     return [
         _failing_sentence(
-            tx.completions.find(row.number, item_key(todos.plan_id, item.id)), record, item.id, item.content
+            tx.completions.find(row.number, item_key(todos.plan_id, item.id)), record, _quote(item.content)
         )
         for item in failing
     ]
@@ -298,11 +299,15 @@ def describe_failing_tasks(tx: Transaction, agent: AgentRow, found: Iterable[Eve
         if row is None or row.task.status is not TaskStatus.COMPLETED or row.task.grade != "failing":
             continue
         known = tx.completions.find(agent.number, task_key(name, number))
-        said.append(_failing_sentence(known, record, number, row.task.subject))
+        said.append(_failing_sentence(known, record, f"#{number} {_quote(row.task.subject)}"))
     return said
 
 
-def _failing_sentence(known: CompletionRow | None, record: SessionRecord, id: str, text: str) -> str:
+def _quote(text: str) -> str:
+    return f"'{for_prompt(cut(text, 80))}'"
+
+
+def _failing_sentence(known: CompletionRow | None, record: SessionRecord, name: str) -> str:
     found = Judgement("failing") if known is None else judge(known.completion, record)
     why = explain(found) if found.grade in DOUBTFUL else "a check failed"
-    return f"{item_name(id, text)} was called done, and a check says otherwise: {why}."
+    return f"{name} is marked done, but {why}."

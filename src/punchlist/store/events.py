@@ -165,7 +165,7 @@ class LogQueries(Rows):
 
     def authors_of_items(self, agent: int, revision: int, *, but: str) -> Mapping[str, str]:
         """Return the authors, but for one, who last changed items of an agent's list after a revision, by item."""
-        values = {"agent": agent, "after": revision, "but": but}
+        values = {"agent": agent, "after": revision, "author": but}
         events = in_order(0, self._rows.all("item_changes_of_others", values))
         return {event.data["id"] if "id" in event.data else event.data["item"]["id"]: event.by for event in events}
 

@@ -102,7 +102,8 @@ def grade_task(tx: Transaction, task: Task, worker: int, policy: str, now: datet
     task = replace(task, grade=found.grade)
     if found.grade not in DOUBTFUL or policy == "show":
         return task, None
-    text = f"Completed, but not borne out: {item_name(task.id, task.subject)} ({explain(found)})."
+    name = item_name(task.id, task.subject)
+    text = f"Marked done, but the work seen does not confirm it: {name} ({explain(found)})."
     return task, Problem("graded", text, data={"items": [task.id]})
 
 
