@@ -389,7 +389,7 @@ NO_CHANGES = [
     "python -m venv .venv", "python -m http.server 8000", "npx playwright install", "psql -c 'select 1'",
     "redis-cli ping", "aws s3 ls", "gcloud auth list", "make help", "docker compose exec db psql -U x -c 'select 1'",
     r"find src -name '*.py' -exec grep -l 'a b' {} \;", "find . -exec cat {} +", "curl -s -o /dev/null https://x",
-    "wget -q -O - https://x", "wget -qO- https://x", "wget -P /tmp -O /tmp/a https://x", "echo x > LICENSE-MIT",
+    "wget -q -O - https://x", "curl", "wget -qO- https://x", "wget -P /tmp -O /tmp/a https://x", "echo x > LICENSE-MIT",
     "echo x > docs/README", "python manage.py runserver", "python manage.py migrate",
     "python manage.py makemigrations --check",
 ]  # fmt: skip
@@ -414,6 +414,68 @@ def test_what_leaves_the_files_of_the_project_alone_is_no_change(command: str) -
 @pytest.mark.parametrize("command", CHANGES)
 def test_what_writes_files_of_the_project_is_a_change(command: str) -> None:
     assert analyse_command(command).changes is True
+
+
+SCOPES = [
+    # operands that are paths, also bare ones
+    ("ruff check src", "src"), ("ruff check --fix src tests", "src tests"), ("ruff check --select E501 src", "src"),
+    ("pytest integration", "integration"), ("pytest -q --tb short -n 4 unit", "unit"), ("pytest -x --cov src", ""),
+    ("mypy --strict backend", "backend"), ("mypy -p pkg", "pkg"), ("npx eslint src", "src"), ("isort -c src", "src"),
+    ("npx eslint --max-warnings 0 .", "."), ("python manage.py test billing", "billing"), ("pytest $d", ""),
+    ("python manage.py test billing.tests.test_a.TestB.test_c", "billing/tests/test_a.py::TestB::test_c"),
+    ("python -m unittest tests.test_a", "tests/test_a.py"), ("python -m unittest discover -s tests", "tests"),
+    ("go test -tags integration -count 1 ./...", "./..."), ("cargo clippy --all-targets -- -D warnings", ""),
+    # goals are none
+    ("make test lint", ""), ("mvn clean verify", ""), ("gradle clean test", ""), ("npx nx test web", ""),
+    ("npm run lint", ""), ("npm test -- src/a.test.ts", "src/a.test.ts"), ("pre-commit run --all-files", ""),
+    # selections, in every form of an option
+    ("pytest -k foo", "-k foo"), ("pytest -kfoo", "-k foo"), ("pytest -qk foo", "-k foo"),
+    ("pytest -m smoke", "-m smoke"), ("npx jest -c jest.config.js --ci", ""),
+    ("pytest -m 'not slow'", ""), ("pytest tests -k foo", "tests::-k foo"), ("go test -run=TestY ./...", "-run TestY"),
+    ("go test -run TestY ./pkg/...", "./pkg::-run TestY"), ("cargo test parser", "-k parser"),
+    ("cargo test -p core", "core"), ("cargo test -p core parser", "core::-k parser"), ("npx jest parser", "-k parser"),
+    ("npx vitest run parser", "-k parser"), ("npx vitest run src", "src"), ("npx vitest run --coverage", ""),
+    ("npx vitest run -t 'a b' src/a.test.ts", "src/a.test.ts::-t a b"), ("mvn test -Dtest=X", "-Dtest X"),
+    ("mvn -pl core test", "core"), ("gradle test --tests X", "--tests X"), ("npm test -w web", "web"),
+    ("npm test --workspace=web", "web"), ("pnpm --filter web test", "web"), ("yarn workspace web test", "web"),
+    ("dotnet test --filter Name=X", "--filter Name=X"),
+    # lines of files
+    ("rspec spec/f_spec.rb:12", "spec/f_spec.rb::12"), ("mix test test/f_test.exs:12", "test/f_test.exs::12"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "scope"), SCOPES)
+def test_what_a_check_is_narrowed_to_is_its_scope(command: str, scope: str) -> None:
+    found = find_checks(command)
+    assert found is not None
+    assert " ".join(found.checks[0].scope) == scope
+
+
+@pytest.mark.parametrize(
+    ("command", "folders"),
+    [
+        ("cd backend && ls; cd ../frontend && vitest run", ["frontend"]),
+        ("cd backend && pytest -q && cd ../frontend && npm test", ["backend", "frontend"]),
+        ("(cd frontend && eslint .) && pytest", ["frontend", ""]),
+        ("bash -c 'cd a; eslint .'; pytest", ["a", ""]),
+        ("cd a && npm start & pytest", [""]),
+        ("cd a | cat; pytest", [""]),
+        ("{ cd a; }; cd ./b/; pytest; cd /x && mypy", ["a/b", "/x"]),
+        ("cd a && pushd b && pytest; popd; ruff check", ["a/b", ""]),
+        ("cd backend; cd -; pytest", [""]),
+        ('cd "$(git rev-parse --show-toplevel)" && pytest', [""]),
+        ("cd a && make -C b test", ["a/b"]),
+        ("npm --prefix=frontend test", ["frontend"]),
+        ("npm --prefix frontend test && pytest", ["frontend", ""]),
+        ("uv run --directory backend pytest; mypy", ["backend", ""]),
+        ("cd a && uv run --directory=b pytest", ["a/b"]),
+        ("env -C sub pytest", ["sub"]),
+    ],
+)
+def test_each_check_knows_the_folder_in_which_it_runs(command: str, folders: list[str]) -> None:
+    found = find_checks(command)
+    assert found is not None
+    assert [check.folder for check in found.checks] == folders
 
 
 def test_words_of_one_command_are_taken_as_they_are() -> None:

@@ -201,6 +201,8 @@ def test_an_item_about_a_failure_is_not_accused_unless_it_asks_for_the_repair(te
         ("", ("tests",), ("src/lexer.py",), True),
         ("", ("-k lexer",), ("src/lexer.py",), True),
         ("", ("-k lexer",), ("src/parser.py",), False),
+        ("", ("-run TestParser",), ("pkg/parser.go",), True),
+        ("", ("spec/parser_spec.rb::12",), ("lib/parser.rb",), True),
         ("", (), (), True),
         ("web", (), ("/home/ada/shop/web/a.ts",), True),
         ("web", (), ("/home/ada/shop/api/a.py",), False),

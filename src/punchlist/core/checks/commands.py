@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 
 from punchlist.core.shell.programs import HTTP_CLIENTS, saves_file
-from punchlist.core.shell.wrappers import program, word_set, word_table
+from punchlist.core.shell.wrappers import program, read_options, word_set, word_table
 from punchlist.errors import ConfigInvalid
 from punchlist.text.shell import SimpleCommand
 
@@ -93,12 +93,105 @@ _KNOWN: Final[Mapping[Family, str]] = {
 _VALUED: Final = word_set(
     "-C -f --file --prefix --filter -F --manifest-path --config -pl --project-dir -p --directory --cwd --dir "
     "-w --workspace -m --context -n --namespace -c --rcfile --toolchain --workdir -k --maxfail --rootdir "
-    "--durations --project --reporter -j"
+    "--durations --project --reporter -j --cov --cov-config --junitxml --ignore --deselect --config-file --ignore-path "
+    "--outputFile --output-file --exclude --cache-location --basetemp"
 )
 """Options whose value could be taken for a verb or a path."""
 
-_SELECTS: Final = frozenset({"-k", "-t", "-run", "--run", "--grep", "-g", "--filter", "--tests", "--test-name-pattern"})
-"""Options that select some of the tests."""
+_SELECTS: Final = word_table(
+    """
+    pytest py.test pytest-3: -k -m
+    unittest manage.py: -k --tag
+    go gotestsum: -run --run
+    cargo: --test --bin --example -E
+    jest vitest react-scripts: -t --testNamePattern --testPathPattern
+    npm pnpm yarn bun: -t --testNamePattern --grep
+    mocha playwright wdio: -g --grep -f --fgrep
+    node: --test-name-pattern
+    rspec: -e --example -t --tag
+    mix: --only
+    mvn mvnw mvnd: -Dtest -Dit.test
+    gradle gradlew: --tests
+    dotnet swift deno phpunit pest artisan paratest: --filter
+    ctest: -R -L
+    bazel bazelisk: --test_filter
+    behave: -n -t --tags
+    nox: -k -t
+    """
+)
+"""Options that select some of the tests, by program."""
+
+_PACKAGES: Final = word_table(
+    """
+    cargo: -p --package
+    mypy: -p --package -m --module
+    mvn mvnw mvnd: -pl --projects
+    npm pnpm yarn bun: -w --workspace --filter -F workspace
+    turbo: --filter -F
+    lerna: --scope
+    jest vitest playwright: --project
+    unittest: -s --start-directory
+    tox: -e
+    nox: -s --session -e
+    """
+)
+"""Options that name a part of the project, by program."""
+
+_SHORT_VALUED: Final = word_table(
+    """
+    pytest py.test pytest-3: -n -p -o -W -c -r -k -m
+    mypy: -p -m -c
+    eslint: -c -f -o
+    go: -o -p -C -tags -run -count -timeout -coverprofile -covermode -coverpkg -bench -cpu -parallel -ldflags -mod
+    gcc g++ cc c++ clang clang++ rustc: -o
+    dotnet: -c -f -v -p -o -r
+    cargo: -p -j -F -D -W -A -E
+    jest vitest: -t -c -w -r
+    mocha: -g -f -r -t -R
+    rspec: -e -t -f -o -r -I
+    playwright: -g -c -j
+    unittest: -k -s -p -t
+    pylint: -d -e -j
+    black: -l -t
+    shellcheck: -s -e -f
+    tox: -e -c -p
+    nox: -s -k -t -e
+    docker: -t -f -p
+    ctest: -R -L -E -j
+    isort prettier gofmt goimports ruff mix manage.py rubocop:
+    """
+)
+"""Short options with a value, by program; of other programs those in `_VALUED`."""
+
+_FLAG: Final = re.compile(
+    r"-[a-zA-Z]+|--(?:no-.*|fix|strict|quiet|verbose|check|diff|all|cache|ci|run|bail|lf|ff|last-failed|failed-first|sw"
+    r"|exitfirst|coverage|noEmit|silent|write|color|unsafe-fixes|show-.*|keepdb|parallel|failfast|release|all-.*|locked"
+    r"|stepwise|passWithNoTests|runInBand|headed|debug|list-different|check-only)"
+)
+"""Options without a value. A bare word after another long option is taken for its value."""
+
+_GOALS: Final = word_set(
+    "make gmake just task rake invoke inv doit poe mage npm pnpm yarn bun mvn mvnw mvnd gradle gradlew ant sbt mill "
+    "nx turbo lerna tox nox xcodebuild fastlane composer docker docker-compose terraform tofu kubectl pre-commit prek "
+    "lefthook helm cmake ninja"
+)
+"""Programs whose operands are goals and not what is checked, unless they are paths."""
+
+_FILTERS: Final = word_set("cargo jest vitest react-scripts ava")
+"""Programs whose operands select tests by a part of their name, unless they are paths."""
+
+_MODULES: Final = word_set("unittest manage.py trial nose2 nosetests stestr")
+"""Programs whose operands are names of modules."""
+
+_FOLDERS: Final = re.compile(
+    r"src|lib|apps?|packages|(?:__)?tests?(?:__)?|specs?|unit|integration|e2e|backend|frontend|server|client"
+)
+"""Names that are those of folders, also where an operand could be a part of a test's name."""
+
+_PATH: Final = re.compile(r"/|::|^\.|\.\w{1,4}(?::\d+)*$")
+_NAME: Final = re.compile(r"(?!\d+[a-z]?$)[\w@][\w@.-]*")
+_ONLY_LEFT_OUT: Final = re.compile(r"not [\w-]+(?: and not [\w-]+)*")
+"""A selection that leaves a few tests out is taken for the whole."""
 
 _FOLDER_OPTIONS: Final = frozenset({"-C", "--prefix", "--directory", "--cwd", "--dir", "--rootdir", "--project-dir"})
 
@@ -304,13 +397,14 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> FoundCheck | None:
     name, family = found or script or ("", "probe")
     if family == "test" and _skips_tests(words):
         family = "build"
-    folder = next((value for option, value in pairwise(words) if option in _FOLDER_OPTIONS), "")
+    is_script = found is None and family != "probe"
+    folder = next((value for _, value in read_options(words[1:], _FOLDER_OPTIONS)), "")
     return FoundCheck(
         name=name,
         family=family,
-        is_script=found is None and family != "probe",
+        is_script=is_script,
         hides_failure=_hides_failure(words),
-        scope=_find_scope(words, name),
+        scope=_find_scope(words, name, is_script=is_script),
         folder=folder,
     )
 
@@ -343,15 +437,56 @@ def _hides_failure(words: Sequence[str]) -> bool:
     return not _HIDES.isdisjoint(words) or any(re.fullmatch(option, word) for option in hiding for word in given)
 
 
-def _find_scope(words: Sequence[str], name: str) -> tuple[str, ...]:
-    """Return the paths that a check names, or tests in files; each with the tests that options select in it."""
-    verbs = set(name.split()[1:])
-    named = [word for word in find_operands(words[1:]) if re.search(r"/|::|^\.|\.\w{1,4}$", word)]
-    paths = tuple(path for path in named if path not in verbs)[:16]
-    chosen = " ".join(f"{option} {value}" for option, value in pairwise(words) if option in _SELECTS)
+def _find_scope(words: Sequence[str], name: str, *, is_script: bool) -> tuple[str, ...]:
+    """Return what a check is narrowed to: paths, parts of the project, tests in them that options or names select."""
+    host = program(words)
+    verbs = {*name.split()[1:], "run", "discover", "analyse", "scan"}
+    is_goal = host in _GOALS or (is_script and host not in _HOSTS)
+    paths: list[str] = []
+    chosen = [
+        f"{option} {value}"
+        for option, value in read_options(words[1:], _SELECTS.get(host, ()))
+        if _ONLY_LEFT_OUT.fullmatch(value) is None
+    ]
+    for word in _find_targets(words[1:], _SHORT_VALUED.get(host, _VALUED)):
+        if word in verbs:
+            verbs.discard(word)
+        elif host in _MODULES and "/" not in word:
+            paths.append(_module_path(word))
+        elif host == "cargo" or (host in _FILTERS and not _PATH.search(word) and not _FOLDERS.fullmatch(word)):
+            chosen.append(f"-k {word}")
+        elif _PATH.search(word) or not is_goal:
+            paths.append(re.sub(r"(\.\w+):(\d+)(?::\d+)*$", r"\1::\2", word))
+    parts = paths or [value for _, value in read_options(words[1:], _PACKAGES.get(host, ())) if value]
     if not chosen:
-        return paths
-    return tuple(f"{path}::{chosen}" for path in paths) or (chosen,)
+        return tuple(parts[:16])
+    selected = " ".join(chosen)
+    places = [part.removesuffix("...").rstrip("/") for part in parts[:16]]
+    return tuple(f"{place}::{selected}" for place in places if place not in ("", ".")) or (selected,)
+
+
+def _find_targets(arguments: Sequence[str], short: frozenset[str]) -> list[str]:
+    """Return the arguments that may be paths or names: neither options nor, as far as can be told, values of one."""
+    found: list[str] = []
+    before = ""
+    for word in arguments[:256]:
+        is_bare = not _PATH.search(word)
+        may_be_value = bool(before) and "=" not in before and not _FLAG.fullmatch(before)
+        is_named = any(value == word for _, value in read_options((before, word), short))
+        is_value = is_named or (may_be_value and (is_bare or before in _VALUED))
+        before = word if word.startswith("-") and word != "--" else ""
+        if not is_value and not word.startswith(("-", "+")) and (not is_bare or _NAME.fullmatch(word)):
+            found.append(word)
+    return found
+
+
+def _module_path(module: str) -> str:
+    """Return the path of a module, with the test in it: `tests.test_a.TestB` is `tests/test_a.py::TestB`."""
+    parts = module.removesuffix(".py").split(".")
+    count = next((at for at, part in enumerate(parts) if part[:1].isupper()), len(parts))
+    path = "/".join(parts[:count])
+    path += ".py" * parts[count - 1].startswith("test_")
+    return "::".join((path, *parts[count:]))
 
 
 def name_family(name: str) -> Family | None:

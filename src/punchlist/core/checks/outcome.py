@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -28,7 +29,7 @@ from punchlist.core.checks.summaries import (
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
-from punchlist.text.shell import CommandGroup, CommandList
+from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, SimpleCommand
 
 _FIXES: Final = re.compile(
     r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix|--\w+_out(?:=.*)?"
@@ -127,11 +128,8 @@ def analyse_command(line: str | Sequence[str], patterns: Patterns | None = None)
     checks: list[Check] = []
     watched: list[Watched] = []
     changes_before, changes_after, reads, count = False, tree.is_cut, True, 0
-    folder = ""
-    for command in walk_commands(tree):
+    for command, folder in _walk_folders(tree, ""):
         name = program(command.words)
-        if name in ("cd", "pushd") and len(command.words) > 1:
-            folder = command.words[-1]
         found = find_check(command, known)
         count += name not in _TALK
         reads = reads and found is None and effect_of(command) == "reads"
@@ -140,7 +138,7 @@ def analyse_command(line: str | Sequence[str], patterns: Patterns | None = None)
                 is_checked = any(check.family != "probe" for check in checks)
                 changes_before, changes_after = changes_before or not is_checked, changes_after or is_checked
             continue
-        place = found.folder or folder
+        place = _join(folder, found.folder)
         checks.append(Check(found.name, found.family, name, found.is_script, found.scope, place))
         watched.append(Watched(command, found.hides_failure))
         changes_after = changes_after or any(_FIXES.fullmatch(word) for word in command.words)
@@ -186,6 +184,49 @@ def find_tool_check(name: str, patterns: Patterns | None = None) -> CheckedLine 
             label, family = found or (part, family or "test")
             return CheckedLine((Check(label, family, part),), StatusTable(("p",), ("f",)))
     return None
+
+
+def _walk_folders(node: CommandList | Node, folder: str) -> Generator[tuple[SimpleCommand, str], None, str]:
+    """Yield the simple commands in their order, each with the folder in which it runs; return the folder after them."""
+    match node:
+        case SimpleCommand():
+            yield node, folder
+            for inner in node.substitutions:
+                yield from _walk_folders(inner, folder)
+            return _change_folder(node.words, folder)
+        case Pipeline():
+            for part in node.parts:
+                after = yield from _walk_folders(part, folder)
+            return after if len(node.parts) == 1 else folder
+        case CommandGroup():
+            inside = folder
+            for inner in node.lists:
+                inside = yield from _walk_folders(inner, inside)
+            return inside if node.kind in ("brace", "if", "loop", "case") else folder
+        case CommandList():
+            begin = folder
+            for entry in node.entries:
+                folder = yield from _walk_folders(entry.node, folder)
+                if entry.operator == "&":  # all that `&&` joins to it ran in a shell of its own
+                    folder = begin
+                elif entry.operator not in ("&&", "||"):
+                    begin = folder
+            return folder
+
+
+def _change_folder(words: Sequence[str], folder: str) -> str:
+    name = program(words)
+    if name not in ("cd", "pushd", "popd"):
+        return folder
+    target = next((word for word in words[1:] if not word.startswith("-")), "" if name == "popd" or words[1:] else "~")
+    if not target or target.startswith("$("):  # back to where the line began; mostly `git rev-parse --show-toplevel`
+        return ""
+    return target if target.startswith(("$", "~")) else _join(folder, target)
+
+
+def _join(folder: str, path: str) -> str:
+    joined = posixpath.normpath(posixpath.join(folder, path))
+    return "" if joined == "." else joined
 
 
 def _has_loop(tree: CommandList) -> bool:

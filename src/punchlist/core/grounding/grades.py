@@ -40,7 +40,9 @@ _RED: Final = re.compile(r"\bRED\b")
 _REPAIR: Final = re.compile(
     r"\b(?:fix(?:es|ed|ing)?|repair(?:s|ed|ing)?|resolv(?:e|es|ed|ing)|make\b.*\bpass(?:es|ing)?)\b", re.IGNORECASE
 )
-_TEST_WORDS: Final = re.compile(r"^(?:test|spec)s?[_.-]|[_.-](?:test|spec)s?$|(?<=[a-z])(?:Tests?|Spec)$")
+_TEST_WORDS: Final = re.compile(
+    r"^(?:test|spec)s?[_.-]|^Test(?=[A-Z])|[_.-](?:test|spec)s?$|(?<=[a-z])(?:Tests?|Spec)$"
+)
 
 
 class Completion(Struct, frozen=True, omit_defaults=True):

@@ -75,6 +75,18 @@ WRAPPERS: Final = word_table(
 )
 """Commands that run another, by the words that begin them, each with its options that have a value."""
 
+_MOVES: Final = word_table(
+    """
+    uv+run uvx: --directory
+    poetry+run: -C --directory
+    pnpm+exec: -C --dir
+    npm+exec: --prefix
+    conda+run mamba+run micromamba+run: --cwd
+    env: -C --chdir
+    """
+)
+"""Wrappers that run the command in a folder, with the options that name it."""
+
 _WITH_OPERAND: Final = word_table(f"timeout gtimeout flock taskset direnv+exec {_CONTAINERS}:").keys()
 """Wrappers with one operand before the command that they run."""
 
@@ -111,7 +123,7 @@ def program(words: Sequence[str]) -> str:
 def read_options(words: Sequence[str], names: Collection[str]) -> list[tuple[str, str]]:
     """Return the options of these names with their values: `-k x`, `--key=x`, `-kx` and, bundled, `-qk x`."""
     found: list[tuple[str, str]] = []
-    for word, after in zip(words, (*words[1:], ""), strict=True):
+    for word, after in zip(words, (*words[1:], ""), strict=False):
         name, sign, value = word.partition("=")
         if name in names:
             found.append((name, value if sign else after))
@@ -152,6 +164,7 @@ def _expand_command(command: SimpleCommand, depth: int) -> Node:
     words = command.words
     assignments: tuple[str, ...] = ()
     detached = optional = has_unknown = False
+    folders: list[str] = []
     for _ in range(_DEEPEST):
         # A line of nothing but assignments keeps its last one as its word.
         while len(words) > 1 and "=" in words[0] and _ASSIGNMENT.fullmatch(words[0]) is not None:
@@ -164,6 +177,8 @@ def _expand_command(command: SimpleCommand, depth: int) -> Node:
         has_unknown = has_unknown or program(own) == "xargs"  # it adds words of its own
         detached = detached or _has_option(own, _NOT_WAITED_FOR)
         optional = optional or _has_option(own, _MAY_NOT_RUN)
+        moves = _MOVES.get(program(own)) or _MOVES.get(" ".join((program(own), *own[1:2])), ())
+        folders += [value for _, value in read_options(own[1:], moves)]
         words = inner
     script = _find_script(words) if depth < _DEEPEST else None
     substitutions = tuple(_expand_list(inner, depth) for inner in command.substitutions)
@@ -183,6 +198,9 @@ def _expand_command(command: SimpleCommand, depth: int) -> Node:
             detached = detached or _has_option(words, _NOT_WAITED_FOR)
         elif name == "script" and not any(re.fullmatch(r"--return|-[a-zA-Z]*e[a-zA-Z]*", word) for word in words[1:]):
             detached = True  # `script -c …` ends with 0 unless it is told to pass the status on
+    for folder in reversed(folders):
+        entries = (ListEntry(SimpleCommand(("cd", folder)), "&&"), ListEntry(node))
+        node = CommandGroup("subshell", (CommandList(entries),))
     if detached or optional:
         node = CommandGroup("detached" if detached else "optional", (CommandList((ListEntry(node),)),))
     return node
