@@ -274,6 +274,16 @@ def test_append_goes_to_the_only_open_list_of_an_agent_else_to_your_own(run: Run
     assert run("todo", "append", "Buy milk").out == f"Appended: Buy milk {_mine()}\n"
 
 
+def test_the_name_of_an_agent_does_not_mean_your_own_list(run: Run, board: Board):
+    run("todo", "append", "Mine alone")
+    with board:
+        _give(board, "s1", "main", "Paint")
+    assert run("todo", "done", "--all", "--agent", "main").out.startswith(
+        "Marked completed: all 1 item (main, session s1)"
+    )
+    assert run("todo", "start", "alone", "--agent", "main").code == 1
+
+
 @pytest.mark.parametrize("more", [["--session", "nope"], ["--agent", "nope"]])
 @pytest.mark.usefixtures("two")
 def test_a_mistyped_session_or_agent_makes_no_list(run: Run, more: list[str]):

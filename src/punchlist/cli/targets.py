@@ -121,7 +121,11 @@ def _find_lists(board: Board, options: Namespace) -> _Lists:
     else:
         check_session(board, options)
         rows = board.lists(session=session)
-    rows = [row for row in rows if options.agent in (None, row.agent)]
+    if options.agent:
+        # A person's own list has the name of a main agent, and no agent: it is meant by its session or `--mine`.
+        rows = [row for row in rows if row.agent == options.agent]
+        if session is None:
+            rows = [row for row in rows if not is_own_list(row.session, row.agent, row.project)]
     activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
     lists = _Lists([], [])
     for row, activity in zip(rows, activities, strict=True):
