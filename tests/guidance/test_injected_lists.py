@@ -77,6 +77,18 @@ def test_a_change_says_who_changed_what() -> None:
         )
 
 
+def test_changes_and_open_work_are_in_the_words_of_the_dialect_too() -> None:
+    with talk("oh-my-pi") as agent:
+        agent.call("todo_write", {"ops": [{"op": "init", "list": [{"phase": "A", "items": ["Paint", "Sweep"]}]}]})
+        agent.edit([{"op": "drop", "item": "Sweep"}], by="ada")
+        (told,) = agent.assistant_turn()
+        assert "ada marked 'Sweep' abandoned." in told.text
+    with Board.open("memory:") as board:
+        board.agent("main", session="s").call("todo", {"set": ["Paint", "Sweep"]})
+        block = board.agent("main", session="s", dialect="copilot").compaction_block() or ""
+        assert block.split("\n")[2:-1] == ["- [>] Paint (in-progress)", "- [ ] Sweep (not-started)"]
+
+
 def test_an_answer_and_the_change_that_it_makes_are_one_text() -> None:
     with talk("punchlist", "quiet") as agent:
         agent.call("todo", {"set": ["Deploy", "Announce it"]})

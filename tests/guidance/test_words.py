@@ -30,7 +30,7 @@ def _shown(texts: list[str]) -> words.Shown:
 def _changes(texts: list[str]) -> list[str]:
     after = [row.item for row in _shown(texts)]
     before = [TodoItem(id="1", content="Paint"), TodoItem(id="gone", content=texts[0])]
-    return words.describe_changes(before, after, dict.fromkeys(("1", "gone"), texts[-1]))
+    return words.describe_changes(before, after, dict.fromkeys(("1", "gone"), texts[-1]), {})
 
 
 TEXTS: dict[str, Make] = {

@@ -174,7 +174,7 @@ def _tell_changes(memory: Memory, seen: Situation, rules: Rules) -> tuple[Memory
     items = seen.items()
     listed = [item for item in todos.items if not is_task_item(item)]
     removed = not {item.id for item in seen.shown}.issubset(item.id for item in listed)
-    changes = words.describe_changes(seen.shown, listed, seen.authors)
+    changes = words.describe_changes(seen.shown, listed, seen.authors, seen.dialect.words)
     if seen.news:
         kind, text = "answer", words.tell_news(seen.news, changes, items, removed=removed)
     else:

@@ -6,7 +6,7 @@ The block is made of `OpenWork`, not of a list, so that open work from elsewhere
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -111,10 +111,10 @@ def block(work: Sequence[OpenWork], dialect: Dialect) -> str | None:
         return None
     if dialect.name == "hermes":
         return "\n".join((HERMES_HEADER, *map(_write_hermes_row, work[:MOST_ROWS])))
-    return fence([NOTE, *_write_rows(work)])
+    return fence([NOTE, *_write_rows(work, dialect.words)])
 
 
-def _write_rows(work: Sequence[OpenWork]) -> Iterator[str]:
+def _write_rows(work: Sequence[OpenWork], words: Mapping[Status, str]) -> Iterator[str]:
     phase: str | None = None
     for one in work[:MOST_ROWS]:
         if one.phase != phase:
@@ -122,13 +122,16 @@ def _write_rows(work: Sequence[OpenWork]) -> Iterator[str]:
             yield f"# {cut(_to_line(phase), LONGEST_ROW) if phase is not None else '(no phase)'}"
         name = f"{cut(_to_line(one.name), 100)}. " if one.name is not None else ""
         indent = "  " * min(one.depth, _DEEPEST)
-        yield f"{indent}- {_MARKS[one.status]} {name}{cut(_to_line(one.content), LONGEST_ROW)} ({_describe_state(one)})"
+        content = cut(_to_line(one.content), LONGEST_ROW)
+        yield f"{indent}- {_MARKS[one.status]} {name}{content} ({_describe_state(one, words)})"
     if len(work) > MOST_ROWS:
         yield f"… and {len(work) - MOST_ROWS} more; continue with these first"
 
 
-def _describe_state(one: OpenWork) -> str:
-    word = one.status.value
+def _describe_state(one: OpenWork, words: Mapping[Status, str]) -> str:
+    word = words.get(one.status, one.status.value)
+    if word.startswith("["):  # a box, which stands before the text already
+        word = one.status.value
     if one.blocker is None or one.status in CLOSED:
         return word
     on = f" on {one.blocker.on}" if one.blocker.on else ""

@@ -182,15 +182,17 @@ def tell_news(news: Sequence[str], changes: Sequence[str] = (), items: Shown = (
     return _write_fenced(said, rows)
 
 
-def describe_changes(before: Sequence[TodoItem], after: Sequence[TodoItem], authors: Mapping[str, str]) -> list[str]:
+def describe_changes(
+    before: Sequence[TodoItem], after: Sequence[TodoItem], authors: Mapping[str, str], words: Mapping[Status, str]
+) -> list[str]:
     """Return who changed what between two states of a list: "ada marked 'Run tests' done".
 
-    `authors` are the names of those who last changed an item, by its id.
+    `authors` are the names of those who last changed an item, by its id; `words` the dialect's, for statuses.
     """
     known, left = {item.id: item for item in before}, {item.id for item in after}
     found: dict[tuple[str, str, str], list[TodoItem]] = {}
     for item in (*after, *(item for item in before if item.id not in left)):
-        said = _describe_item_change(known.get(item.id), item if item.id in left else None)
+        said = _describe_item_change(known.get(item.id), item if item.id in left else None, words)
         if said is not None:
             found.setdefault((cut(authors.get(item.id, SOMEBODY), _QUOTED), *said), []).append(item)
     return [" ".join(filter(None, (who, verb, _quote(items), how))) for (who, verb, how), items in found.items()]
@@ -199,14 +201,16 @@ def describe_changes(before: Sequence[TodoItem], after: Sequence[TodoItem], auth
 _MARKED = {Status.COMPLETED: "done", Status.IN_PROGRESS: "in progress"}
 
 
-def _describe_item_change(before: TodoItem | None, after: TodoItem | None) -> tuple[str, str] | None:
+def _describe_item_change(
+    before: TodoItem | None, after: TodoItem | None, words: Mapping[Status, str]
+) -> tuple[str, str] | None:
     """Return the words before and after the item's name; None if a model would see no difference."""
     if before is None:
         return "added", ""
     if after is None:
         return "removed", ""
     if before.status is not after.status:
-        return "marked", _MARKED.get(after.status, after.status.value)
+        return "marked", _MARKED.get(after.status) or words.get(after.status, after.status.value)
     if before.content != after.content:
         return "renamed", f"(it was {_quote([before])})"
     fields = ("active_form", "phase", "notes", "priority", "blocker")
