@@ -237,3 +237,12 @@ def test_the_doctor_says_which_agents_are_here_and_whether_they_are_connected(
     settings = {"statusLine": {"type": "command", "command": "punchlist statusline"}}
     (tmp_path / ".claude" / "settings.json").write_text(json.dumps(settings))
     assert "and connected" in _findings(run)["claude-code"]["text"]
+
+
+def test_a_mark_stands_before_each_finding(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
+    path.chmod(0o644)
+    said = run("doctor").out.splitlines()
+    assert any(line.startswith("✓ punchlist") for line in said)
+    assert any(line.startswith("✗ file") for line in said)
+    monkeypatch.setenv("LC_ALL", "C")
+    assert {line[:2] for line in run("doctor").out.splitlines() if line[:1].strip()} >= {"+ ", "x "}

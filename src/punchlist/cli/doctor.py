@@ -29,7 +29,7 @@ from punchlist.store.files import check_board
 from punchlist.store.inspect import inspect
 from punchlist.store.lock import SidecarLock
 from punchlist.store.sqlite import faults
-from punchlist.surfaces.spans import Display, Line, Span, Style, plural, safe_line
+from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, plural, safe_line
 
 CheckState = Literal["ok", "note", "wrong"]
 
@@ -45,11 +45,12 @@ _NETWORK = frozenset(
 _FLEETING = frozenset({"tmpfs", "ramfs"})
 _LOCK_SECONDS = 2.0
 _NOT_SET = "not set: "
-_MARKS: dict[str, tuple[str, Style]] = {
-    "ok": ("completed", "good"),
-    "note": ("pending", "dim"),
-    "wrong": ("failed", "bad"),
+_MARKS: dict[CheckState, tuple[str, str, Style]] = {
+    "ok": ("✓", "+", "good"),
+    "note": ("!", "!", "warning"),
+    "wrong": ("✗", "x", "bad"),
 }
+"""For each state its mark, the mark in ASCII, and their style."""
 
 
 class Checkup(Struct, frozen=True):
@@ -92,15 +93,15 @@ def _examine(options: Namespace) -> int:
 def _lines(found: list[Checkup], display: Display) -> Iterator[Line]:
     column = max(len(checkup.name) for checkup in found)
     for checkup in found:
-        box, style = _MARKS[checkup.state]
+        mark, ascii_mark, style = _MARKS[checkup.state]
         yield (
-            Span(f"{display.glyphs.boxes[box]} ", style),
+            Span(f"{ascii_mark if display.glyphs is ASCII else mark} ", style),
             Span(f"{checkup.name:<{column}}  ", "bold"),
             Span(safe_line(checkup.text), "bad" if checkup.state == "wrong" else "plain"),
         )
         if checkup.fix:
             yield (
-                Span(" " * (column + 2 + len(display.glyphs.boxes[box]) + 1)),
+                Span(" " * (column + 4)),
                 Span(f"fix: {safe_line(checkup.fix)}", "warning"),
             )
 
