@@ -17,7 +17,7 @@ from punchlist.core.apply import Applied, apply
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
 from punchlist.core.recovery import adopt, recover
-from punchlist.core.task import CreateTask, TaskResult
+from punchlist.core.task import CreateTask, TaskResult, TaskStatus
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Result
@@ -375,7 +375,7 @@ def _task_result(work: Work, write: TaskWrite) -> TaskResult | None:
         work.delete(before.id, fence=before.fence)  # it was done, no matter which worker has the task now
         return TaskResult(command, before)
     fields = dict(command.fields)
-    if before.status in command.unless:
+    if before.status in command.unless and before.status is not TaskStatus.IN_PROGRESS:
         fields.pop("status", None)
     return TaskResult(command, before, record_change(work, before.id, fields))
 
