@@ -201,6 +201,7 @@ NEVER_DONE = [
     ("PreToolUse:Bash hook error: [guard.py]: not today", "empty"),
     ("exec command rejected by user approval settings", "empty"),
     ("rejected by user approval settings", "empty"),
+    ("exec_command failed: rejected by user approval settings", "empty"),
     ("failed in sandbox: denied", "empty"),
 ]
 

@@ -213,6 +213,8 @@ def test_running_the_program_itself_is_a_probe_and_no_change(command: str, name:
     "command",
     [
         "python generate_models.py",
+        "python rewrite_imports.py",
+        "./scripts/bump.sh",
         "python - <<'EOF'\nfrom pathlib import Path\nPath('a.py').write_text('x')\nEOF",
         "python -c \"open('a.py', 'w').write(x)\"",
         "perl -pi -e s/a/b/ a.py",

@@ -274,7 +274,7 @@ _SCRIPT_ENDS: Final = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl",
 _INTERPRETER: Final = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|bash|sh|zsh|tsx|ts-node")
 _CHANGES_FILES: Final = re.compile(
     r"(?:^|[_-])(?:gen\w*|migrat\w+|fix\w*|format\w*|setup|install\w*|codemod\w*|update\w*|write\w*|build\w*|make\w*|"
-    r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*)(?:$|[_-])",
+    r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*)(?:$|[_-])",
     re.IGNORECASE,
 )
 _WRITES_IN_CODE: Final = re.compile(
@@ -583,7 +583,7 @@ def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
         return None
     if _INTERPRETER.fullmatch(name) is None:
         is_own = words[0].startswith(("./", "../", "target/", "build/", "dist/", "bin/"))
-        return (name, "probe") if is_own and _CHANGES_FILES.search(name) is None else None
+        return (name, "probe") if is_own and _CHANGES_FILES.search(name.partition(".")[0]) is None else None
     if name in ("bash", "sh", "zsh"):
         return None
     if any(re.fullmatch(r"-[a-z]*i.*", word) for word in words[1:]):  # perl and ruby edit files in place

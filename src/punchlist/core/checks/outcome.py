@@ -195,6 +195,7 @@ def _walk_folders(node: CommandList | Node, folder: str) -> Generator[tuple[Simp
                 yield from _walk_folders(inner, folder)
             return _change_folder(node.words, folder)
         case Pipeline():
+            after = folder
             for part in node.parts:
                 after = yield from _walk_folders(part, folder)
             return after if len(node.parts) == 1 else folder

@@ -369,7 +369,7 @@ _REFUSED: Final = re.compile(
     r"(?:The (?:tool use|tool call|command|user) (?:was|has|did not|doesn't|does not|chose|rejected|denied|declined)"
     r"|User (?:has |have )?(?:denied|rejected|declined|refused)|Permission denied by|\[Request interrupted by user"
     r"|<tool_use_error>|Rejected by user|(?:Error: )?Claude requested permissions? to|Permission to use \w+"
-    r"|PreToolUse:\w+|(?:exec_command |exec command |command |error: )*(?:rejected by user|failed in sandbox))\b.*",
+    r"|PreToolUse:\w+|(?:[\w :]{0,40} )?(?:rejected by user|failed in sandbox))\b.*",
     re.DOTALL,
 )
 _NO_FOLDER: Final = re.compile(r"(?:.*: )?cd: (?:.*: (?:No such file or directory|Not a directory)|can't cd to .*)")
