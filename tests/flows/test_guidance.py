@@ -16,7 +16,7 @@ def test_what_is_open_is_kept_over_compaction_under_the_name_that_its_tool_has_f
     held = desk.created("Answer it", after=[flow.id])
     block = agent.compaction_block()
     assert block is not None
-    assert f"{held.id}. Answer it (pending: after other flows)" in block
+    assert f"{held.id}. Answer it (created: after other flows)" in block
     desk.flows.cancel(held.id)
     desk.flows.finish(flow.id)
     assert agent.compaction_block() is None
@@ -44,4 +44,4 @@ def test_a_flow_whose_time_has_come_runs_for_whoever_looks_at_its_agents_work(de
         desk.flows.finish(flow.id)
     desk.waiting(WaitCondition(kind="timer", at=desk.clock() + timedelta(hours=1)))
     desk.clock.advance(7200)
-    assert "(in_progress)" in str(agent.compaction_block())
+    assert "(running)" in str(agent.compaction_block())

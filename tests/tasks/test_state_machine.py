@@ -152,7 +152,7 @@ class TaskMachine(RuleBasedStateMachine):
                 assert self.tasks.get(str(number)).late_results != before or len(before) > 0
             return
         allowed = {
-            "complete": known.status in OPEN and not self.held(number),
+            "complete": known.status in {*OPEN, "failed"} and not self.held(number),  # failed: its last lease ran out
             "fail": known.status in OPEN,
             "release": known.status == "in_progress",
             "heartbeat": known.status == "in_progress" or (known.status == "pending" and not self.held(number)),

@@ -158,9 +158,10 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
     ended = one if _RANK[one.outcome] > _RANK[other.outcome] else other
     if one.outcome == other.outcome:
         ended = max(one, other, key=_ending)
-    check, told = opened.check or later.check, _worse(one.told, other.told)
-    outcome = _worse(one.check_outcome, other.check_outcome)
-    may_be_told = check is not None and ended.outcome in ("ok", "failed")  # else it goes on, and may come out otherwise
+    check = opened.check or later.check
+    outcome, told = _worse(one.check_outcome, other.check_outcome), _worse(one.told, other.told)
+    if check is not None:
+        outcome, told = _settle_outcome(one, other)
     return ToolCall(
         id=opened.id,
         name=opened.name or later.name,
@@ -177,7 +178,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         changes_anyway=one.changes_anyway or other.changes_anyway,
         reads=opened.reads or later.reads,
         check=check,
-        check_outcome=_worse(outcome, told) if may_be_told and outcome not in ("passed", "failed") else outcome,
+        check_outcome=outcome,
         outcomes=one.outcomes if one.check_outcome == outcome else other.outcomes,
         told=told,
         preview=opened.preview or later.preview,
@@ -185,6 +186,20 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         background=one.background or other.background,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),
     )
+
+
+def _settle_outcome(one: ToolCall, other: ToolCall) -> tuple[Outcome | None, Outcome | None]:
+    """Return how a check came out by two accounts of it, and what it said that this does not settle.
+
+    The worse of two ends counts. What a check said on its way counts only where its end says nothing.
+    """
+    outcome, told = _worse(one.check_outcome, other.check_outcome), _worse(one.told, other.told)
+    ends = [call for call in (one, other) if call.outcome in ("ok", "failed")]
+    for end in ends:
+        outcome = _worse(outcome, end.told)
+    if outcome in ("passed", "failed"):
+        return outcome, None
+    return (_worse(outcome, told) if ends else outcome), told
 
 
 def united(sets: Iterable[tuple[str, ...]], most: int) -> tuple[str, ...]:
