@@ -7,8 +7,8 @@ from punchlist.core.brief import STALLS, assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.overview import NO_ACTIVITY, fold_activity
 from punchlist.surfaces.brief import brief_lines
-from punchlist.surfaces.headlines import Around, Silent, stall_words
-from punchlist.surfaces.sentences import sentence
+from punchlist.surfaces.headlines import Around
+from punchlist.surfaces.sentences import Silent, sentence, stall_words
 from punchlist.surfaces.spans import UNICODE, plain
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)

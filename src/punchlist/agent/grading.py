@@ -28,7 +28,7 @@ from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.completions import CompletionRow
-from punchlist.tasks.grading import Done, calls_since, explain, find_windows, save_completions
+from punchlist.tasks.grading import CompletedWork, calls_since, explain, find_windows, save_completions
 from punchlist.tasks.work import Work
 from punchlist.text import cut, for_prompt
 
@@ -75,7 +75,7 @@ def judge_claims(tx: Transaction, row: AgentRow, applied: Applied, now: datetime
     plan = applied.state.todos.plan_id
     resent = _find_resent(tx, row, claims, plan)
     fresh = [claim for claim in claims if claim.item.id not in resent]
-    completed = [Done(item_key(plan, item.id), item.content, item.started_at) for item, _ in fresh]
+    completed = [CompletedWork(item_key(plan, item.id), item.content, item.started_at) for item, _ in fresh]
     record = tx.completions.load_record(row.session)
     given = list(resent.values())
     for claim, done in zip(fresh, find_windows(tx, row.number, completed, now), strict=True):

@@ -34,9 +34,10 @@ from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.store import Transaction
 from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.surfaces.brief import brief_data, brief_lines, completed_items, is_empty
-from punchlist.surfaces.headlines import Around, GitCommit, GitSummary, Silent, Stopped, names, place_words
+from punchlist.surfaces.headlines import Around, GitCommit, GitSummary, Stopped, names, place_words
 from punchlist.surfaces.report_page import report_page
 from punchlist.surfaces.reports import Changed, Changes, report_data, report_lines, report_markdown
+from punchlist.surfaces.sentences import Silent
 from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
 
 _FORMATS = ("text", "markdown", "json", "html")

@@ -8,16 +8,7 @@ from typing import Any, Final
 from punchlist.core.brief import Brief
 from punchlist.core.events import json_time
 from punchlist.core.report import ItemReport
-from punchlist.surfaces.headlines import (
-    Around,
-    around_data,
-    count_words,
-    first_lines,
-    names,
-    red_commands,
-    section,
-    span,
-)
+from punchlist.surfaces.headlines import Around, around_data, count_words, first_lines, names, red_commands, section
 from punchlist.surfaces.lists import helper_words
 from punchlist.surfaces.reports import (
     Changes,
@@ -29,6 +20,7 @@ from punchlist.surfaces.reports import (
     tally_words,
     work_words,
 )
+from punchlist.surfaces.sentences import span
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit, width
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.report import ItemReport
 from punchlist.surfaces.lists import STATES
+from punchlist.surfaces.sentences import Silent, finding_words, stall_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit
 
@@ -31,24 +32,6 @@ _MARGIN: Final = 4
 _PLACE: Final = 40
 _SESSION: Final = 16
 """Characters of a session id that is shown whole."""
-
-_STALLS: Final = {
-    "nothing_submitted": "was started{for} and was given nothing to do",
-    "no_runtime_event": "was given something to do{for} and has not begun",
-    "no_output": "has been silent{for}, without any output; perhaps a tool still runs",
-    "silent_after_output": "has been silent{for}; perhaps it waits for an answer",
-    "timed_out": "never ended its turn, and is no longer watched",
-}
-_SINCE: Final = frozenset({"nothing_submitted", "no_runtime_event"})
-_LOOPS: Final = {
-    "generic_repeat": "keeps calling {tool} with the same arguments",
-    "known_poll_no_progress": "keeps asking {tool} the same, and nothing moves",
-    "ping_pong": "goes back and forth between the same calls ({tool})",
-    "global_circuit_breaker": "was stopped: {tool} gave the same result again and again",
-    "unknown_tool_repeat": "keeps calling {tool}, a tool that does not exist",
-    "error_streak": "has call after call fail",
-}
-"""Loops in words for people: what a detector of loops says itself is written for the model."""
 
 
 class GitCommit(Struct, frozen=True):
@@ -69,16 +52,6 @@ class GitSummary(Struct, frozen=True):
     added: int = 0
     removed: int = 0
     is_complete: bool = True
-
-
-class Silent(Struct, frozen=True):
-    """An agent that has fallen silent: the stall that was detected, its length if that is known, and its place."""
-
-    session: str
-    agent: str
-    detector: str
-    silent: timedelta | None = None
-    place: str = ""
 
 
 class Stopped(Struct, frozen=True):
@@ -148,20 +121,6 @@ def wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
 
 
 # Words.
-
-
-def span(length: timedelta | None) -> str:
-    """Return a length of time as a person says it: `45 s`, `3 min`, `2 h 5 min`."""
-    if length is None:
-        return ""
-    seconds = int(length.total_seconds())
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes = seconds // 60
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
 def count_words(number: int, what: str, many: str = "") -> str:
@@ -335,23 +294,6 @@ def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:
 def _stop_words(who: str, stopped: Stopped) -> str:
     where = f" {stopped.place}" if stopped.place else ""
     return f"{who} stopped{where}, with {count_words(stopped.open, 'item')} open."
-
-
-def finding_words(who: str, detector: str, subject: str, seen: str, length: timedelta | None = None) -> str:
-    """Return a finding about an agent of that name as a sentence for people."""
-    if detector in STALLS:
-        return stall_words(who, Silent("", "", detector, length))
-    said = _LOOPS.get(detector)
-    return f"{who}: {seen}" if said is None else f"{who} {said.replace('{tool}', subject or 'a tool')}."
-
-
-def stall_words(who: str, silent: Silent) -> str:
-    """Return the stall of an agent of that name as a sentence."""
-    said = _STALLS.get(silent.detector, "has been silent{for}")
-    long = "" if silent.silent is None else span(silent.silent)
-    when = "" if not long else f" {long} ago" if silent.detector in _SINCE else f" for {long}"
-    where = f", {silent.place}," if silent.place else ""
-    return f"{who}{where} {said.replace('{for}', when)}."
 
 
 def place_words(focus: str | None, running: str = "") -> str:

@@ -20,7 +20,6 @@ from punchlist.surfaces.headlines import (
     git_words,
     red_commands,
     short_session,
-    span,
     state_words,
     stopped_words,
     waiting_words,
@@ -39,6 +38,7 @@ from punchlist.surfaces.reports import (
     tally_words,
     total_words,
 )
+from punchlist.surfaces.sentences import span
 from punchlist.surfaces.spans import safe_line
 
 _STYLE = """

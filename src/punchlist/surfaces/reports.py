@@ -28,12 +28,12 @@ from punchlist.surfaces.headlines import (
     git_words,
     red_commands,
     short_session,
-    span,
     state_words,
     stopped_words,
     waiting_words,
 )
 from punchlist.surfaces.lists import GRADES, helper_words
+from punchlist.surfaces.sentences import span
 from punchlist.surfaces.spans import Glyphs, Line, Span, pack, safe_line
 from punchlist.text import fit
 

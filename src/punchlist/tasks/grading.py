@@ -28,7 +28,7 @@ from punchlist.text import cut, for_prompt
 _WHY: Final[dict[str, str]] = {"unseen": "no work on it was seen", "failing": "a check fails"}
 
 
-class Done(NamedTuple):
+class CompletedWork(NamedTuple):
     """An item or a task that is completed now: its key, its text, and since when it was in progress."""
 
     key: str
@@ -36,7 +36,7 @@ class Done(NamedTuple):
     started_at: datetime | None
 
 
-def find_windows(tx: Transaction, agent: int, completed: Sequence[Done], now: datetime) -> list[Completion]:
+def find_windows(tx: Transaction, agent: int, completed: Sequence[CompletedWork], now: datetime) -> list[Completion]:
     """Return the windows of the items and tasks that an agent completes in one write.
 
     A window begins at the agent's previous completing write, or when the item went in progress, if that was earlier.
@@ -92,7 +92,7 @@ def save_completions(tx: Transaction, agent: int, given: Iterable[tuple[Completi
 
 def grade_task(tx: Transaction, task: Task, worker: int, policy: str, now: datetime) -> tuple[Task, Problem | None]:
     """Return a completed task with its grade, and the doubt to tell; raise where the policy requires a sound grade."""
-    completed = Done(task_key(task.list, task.id), task.subject, task.started_at)
+    completed = CompletedWork(task_key(task.list, task.id), task.subject, task.started_at)
     (done,) = find_windows(tx, worker, [completed], now)
     session, _ = tx.place_of(worker)
     found = judge(done, tx.completions.load_record(session))
