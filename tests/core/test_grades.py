@@ -96,7 +96,7 @@ def test_a_wider_pass_heals_a_narrow_failure_and_another_worktree_heals_nothing(
     folder = Session().check("pytest", "failed", folder="backend")
     assert folder.check("pytest", folder="frontend").state == "red"
     assert folder.check("pytest").state == "green"
-    tree = Session().check("pytest", "failed", folder="/work/other")
+    tree = Session().check("pytest", "failed", folder="/another/tree")
     assert tree.check("pytest").state == "red"
     chosen = Session().check("pytest", "failed")
     assert chosen.check("pytest", scope=("-k parser",)).state == "red"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple, cast
 
@@ -77,10 +76,6 @@ class CompletionRows(Rows):
     def find(self, agent: int, key: str) -> CompletionRow | None:
         found = self._rows.one("find_completion", (agent, key))
         return None if found is None else _row(*found)
-
-    def of_agent(self, agent: int) -> Sequence[CompletionRow]:
-        """Return the completions of an agent, oldest first."""
-        return [_row(*row) for row in self._rows.all("completions_of_agent", (agent,))]
 
     def open_to_checks(self, session: str) -> dict[str, list[CompletionRow]]:
         """Return the completions of a session whose grade a check may still change, by the name of their agent."""

@@ -502,7 +502,7 @@ _BEHIND_NAME: Final = re.compile(rf"{_BETWEEN} | (?P<tag>(?:\s[^<>]{{0,256}}(?<!
 _BEHIND_OPTION: Final = re.compile(
     rf"{_BETWEEN} | (?P<tag>(?!)) | [^\S\n]{{1,8}}(?:<<<[^\S\n]{{0,8}})?(?![\s|&;<>)\]=:]|--)", re.VERBOSE
 )
-"""What stands between a name and its value: a sign, the middle of a pair, the end of a tag; a blank for an option."""
+"""Signs between a name and its value: a sign, the middle of a pair, the end of a tag; a blank for an option."""
 
 _SETTER: Final = re.compile(
     r"""(?:^|[\s"'+-])(?:setx?|setenv|config(?:ure)?|put|env:set|ENV|ARG)

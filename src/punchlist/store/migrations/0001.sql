@@ -1,5 +1,6 @@
 -- The schema of a board. Times are microseconds since 1970. `sum` is a checksum; a row without one is not checked.
 -- `recent` is the time of the last write, up to a minute late, so that two indexes are not written with every change.
+-- `checks` is the record of a session's checks and code changes, `state` what it says: red, unchecked, green or idle.
 
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
@@ -93,9 +94,8 @@ CREATE TABLE calls (
     PRIMARY KEY (agent, call_id)
 ) WITHOUT ROWID;
 
--- One row per tool call; can be rebuilt from the log. `seq` is the event of its first report, `outcome` is running, ok,
--- failed or abandoned. `item` and `after_item` are keys: the item in focus when it began, else the one completed last.
--- `drifts` is 1 where the call changes something that the list should tell of. `loop` is the call as the loop detector
+-- One row per tool call; can be rebuilt from the log. `seq` is the event of its first report, `ended` that of its end,
+-- NULL while it runs; `outcome` is running, ok, failed or abandoned. `drifts` is 1 where the call changes something that the list should tell of. `loop` is the call as the loop detector
 -- recorded it with the event `loop_seq`, NULL where it does not count. `body` is all that the reports say of it.
 CREATE TABLE tool_calls (
     agent INTEGER NOT NULL,
