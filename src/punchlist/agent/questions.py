@@ -108,7 +108,8 @@ def load_new_answers(agent: AgentRunner) -> str | None:
     row = agent.load_row()
     if row is None or not agent.board.store.read(lambda tx: _find_news(tx, row)):
         return None
-    return tell_news(agent.board.store.transact(lambda tx: take_news(tx, row)))
+    news = agent.board.store.transact(lambda tx: take_news(tx, row))
+    return tell_news(news) if news else None  # another caller may have taken them meanwhile
 
 
 def take_news(tx: Transaction, row: AgentRow) -> list[str]:
