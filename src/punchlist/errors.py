@@ -151,6 +151,18 @@ class SessionUnknown(PunchlistError):
     code = "session_unknown"
 
 
+class AgentUnknown(PunchlistError):
+    """There is no agent `{agent}` {where}; `punchlist todos --all` lists those at work."""
+
+    code = "agent_unknown"
+
+
+class TaskListUnknown(PunchlistError):
+    """There is no task list `{list}` on this board; {known}."""
+
+    code = "task_list_unknown"
+
+
 class TranscriptError(PunchlistError):
     """`{path}` cannot be read as a transcript: {problem}."""
 

@@ -316,6 +316,25 @@ def test_an_unknown_session_is_one_sentence_and_exit_code_1_everywhere(run: Run,
     assert ran == (1, "", "punchlist: There is no session `nope` on this board; `punchlist sessions` lists them.\n")
 
 
+@pytest.mark.parametrize("command", [("todos",), ("todos", "--json"), ("events",), ("plan", "show")], ids=" ".join)
+def test_an_unknown_agent_is_one_sentence_and_exit_code_1_everywhere(run: Run, command: tuple[str, ...]):
+    run("todo", "append", "one")
+    ran = run(*command, "--agent", "nope")
+    sentence = "There is no agent `nope` on this board; `punchlist todos --all` lists those at work."
+    assert ran == (1, "", f"punchlist: {sentence}\n")
+    session = run("sessions", "--json").out.split('"id": "')[1].split('"')[0]
+    assert f"no agent `nope` in session `{session}`" in run(*command, "--session", session, "--agent", "nope").err
+
+
+@pytest.mark.parametrize("verb", ["list", "ready", "graph", "export"])
+def test_an_unknown_task_list_is_one_sentence_and_exit_code_1(run: Run, verb: str):
+    ran = run("tasks", verb, "--list", "nope")
+    assert ran == (1, "", "punchlist: There is no task list `nope` on this board; it has none yet.\n")
+    run("tasks", "add", "one", "--list", "mine")
+    ran = run("tasks", verb, "--list", "nope")
+    assert ran == (1, "", "punchlist: There is no task list `nope` on this board; known are: `mine`.\n")
+
+
 def test_an_unknown_kind_of_event_is_refused_and_the_nearest_named(run: Run):
     run("todo", "append", "one")
     ran = run("events", "--kind", "item.aded")

@@ -26,7 +26,7 @@ def test_without_a_plan_it_says_where_plans_come_from(run: Run):
         assert "plan mode" in said.out
         assert "--all" in said.out
         assert "--all" not in run("plan", verb, "--all").out
-        assert "under that name" in run("plan", verb, "--agent", "x").out
+        assert "no agent `x` on this board" in run("plan", verb, "--agent", "x").err
     assert json.loads(run("plan", "show", "--json").out) is None
     assert json.loads(run("plan", "history", "--json").out) == []
     assert run("plan", "approve", "1").code == 1

@@ -262,7 +262,7 @@ def test_a_brief_says_checked_of_checks_and_not_of_a_persons_word(run: Run) -> N
 @pytest.mark.usefixtures("worked")
 def test_a_brief_tells_what_is_new_and_then_nothing(run: Run, board: Board) -> None:
     said = run("brief").out
-    assert said.index("not borne out (1)") < said.index("Done and checked (1)")
+    assert said.index("Marked done, but failing or unseen (1)") < said.index("Done and checked (1)")
     assert "Sand" in said
     assert run("brief").out.startswith("Nothing happened since you last looked")
     agent = board.agent("main", session="s1", dialect="claude-code")

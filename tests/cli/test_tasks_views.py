@@ -307,3 +307,19 @@ def test_what_reaches_standard_error_is_clean_for_every_verb(run: Run):
         ran = run("tasks", *arguments)
         assert ran.code in (1, 2), arguments
         _assert_clean(_without_escapes(ran.err))
+
+
+def test_a_task_that_an_agent_began_names_that_agent(run: Run, board: Board) -> None:
+    with board:
+        agent = board.agent("builder", session="s1", dialect="claude-tasks")
+        agent.call("TaskCreate", {"subject": "Paint", "description": ""})
+        agent.call("TaskUpdate", {"taskId": "1", "status": "in_progress"})
+    for verb in ("list", "graph"):
+        assert run("tasks", verb, "--list", "session:s1").out == "▸ 1 Paint — builder\n"
+    assert "in progress, builder" in run("tasks", "show", "1", "--list", "session:s1").out
+    assert json.loads(run("tasks", "list", "--list", "session:s1", "--json").out)[0]["owner"] is None
+    run("tasks", "add", "Sand", "--list", "mine")
+    board = Board.open()
+    with board:
+        board.tasks("mine").update("1", status="in_progress")
+    assert run("tasks", "list", "--list", "mine").out == "▸ 1 Sand\n"

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
 from punchlist.core.person import doubt_person
-from punchlist.errors import BoardMissing, FolderMissing, SessionUnknown, suggest
+from punchlist.errors import AgentUnknown, BoardMissing, FolderMissing, SessionUnknown, suggest
 from punchlist.reader import BoardReader
 from punchlist.store import store_path
 
@@ -230,8 +230,21 @@ def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
         open_board(options, reads=reads).close()
     board = BoardReader.open(url)
     if reads:
-        check_session(board, options)
+        check_names(board, options)
     return board
+
+
+def check_names(board: BoardReader, options: Namespace) -> None:
+    """Raise, and close the board, if `--session` or `--agent` names none that it has."""
+    check_session(board, options)
+    session: str | None = getattr(options, "session", None)
+    agent: str | None = getattr(options, "agent", None)
+    if not agent:
+        return
+    known = board.store.read(lambda tx: tx.overviews.names())
+    if not any(name == agent and session in (None, "", its_session) for its_session, name in known):
+        board.close()
+        raise AgentUnknown(agent=agent, where=f"in session `{session}`" if session else "on this board")
 
 
 def check_session(board: BoardReader, options: Namespace) -> None:

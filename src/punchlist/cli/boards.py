@@ -6,14 +6,14 @@ import os
 from argparse import Namespace
 
 from punchlist.board import Board
-from punchlist.cli.arguments import board_url, check_session
+from punchlist.cli.arguments import board_url, check_names
 
 
 def open_board(options: Namespace, *, reads: bool = False) -> Board:
-    """Open the board that is meant. With `reads`, the file that `--db` names and the session have to exist."""
+    """Open the board that is meant. With `reads`, the file of `--db`, the session and the agent have to exist."""
     board = Board.open(board_url(options, reads=reads))
     if reads:
-        check_session(board, options)
+        check_names(board, options)
     # Bridges are an extra: only those who asked for one import it.
     if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
         from punchlist.bridges import claude_files

@@ -171,6 +171,6 @@ def _nothing_error(options: Namespace) -> EditRefused:
             problem=f"There is no list of `{options.agent}` here; `punchlist todos --all` shows every list."
         )
     return EditRefused(
-        problem='No todos here. Use `punchlist todo append "My first item"` to start a list, '
-        "or name one with --session and --agent."
+        problem='There is no list here; `punchlist todo append "My first item"` begins one, '
+        "and --session or --agent names another."
     )

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from punchlist.board import Board
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number
 from punchlist.cli.boards import open_board
@@ -21,7 +22,7 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.matching import find_tasks
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
-from punchlist.errors import InvalidInput, TaskError, TaskTaken, WaitRefused
+from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
 from punchlist.store import Transaction
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Span
@@ -53,7 +54,28 @@ _NOTHING_READY = "Nothing is ready; `punchlist tasks list` shows what waits for 
 def open_tasks(options: Namespace, *, by: str = "", reads: bool = False) -> Generator[Tasks]:
     """Open the list that is named, else that of the worker who started us, else the project's own."""
     with open_board(options, reads=reads) as board:
-        yield board.tasks(list_name(options), by="" if reads else by or author(options))
+        tasks = board.tasks(list_name(options), by="" if reads else by or author(options))
+        if reads and options.list:
+            _check_list(tasks)
+        yield tasks
+
+
+def _check_list(tasks: Tasks) -> None:
+    """Raise `TaskListUnknown` if the board has no list of that name, nor has it a folder that is kept in step."""
+
+    def is_known() -> bool:
+        return tasks.board.store.read(lambda tx: tx.tasks.find_list(tasks.name)) is not None
+
+    if is_known() or tasks.list(limit=1) or is_known():
+        return
+    others = _name_lists(tasks.board)
+    raise TaskListUnknown(list=tasks.name, known=f"known are: {others}" if others else "it has none yet")
+
+
+def _name_lists(board: Board) -> str:
+    """Return the names of some lists that hold tasks."""
+    names = [f"`{row.name}`" for row, count in board.store.read(lambda tx: tx.tasks.lists()) if count]
+    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
 
 
 def list_name(options: Namespace) -> str | None:
@@ -104,11 +126,29 @@ def _is_id(word: str) -> bool:
 def describe_empty(tasks: Tasks) -> str:
     """Say what to do first on a list that holds nothing."""
     begin = '`punchlist tasks add "My first task"`'
-    others = [row.name for row, count in tasks.board.store.read(lambda tx: tx.tasks.lists()) if count]
+    others = _name_lists(tasks.board)
     if not others:
         return f"There are no tasks yet; begin with {begin}."
-    names = ", ".join(f"`{name}`" for name in others[:_MOST_NAMED]) + (", …" if len(others) > _MOST_NAMED else "")
-    return f"There are no tasks in the list `{tasks.name}`; begin with {begin}, or name one with --list: {names}."
+    return f"There are no tasks in the list `{tasks.name}`; begin with {begin}, or name one with --list: {others}."
+
+
+def _name_workers(tasks: Tasks, found: Sequence[Task]) -> list[Task]:
+    """Return tasks to show to a person: one that an agent began without a name as owner gets the agent's."""
+
+    def find_worker(tx: Transaction, task: Task) -> str | None:
+        where = tx.tasks.find_list(task.list)
+        row = None if where is None else tx.tasks.find(where, int(task.id), alone=True)
+        return None if row is None or row.agent is None else tx.tasks.agent_name(row.agent)
+
+    def name(tx: Transaction) -> list[Task]:
+        return [
+            replace(task, owner=find_worker(tx, task))
+            if task.status is TaskStatus.IN_PROGRESS and task.owner is None
+            else task
+            for task in found
+        ]
+
+    return tasks.board.store.read(name)
 
 
 def _find_fence(options: Namespace, task: Task) -> int | None:
@@ -165,6 +205,8 @@ def list_(options: Namespace) -> None:
         found = _find_listed(tasks, options, most)
         now = tasks.board.now()
         nothing = "" if found else _describe_nothing(tasks, options)
+        if not options.json:
+            found = _name_workers(tasks, found)
     _show_rows(options, found[:most], now, nothing)
     if len(found) > most and not options.json:
         more = f"{detect_display().glyphs.ellipsis} and more, from {found[most].id} on"
@@ -219,10 +261,11 @@ def show_task(options: Namespace) -> None:
     with open_tasks(options, reads=True) as tasks:
         task = find_one(tasks, " ".join(options.words))
         now = tasks.board.now()
+        named = _name_workers(tasks, [task])
     if options.json:
         show_json(task_data(task))
     else:
-        show(task_card(task, detect_display(), now))
+        show(task_card(named[0], detect_display(), now))
 
 
 def graph(options: Namespace) -> None:
@@ -231,7 +274,8 @@ def graph(options: Namespace) -> None:
         chosen = find_neighbours(find_one(tasks, " ".join(options.words)).id, whole.edges) if options.words else None
         now = tasks.board.now()
         nothing = "" if whole.tasks else describe_empty(tasks)
-    found = [task for task in whole.tasks if (options.all or task.is_open) and (chosen is None or task.id in chosen)]
+        drawn = whole.tasks if options.json else _name_workers(tasks, whole.tasks)
+    found = [task for task in drawn if (options.all or task.is_open) and (chosen is None or task.id in chosen)]
     known = {task.id for task in found}
     edges = [edge for edge in whole.edges if known.issuperset(edge)]
     if options.json:

@@ -112,7 +112,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     rows = ItemRows(items, changes, told, glyphs, columns)
     sections: Sequence[tuple[str, Sequence[ItemReport], Style]] = (
         ("Failed", brief.failed, "bad"),
-        ("Done, but not borne out", brief.doubtful, "bad"),
+        ("Marked done, but failing or unseen", brief.doubtful, "bad"),
         ("Done and checked", brief.verified, "good"),
         ("Done, confirmed by a person", brief.confirmed, "good"),
         ("Done, not checked", brief.unchecked, "plain"),

@@ -91,9 +91,9 @@ def standing_words(task: Task, now: datetime) -> str:
     asked = ", to be cancelled" if task.cancel_requested and task.status not in ENDED else ""
     match task.status:
         case TaskStatus.IN_PROGRESS:
-            owner = safe_line(task.owner or "somebody")
+            owner = f", {safe_line(task.owner)}" if task.owner else ""
             lease = "" if task.lease_until is None else f", lease ends {until_words(task.lease_until, now)}"
-            return f"{owner}{lease}{asked}"
+            return f"{owner}{lease}{asked}".removeprefix(", ")
         case TaskStatus.WAITING:
             return f"{wait_words(task.wait, now)}{asked}"
         case TaskStatus.COMPLETED:
