@@ -8,6 +8,7 @@ ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH_STAMP := .venv-bench/.installed
+AGENTS := $(or $(PUNCHLIST_AGENTS_DIR),$(CURDIR)/.agents)
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
 # Of requirements.lock, the entry of uv alone: name, version and hashes.
@@ -15,10 +16,10 @@ UV_ENTRY := awk '/^[A-Za-z0-9]/ { wanted = /^uv==/ } wanted' requirements.lock
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check storm bench docs lock
+.PHONY: help setup run test test-agents agents check storm bench docs lock
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## Make .venv with everything that is needed, once
 
@@ -27,7 +28,18 @@ run: $(STAMP) ## Play the demo, then show your own board live
 	@if [ -t 1 ]; then $(BIN)/punchlist todos --all --follow; fi
 
 test: $(STAMP) ## Run the tests at small sizes
-	$(PYTEST) -m "not storm" $(ARGS)
+	$(PYTEST) -m "not storm and not agents" $(ARGS)
+
+test-agents: $(STAMP) agents ## Run the tests with the real agents, against scripted model APIs
+	PUNCHLIST_AGENTS_DIR="$(AGENTS)" $(PYTEST) -m "agents and not storm" $(ARGS) tests/agents
+
+# The copy of package.json is made last, so that an install that was cut short is done again.
+agents: ## Install the agents that the tests run, pinned, into .agents (or $PUNCHLIST_AGENTS_DIR)
+	@cmp -s tests/agents/package.json "$(AGENTS)/.installed" || { \
+		command -v npm >/dev/null || { echo "\`make agents\` needs npm: install Node.js first." >&2; exit 1; }; \
+		mkdir -p "$(AGENTS)" && cp tests/agents/package.json "$(AGENTS)/package.json" && \
+		npm install --prefix "$(AGENTS)" --no-package-lock --no-audit --no-fund --loglevel=error && \
+		cp tests/agents/package.json "$(AGENTS)/.installed"; }
 
 check: $(STAMP) ## Lint, format, types, import layers, file sizes
 	$(BIN)/ruff check .
@@ -37,7 +49,7 @@ check: $(STAMP) ## Lint, format, types, import layers, file sizes
 	$(BIN)/python tools/check_sizes.py
 
 storm: $(STAMP) ## Run all tests at the large sizes: kills, full disks, many processes
-	PUNCHLIST_STORM=1 $(PYTEST) -o timeout=3600 $(ARGS)
+	PUNCHLIST_STORM=1 $(PYTEST) -m "not agents" -o timeout=3600 $(ARGS)
 
 bench: $(BENCH_STAMP) ## Measure against peers in one run; writes benchmarks/RESULTS.md
 	.venv-bench/bin/python -m benchmarks $(ARGS)

@@ -17,7 +17,7 @@ from tests.sizes import size
 settings.register_profile("punchlist", max_examples=size(100, 20_000), deadline=None, print_blob=True)
 settings.load_profile("punchlist")
 
-_KEPT = {"PUNCHLIST_STORM", "PUNCHLIST_SEED", "PUNCHLIST_NO_SKIP", "PUNCHLIST_ACP_SCHEMAS"}
+_KEPT = {"PUNCHLIST_STORM", "PUNCHLIST_SEED", "PUNCHLIST_NO_SKIP", "PUNCHLIST_ACP_SCHEMAS", "PUNCHLIST_AGENTS_DIR"}
 
 
 _home_numbers = count()
