@@ -11,6 +11,7 @@ import pytest
 
 from punchlist import Agent
 from punchlist.board import Board
+from punchlist.core.commands import Block, Target
 from punchlist.text import width
 from tests.cli.conftest import Run
 
@@ -123,11 +124,32 @@ def test_the_tree_comes_before_the_items(run: Run, project: Path, command: str) 
     options = () if command == "report" else ("--keep",)
     said = run(command, *options).out.splitlines()
     assert said[0].startswith("session red: pytest failed")
+    said = [line for line in said if not line.startswith(("  $ ", "    1 "))]
     assert said[1] == "git: 1 commit; 1 file, +2 -1 uncommitted"
     assert re.fullmatch(r"  [0-9a-f]{7} Paint it", said[2])
     (git_seen,) = json.loads(run(command, "--json", *options).out)["git"]
     assert git_seen["uncommitted"] == {"files": 1, "added": 2, "removed": 1}
     assert [commit["subject"] for commit in git_seen["commits"]] == ["Paint it"]
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_red_session_has_its_failing_commands_with_their_last_lines(run: Run) -> None:
+    said = run("report").out.splitlines()
+    assert said[1:5] == ["  $ pytest -q", "    1 failed in 0.1s", "  $ npm test", "    1 failing"]
+    assert "  - $ npm test\n    - 1 failing\n" in run("report", "--format", "markdown").out
+    report = json.loads(run("report", "--json").out)
+    assert [check["last_lines"] for check in report["sessions"][0]["checks"]] == [["1 failed in 0.1s"], ["1 failing"]]
+    assert report["items"][0]["check"]["last_lines"] == ["1 failing"]
+
+
+def test_a_blocked_item_says_why_and_on_whom_it_waits(run: Run, board: Board) -> None:
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"set": ["Deploy", "Publish"], "block": {"2": "the host has no <key>"}})
+    agent.edit([Block(Target("Deploy"), "no key for staging", on="ada")], by="main")
+    said = run("report").out
+    assert "  · Deploy waits on ada: no key for staging\n  · Publish: the host has no <key>\n" in said
+    assert "Deploy\n    waits on ada: no key for staging\n" in said
+    assert "| Deploy | blocked; waits on ada: no key for staging |" in run("report", "--format", "markdown").out
 
 
 @pytest.mark.usefixtures("worked")
@@ -169,10 +191,10 @@ def test_a_failing_command_is_said_once_by_the_line_of_the_session(run: Run, boa
     agent.call("todo", {"set": ["Sand", "Wax", "Paint"]})
     ran(agent, "c1", "pytest -q tests/wood", "1 failed in 0.1s", is_error=True)
     agent.call("todo", {"done": ["1", "2"]})
-    for words in (["report"], ["brief", "--keep"], ["report", "--format", "markdown"]):
+    for words, times in ((["report"], 1), (["brief", "--keep"], 0), (["report", "--format", "markdown"], 1)):
         said = run(*words).out
         assert said.count("failing") >= 2
-        assert "pytest -q tests/wood" not in said
+        assert said.count("pytest -q tests/wood") == times
     assert json.loads(run("report", "--json").out)["items"][0]["check"]["command"] == "pytest -q tests/wood"
 
 

@@ -320,7 +320,8 @@ def _record_end(
         detectors.note_tool_report(ctx, known.name)
         running = _find_background(ctx, known)
         if running is not None:
-            data |= background_facts(running.call, result, is_error=failed, exit_code=exit_code)
+            seen = background_facts(running.call, result, is_error=failed, exit_code=exit_code, watch=options.watch)
+            data |= seen
         seq = ctx.add(Draft(kind, data))
         report = call_from(kind, data, ctx.now, seq)
         call = joined(known, report) if row.seq else report
@@ -330,7 +331,7 @@ def _record_end(
         if started is not None and started.started is not None:
             _count_end(ctx, row, has_failed=has_failed)
         if running is not None and "check_of" in data:
-            _tell_background(ctx, running, cast("Outcome", data["check_outcome"]))
+            _tell_background(ctx, running, cast("Outcome", data["check_outcome"]), data.get("tail", ""))
         else:
             record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
     if options.guardrail is not None:
@@ -348,10 +349,10 @@ def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:
     return None
 
 
-def _tell_background(ctx: AgentContext, row: CallRow, told: Outcome) -> None:
+def _tell_background(ctx: AgentContext, row: CallRow, told: Outcome, tail: str) -> None:
     """Record how a check in the background goes, as another call read it."""
     seq = ctx.add(Draft("tool.updated", {"call_id": row.call.id, "name": row.call.name, "told": told}))
-    call = replace(row.call, check_outcome=told)  # what is read last counts: the check goes on
+    call = replace(row.call, check_outcome=told, tail=tail)  # what is read last counts: the check goes on
     ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call))
     record_call_end(ctx.tx, ctx.row, replace(call, changes=False), seq, ctx.now)  # its change was counted when it ended
 

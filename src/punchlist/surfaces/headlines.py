@@ -15,6 +15,7 @@ from punchlist.core.events import json_time
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.report import ItemReport
+from punchlist.core.todo import Blocker
 from punchlist.surfaces.lists import STATES
 from punchlist.surfaces.sentences import Silent, finding_words, stall_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
@@ -25,6 +26,9 @@ STOPPED: Final = "Stopped, stalled or looping"
 
 MOST_COMMITS: Final = 4
 """Commits that are shown with their subjects; what is beyond is counted."""
+
+MOST_FAILURES: Final = 3
+"""Failing checks of a session that are shown with their last lines, the latest ones."""
 
 _MOST_SESSIONS: Final = 8
 _MOST_LINES: Final = 3
@@ -87,9 +91,13 @@ def first_lines(
     columns: int = 0,
     *,
     most: int = 0,
+    tails: bool = False,
 ) -> Iterator[Line]:
-    """Yield the lines before the items. With `columns` they fit into them; `most` limits the rows of a section."""
-    yield from _state_lines(sessions, glyphs, columns)
+    """Yield the lines before the items. With `columns` they fit into them; `most` limits the rows of a section.
+
+    With `tails` a red session has its failing commands and their last lines below it.
+    """
+    yield from _state_lines(sessions, glyphs, columns, tails=tails)
     for summary in around.git:
         yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
     waiting, stopped = waiting_words(around, blocked), stopped_words(around, noticed)
@@ -180,7 +188,14 @@ def red_commands(sessions: Iterable[SessionState]) -> frozenset[tuple[str, str]]
     return frozenset((session, check.command) for session, check in red if check is not None)
 
 
-def _state_lines(sessions: Sequence[SessionState], glyphs: Glyphs, columns: int) -> Iterator[Line]:
+def failing_checks(session: SessionState) -> list[CheckState]:
+    """Return the latest checks of a session that fail and whose command is known, the latest first."""
+    return [check for check in session.checks if check.outcome == "failed" and check.command][:MOST_FAILURES]
+
+
+def _state_lines(
+    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, *, tails: bool = False
+) -> Iterator[Line]:
     """Yield each session that is not idle: its state, its name where there are several, then why."""
     told = [session for session in sessions if session.state != "idle"]
     for session in told[:_MOST_SESSIONS]:
@@ -189,6 +204,10 @@ def _state_lines(sessions: Sequence[SessionState], glyphs: Glyphs, columns: int)
         first, *more = _wrap(f"{state}{name}: {safe_line(state_words(session))}", columns)
         yield (Span(state, STATES[session.state]), Span(first.removeprefix(state)))
         yield from ((Span(line),) for line in more)
+        for check in failing_checks(session) if tails else ():
+            for line in (f"  $ {check.command}", *(f"    {line}" for line in check.tail.splitlines())):
+                text = safe_line(line)
+                yield (Span(fit(text, columns, glyphs.ellipsis) if columns else text, "dim"),)
     if len(told) > _MOST_SESSIONS:
         yield (Span(f"{glyphs.ellipsis} and {len(told) - _MOST_SESSIONS} more sessions", "dim"),)
 
@@ -270,8 +289,9 @@ def waiting_words(around: Around, blocked: Iterable[ItemReport]) -> list[str]:
 
 
 def _blocked_words(entry: ItemReport) -> str:
-    why = entry.item.blocker.reason if entry.item.blocker is not None else ""
-    return f"{entry.item.content}: {why}" if why else entry.item.content
+    blocker = entry.item.blocker or Blocker()
+    waits = f"{entry.item.content} waits on {blocker.on}" if blocker.on else entry.item.content
+    return f"{waits}: {blocker.reason}" if blocker.reason else waits
 
 
 def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:

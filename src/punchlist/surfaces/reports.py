@@ -23,6 +23,7 @@ from punchlist.surfaces.headlines import (
     around_data,
     commit_words,
     count_words,
+    failing_checks,
     first_lines,
     git_name,
     git_words,
@@ -32,7 +33,7 @@ from punchlist.surfaces.headlines import (
     stopped_words,
     waiting_words,
 )
-from punchlist.surfaces.lists import GRADES, helper_words
+from punchlist.surfaces.lists import GRADES, blocker_words, helper_words
 from punchlist.surfaces.sentences import span
 from punchlist.surfaces.spans import Glyphs, Line, Span, pack, safe_line
 from punchlist.text import fit
@@ -125,6 +126,7 @@ def session_data(session: SessionState) -> dict[str, Any]:
                 "scope": list(check.scope),
                 "changes_since": check.changes_since,
                 "command": check.command,
+                "last_lines": check.tail.splitlines(),
             }
             for check in session.checks
         ],
@@ -132,7 +134,14 @@ def session_data(session: SessionState) -> dict[str, Any]:
 
 
 def _run(run: CheckRun) -> dict[str, Any]:
-    return {"name": run.name, "family": run.family, "outcome": run.outcome, "at": _time(run.at), "command": run.command}
+    return {
+        "name": run.name,
+        "family": run.family,
+        "outcome": run.outcome,
+        "at": _time(run.at),
+        "command": run.command,
+        "last_lines": run.tail.splitlines(),
+    }
 
 
 def _work(tally: Tally) -> dict[str, Any]:
@@ -302,7 +311,7 @@ def report_lines(
 
     With `columns`, lines fit into them: only an item's text is cut. Files below `root` are named from there.
     """
-    yield from first_lines(report.sessions, around, blocked_items(report), (), glyphs, columns)
+    yield from first_lines(report.sessions, around, blocked_items(report), (), glyphs, columns, tails=True)
     told = red_commands(report.sessions)
     owner = None
     for entry in report.items:
@@ -342,6 +351,8 @@ def _details(
 ) -> Iterator[tuple[list[str], str]]:
     """Yield what else is known of an item: groups of words, and the text between them."""
     dot = f" {glyphs.dot} "
+    if why := blocker_words(entry.item):
+        yield [why], dot
     yield check_words(entry, told), dot
     said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *item_words(entry)]
     yield [part for part in said if part], dot
@@ -364,11 +375,12 @@ def _indent(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
 def report_markdown(report: Report, around: Around, changes: Changes, *, root: str = "") -> str:
     """Return a table for each agent, in which no text of a board is markup. Files below `root` are named from there."""
     lines = ["# Work report", ""]
-    lines += [
-        f"- session {one.state} ({_escape(short_session(one.session))}): {_escape(state_words(one))}"
-        for one in report.sessions
-        if one.state != "idle"
-    ]
+    for one in report.sessions:
+        if one.state != "idle":
+            lines.append(f"- session {one.state} ({_escape(short_session(one.session))}): {_escape(state_words(one))}")
+        for check in failing_checks(one):
+            lines.append(f"  - $ {_escape(check.command)}")
+            lines += [f"    - {_escape(line.strip())}" for line in check.tail.splitlines()]
     for summary in around.git:
         lines.append(f"- {_escape(git_name(summary, around))}: {_escape(git_words(summary))}")
         lines += [f"  - {_escape(text)}" for text in commit_words(summary)]
@@ -385,7 +397,7 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
             lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         cells = [
             entry.item.content,
-            status_words(entry),
+            "; ".join(filter(None, (status_words(entry), blocker_words(entry.item)))),
             entry.grade or "",
             "; ".join(proof_words(entry, told)),
             span(entry.elapsed),

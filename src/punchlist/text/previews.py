@@ -21,6 +21,11 @@ PASSAGE: Final = 24_000
 """Characters of what an agent says to people, as much as a chat shows of a turn."""
 
 _ROOM: Final = 512
+_OUTPUT: Final = 4_096
+_MOST_LINES: Final = 8
+_WIDEST: Final = 160
+"""The end of an output that is read for its last lines; how many of them are kept, and characters of each."""
+
 _FEW: Final = 24
 """Entries of an array or object that a preview reads."""
 
@@ -44,6 +49,13 @@ def preview(text: str, length: int = LENGTH, *, tail: bool = False, own: re.Patt
         kept = line if len(line) < length else clean(line[len(line) - length + 1 :]).text.lstrip()
         return f"…{kept}"
     return cut(line, length) if len(piece) == len(text) else f"{cut(line, length - 1, '')}…"
+
+
+def last_lines(text: str, *, own: re.Pattern[str] | None = None) -> str:
+    """Return the last lines of a program's output that say something: a few, cut to a width, without secrets."""
+    piece = text if len(text) <= _OUTPUT else _without_edge(text[-_OUTPUT:], tail=True)
+    lines = [line.expandtabs().rstrip() for line in redact(clean(piece).text, own).split("\n")]
+    return "\n".join([cut(line, _WIDEST) for line in lines if line][-_MOST_LINES:])
 
 
 def passage(text: str, length: int = PASSAGE, *, own: re.Pattern[str] | None = None) -> str:

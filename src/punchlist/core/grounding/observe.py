@@ -40,7 +40,7 @@ from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, 
 from punchlist.text import clean, cut
 from punchlist.text.arguments import as_object, find_command_lines, join_command_lines
 from punchlist.text.cleaning import is_plain
-from punchlist.text.previews import LENGTH, join_words, preview, shown_arguments
+from punchlist.text.previews import LENGTH, join_words, last_lines, preview, shown_arguments
 from punchlist.text.redaction import redact, redact_value
 
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
@@ -64,7 +64,7 @@ _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
-_TEXTS: Final = ("call_id", "name", "kind", "program", "hash", "via", "item", "preview", "words", "result")
+_TEXTS: Final = ("call_id", "name", "kind", "program", "hash", "via", "item", "preview", "words", "result", "tail")
 _LONGEST_NAME: Final = 128
 _PATHS: Final = (
     "file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path",
@@ -193,6 +193,8 @@ def end_facts(
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
         facts["check"] = describe_check(known.check)
         facts["check_outcome"] = outcome
+        if outcome == "failed" and (tail := _read_tail(read.text, watch)):
+            facts["tail"] = tail
     elif started is None and (says := "failed" if failed else read_any_summary(read.text)) is not None:
         facts["told"] = says
     if places := kept_places(result, watch.secrets):
@@ -204,7 +206,12 @@ def end_facts(
 
 
 def background_facts(
-    call: ToolCall, result: Any, *, is_error: bool | None = None, exit_code: int | None = None
+    call: ToolCall,
+    result: Any,
+    *,
+    is_error: bool | None = None,
+    exit_code: int | None = None,
+    watch: Watch = DEFAULT,
 ) -> dict[str, Any]:
     """Return what a call that read the output of a background check adds to its `tool.finished`; empty if nothing.
 
@@ -220,7 +227,14 @@ def background_facts(
         outcome = judge_line(call.check, read.text, exit_code=code)
     if outcome is None:
         return {}
-    return {"check_of": call.id, "check": describe_check(call.check), "check_outcome": outcome}
+    facts = {"check_of": call.id, "check": describe_check(call.check), "check_outcome": outcome}
+    if outcome == "failed" and (tail := _read_tail(read.text, watch)):
+        facts["tail"] = tail
+    return facts
+
+
+def _read_tail(output: str, watch: Watch) -> str:
+    return last_lines(output, own=watch.secrets) if watch.previews else ""
 
 
 def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: int = 0) -> ToolCall:
@@ -230,7 +244,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     failed = event == "tool.failed" or data.get("is_error") is True
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
     texts = [value if isinstance(value := data.get(key), str) else "" for key in _TEXTS]
-    call_id, name, kind, program, hashed, via, item, shown, words, result = texts
+    call_id, name, kind, program, hashed, via, item, shown, words, result, tail = texts
     files, check = data.get("files"), data.get("check")
     told = None if "check_of" in data else data.get("check_outcome")
     named = cast("Sequence[Any]", files) if isinstance(files, list | tuple) else ()
@@ -256,6 +270,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         preview=shown,
         words=words,
         result=result,
+        tail=tail,
         background=_text(data, "background"),
     )
 

@@ -46,6 +46,8 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     scope: tuple[str, ...] = ()
     edited_test: str = ""
     """A test file that was edited between the failure and this pass."""
+    tail: str = ""
+    """The last lines of its output, if it failed."""
 
     @property
     def key(self) -> tuple[str, str, tuple[str, ...]]:
@@ -157,6 +159,7 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             command=call.preview,
             folder=relative_path(check.folder, project),
             scope=_scope(check, project),
+            tail=call.tail if outcome == "failed" else "",
         )
         for check, outcome in zip(checks, outcomes, strict=True)
         if check.family != "probe" and outcome in ("passed", "failed")
@@ -176,7 +179,7 @@ def _scope(check: Check, project: str) -> tuple[str, ...]:
 
 
 class CheckState(Struct, frozen=True):
-    """The last outcome of a check program, and the code changes since it began."""
+    """The last outcome of a check program, and the code changes since it began. `tail` is that of the run."""
 
     program: str
     family: Family
@@ -185,6 +188,7 @@ class CheckState(Struct, frozen=True):
     scope: tuple[str, ...]
     changes_since: int
     command: str = ""
+    tail: str = ""
 
 
 class SessionState(Struct, frozen=True):
@@ -238,4 +242,5 @@ def _strongest(checks: tuple[CheckState, ...]) -> tuple[CheckState, ...]:
 
 def _state_of(one: CheckHistory, changes: int) -> CheckState:
     run = one.last
-    return CheckState(run.name, run.family, run.outcome, run.at, run.paths, changes - one.changes, run.command)
+    since = changes - one.changes
+    return CheckState(run.name, run.family, run.outcome, run.at, run.paths, since, run.command, run.tail)

@@ -86,7 +86,7 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `changes`: it may have changed files; `changes_anyway`: also if it failed; `reads`: it only looks at something.
     `program` is the one that a shell line runs. `words` are short hashes of the words that identify it, where the
     preview does not hold them. `told` is what its output said before it was known to be a check. `background` is the id
-    under which a host gives the output of what it left running.
+    under which a host gives the output of what it left running. `tail` has the last lines of a check that failed.
     """
 
     id: str
@@ -109,6 +109,7 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     told: Outcome | None = None
     preview: str = ""
     result: str = ""
+    tail: str = ""
     words: str = ""
     background: str = ""
 
@@ -185,6 +186,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         words=opened.words or later.words,
         background=one.background or other.background,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),
+        tail=ended.tail or min(one.tail, other.tail) or max(one.tail, other.tail),
     )
 
 
