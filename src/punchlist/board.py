@@ -18,7 +18,7 @@ from punchlist.errors import SessionExists, SessionUnknown
 from punchlist.flows import Flows
 from punchlist.reader import BoardReader, Clock, system_clock
 from punchlist.store import ListRow, SessionRow, Store, Transaction
-from punchlist.store.plans import PlanRow, QuestionRow
+from punchlist.store.plans import PlanRow
 from punchlist.store.task_rows import TaskListRow
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.gates import Check, Gate, make_gate
@@ -254,25 +254,19 @@ class Board(BoardReader, ObservedBoard):
             for cost in list_costs(one.memory.counts, one.memory.spent)
         ]
 
-    # What waits on a person.
+    # Plans, and agents that fell silent.
 
     def plans(self, *, project: Folder = None, waiting: bool = True) -> Sequence[PlanRow]:
         """Return the plans that wait for a decision, with their agents; the one that waits longest comes first.
 
         Without `waiting` the latest plan of each agent, decided or not; the agent that worked last comes first.
         """
-        from punchlist.agent.questions import waiting_plans
-
-        where = None if project is None else project_of(project)
+        where, now = None if project is None else project_of(project), self.now()
         if not waiting:
             return self.store.read(lambda tx: tx.plans.latest(where))
-        return waiting_plans(self.store, self.now(), where)
-
-    def questions(self, *, project: Folder = None) -> Sequence[QuestionRow]:
-        """Return the questions of open items to people, the oldest first."""
-        from punchlist.agent.questions import open_questions
-
-        return open_questions(self.store, None if project is None else project_of(project))
+        rows = self.store.read(lambda tx: tx.plans.find_proposed())
+        found = [row for row in rows if row.plan.waits(now) and where in (None, row.project)]
+        return sorted(found, key=lambda row: row.plan.proposed_at or now)
 
     def resolve_plan(self, message: str, *, by: str, person: bool = False) -> bool:
         """Decide by nexo's chat line, `[plan-mode] approve|reject plan_id=… reason=…`; return False for other text.

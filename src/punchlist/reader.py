@@ -16,9 +16,11 @@ from typing import Self
 from punchlist.config import Folder, project_of, stall_timings
 from punchlist.config import durability as configured_durability
 from punchlist.core.events import Event, parse_cursor
+from punchlist.core.overview import PersonWait
 from punchlist.errors import StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 from punchlist.store.subagents import ChildRow
+from punchlist.store.waits import load_waits
 
 Clock = Callable[[], datetime]
 Helpers = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -128,6 +130,11 @@ class BoardReader:
         """Return the sessions of a project, or of all of them, the latest first."""
         where = None if project is None else project_of(project)
         return self.store.sessions(project=where, limit=limit)
+
+    def waits(self, *, project: Folder = None, session: str | None = None) -> Sequence[PersonWait]:
+        """Return what waits on a person, what waits longest first: questions, plans, blocked items, tasks and flows."""
+        now, where = self.now(), None if project is None else project_of(project)
+        return self.store.read(lambda tx: load_waits(tx, now, project=where, session=session))
 
     def helpers(self, session: str) -> Helpers:
         """Return the subagents at work on the items of a session's agents: `{agent: {item id: (subagent, …)}}`."""

@@ -24,7 +24,7 @@ async def _story() -> None:
         assert plan.state.value == "approved"
         assert not (await agent.plan_reply(plan)).is_error
         await agent.ask("1", "Red?")
-        assert [row.question.question for row in await board.questions()] == ["Red?"]
+        assert [wait.text for wait in await board.waits()] == ["Red?"]
         await agent.answer("1", "Blue", by="ada")
         assert "Blue" in (await agent.take_answers() or "")
 

@@ -164,7 +164,7 @@ def test_a_brief_tells_what_the_report_tells_of_what_was_touched_since(
         done = [entry for entry in report.items if entry.item.status == "completed" and entry.touched > after]
         told = [*brief.verified, *brief.confirmed, *brief.unchecked, *brief.doubtful, *brief.unjudged]
         assert sorted(told, key=repr) == sorted(done, key=repr)
-        under_way = [entry for entry in report.items if entry.item.status == "in_progress" and not entry.is_gone]
+        under_way = [entry for entry in report.items if entry.item.status == "in_progress" and entry.is_under_way]
         assert [entry for entry in brief.under_way if entry.item.status == "in_progress"] == under_way
         assert {one.session: one.state for one in brief.sessions}.items() <= {
             one.session: one.state for one in report.sessions
@@ -211,7 +211,7 @@ def test_an_overview_has_one_row_per_agent_and_what_waits_on_a_person_first(boar
     worker.call("todo", {"set": ["Sweep", "Mop"], "start": "1"})
     worker.tool_started("c", "Bash", {"command": "pytest -q"})
     assert [row.agent for row in board.overview()] == ["asker", "worker"]
-    assert row_of(board, "asker").waits == ("asks: Which colour?",)
+    assert [(wait.kind, wait.text) for wait in row_of(board, "asker").waits] == [("question", "Which colour?")]
     found = row_of(board, "worker")
     assert (found.state, found.focus, found.counts) == ("working", "Sweep", {"in_progress": 1, "pending": 1})
     assert found.last_call is not None

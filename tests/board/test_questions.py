@@ -83,7 +83,7 @@ def test_answers_survive_a_restart_until_they_are_told(tmp_path: Path):
         agent.call("todo", {"set": ["Paint"]})
         agent.ask("1", "Red?")
     with Board.open(tmp_path / "b.db") as board:
-        assert [row.question.question for row in board.questions()] == ["Red?"]
+        assert [wait.text for wait in board.waits()] == ["Red?"]
         board.agent("main", session="s").answer("1", "Blue", by="ada")
     with Board.open(tmp_path / "b.db") as board:
         assert "Blue" in (board.agent("main", session="s").take_answers() or "")
@@ -114,7 +114,7 @@ def test_an_item_that_is_gone_waits_for_nothing(board: Board, agent: Agent, endi
         agent.edit({"op": "remove", "item": "2"}, by="ada")
     else:
         assert not agent.call("todo", ending).is_error
-    assert board.questions() == []
+    assert board.waits() == []
     with pytest.raises(ItemGone):
         agent.answer("2", "The green one", by="ada")
     assert agent.take_answers() is None
@@ -124,7 +124,7 @@ def test_the_list_of_a_new_plan_has_other_items_of_the_same_id(board: Board, age
     agent.ask("1", "Red?")
     agent.edit({"op": "done"}, by="ada")
     agent.call("todo", {"set": ["Something else"]})
-    assert board.questions() == []
+    assert board.waits() == []
     with pytest.raises(ItemGone):
         agent.answer("1", "yes", by="ada")
 
@@ -139,10 +139,10 @@ def test_only_open_items_can_ask(agent: Agent):
 def test_asked_again_the_new_question_counts(board: Board, agent: Agent):
     agent.ask("1", "Red?")
     agent.ask("1", "Blue?")
-    assert [row.question.question for row in board.questions()] == ["Blue?"]
+    assert [wait.text for wait in board.waits()] == ["Blue?"]
     agent.answer("1", "yes", by="ada")
     agent.ask("1", "Dark blue?")
-    assert [row.question.question for row in board.questions()] == ["Dark blue?"]
+    assert [wait.text for wait in board.waits()] == ["Dark blue?"]
     agent.answer("1", "no", by="ada")
     told = agent.take_answers()
     assert told is not None
@@ -185,16 +185,16 @@ def test_the_board_lists_questions_by_project_the_oldest_first(board: Board, age
     other.ask("1", "Salt?")
     clock.advance(1)
     agent.ask("1", "Red?")
-    listed = [(row.session, row.question.question) for row in board.questions()]
+    listed = [(wait.session, wait.text) for wait in board.waits()]
     assert listed == [("s", "Which broom?"), ("t", "Salt?"), ("s", "Red?")]
-    assert [row.question.question for row in board.questions(project="/projects/b")] == ["Salt?"]
+    assert [wait.text for wait in board.waits(project="/projects/b")] == ["Salt?"]
 
 
 def test_pruning_takes_questions_with_it(board: Board, agent: Agent, clock: FakeClock):
     agent.ask("1", "Red?")
     clock.advance(1)
     assert board.prune(clock()) == 1
-    assert board.questions() == []
+    assert board.waits() == []
 
 
 @pytest.mark.parametrize("payload", HANDMADE[:: size(40, 1)])

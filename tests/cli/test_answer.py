@@ -20,21 +20,103 @@ def asked(board: Board) -> Board:
 def test_where_nothing_waits_it_says_so(run: Run):
     assert run("answer").out == "Nothing waits on you; `punchlist answer --all` looks in every project.\n"
     assert run("answer", "--all").out == "Nothing waits on you.\n"
-    assert json.loads(run("answer", "--json").out) == {"questions": [], "plans": []}
+    assert json.loads(run("answer", "--json").out) == []
 
 
-def test_without_arguments_it_lists_questions_and_plans(run: Run, asked: Board):
-    asked.agent("main", session="s1").propose_plan("# Move it")
+def test_without_arguments_it_lists_all_that_waits_and_how_to_answer(run: Run, asked: Board):
+    everything_waits(asked)
+    flow = asked.waits()[-1].id[:8]
     assert run("answer").out.splitlines() == [
-        "1 Deploy · main · session s1 · just now",
+        "Deploy · main · session s1 · just now",
         "  Which region?",
-        "plan Move it · main · session s1 · see `punchlist plan show`",
-        "",
-        "punchlist answer 1 TEXT",
+        "    punchlist answer 1 TEXT",
+        "Paint the region · main · session s1 · just now",
+        "  blocked: No paint",
+        "    punchlist answer 2 [TEXT]",
+        "Move it · main · session s1 · just now",
+        "  a plan to approve or reject; `punchlist plan show --session s1` shows it",
+        "    punchlist answer plan approve",
+        "    punchlist answer plan reject REASON",
+        "Ship it · errands · just now",
+        "  a task that waits for a person",
+        "    punchlist answer task-1 [TEXT]",
+        "Send mail · main · session s1 · just now",
+        "  a flow that waits for a person",
+        f"    punchlist answer flow-{flow} [TEXT]",
     ]
+
+
+def everything_waits(board: Board) -> None:
+    """One of each kind, besides the question."""
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"block": {"2": "No paint"}})
+    agent.propose_plan("# Move it")
+    tasks = board.tasks("errands")
+    tasks.wait(tasks.create("Ship it").id)
+    flows = board.flows(agent=agent)
+    flows.set_waiting(flows.create_mirrored("post", "Send mail").id, {"kind": "manual"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "outcome"),
+    [
+        ("question", ("1", "eu"), "answered"),
+        ("item", ("2",), "unblocked"),
+        ("item", ("paint", "Take", "mine"), "unblocked"),
+        ("plan", ("plan", "approve"), "approved"),
+        ("plan", ("Move it", "reject", "Tests", "first"), "rejected"),
+        ("task", ("task-1",), "resumed"),
+        ("task", ("ship", "yes"), "resumed"),
+        ("flow", ("send mail", "yes"), "resumed"),
+    ],
+)
+def test_each_kind_is_listed_and_resolved(run: Run, asked: Board, kind: str, words: tuple[str, ...], outcome: str):
+    everything_waits(asked)
     listed = json.loads(run("answer", "--json").out)
-    assert [one["question"] for one in listed["questions"]] == ["Which region?"]
-    assert [one["revision"] for one in listed["plans"]] == [1]
+    assert [wait["kind"] for wait in listed] == ["question", "item", "plan", "task", "flow"]
+    (one,) = (wait for wait in listed if wait["kind"] == kind)
+    assert one["since"].endswith("Z")
+    assert one["answer"][0].startswith("punchlist answer ")
+    said = run("answer", *words, "--json")
+    assert (said.code, json.loads(said.out)["outcome"]) == (0, outcome)
+    assert [wait.kind for wait in asked.waits()] == [wait["kind"] for wait in listed if wait["kind"] != kind]
+
+
+def test_a_text_goes_with_what_goes_on(run: Run, asked: Board):
+    everything_waits(asked)
+    flow = asked.waits()[-1].id
+    run("answer", "2", "Take", "mine")
+    run("answer", "task-1", "at noon")
+    run("answer", f"flow-{flow[:8]}", "go")
+    run("answer", "plan", "reject", "Tests first")
+    agent = asked.agent("main", session="s1")
+    assert agent.todos.items[1].notes == ("Take mine",)
+    assert agent.plans[-1].reason == "Tests first"
+    task, found = asked.tasks("errands").get("1"), asked.flows().get(flow)
+    assert task is not None
+    assert found is not None
+    assert (task.status.value, task.state) == ("pending", {"answer": "at noon"})
+    assert (found.status.value, found.state) == ("running", {"answer": "go"})
+
+
+@pytest.mark.parametrize("words", [(), ("maybe",), ("reject",), ("approve", "it")])
+def test_a_plan_is_approved_or_rejected_with_a_reason(run: Run, asked: Board, words: tuple[str, ...]):
+    everything_waits(asked)
+    said = run("answer", "plan", *words)
+    assert said.code == 1
+    assert "`punchlist answer plan approve` or `punchlist answer plan reject REASON`" in said.err
+    assert len(asked.waits()) == 5
+
+
+def test_an_item_that_waits_on_another_agent_or_item_does_not_wait_on_you(run: Run, board: Board):
+    agent = board.agent("main", session="s1")
+    agent.spawn("painter")
+    agent.call("todo", {"set": ["Deploy", "Paint", "Sweep"]})
+    agent.edit({"op": "block", "item": "2", "text": "colour", "on": "painter"}, by="main")
+    agent.edit({"op": "block", "item": "3", "text": "after 2"}, by="main")
+    assert board.waits() == []
+    agent.edit({"op": "block", "item": "1", "text": "key", "on": "ada"}, by="main")
+    assert [wait.title for wait in board.waits()] == ["Deploy"]
 
 
 @pytest.mark.parametrize("name", ["1", "#1", "deploy", "depl", "Which region"])
@@ -48,7 +130,7 @@ def test_an_answer_finds_its_item_by_a_few_letters(run: Run, asked: Board, name:
 
 def test_an_answer_as_json(run: Run, asked: Board):
     said = json.loads(run("answer", "deploy", "eu", "--by", "bob", "--json").out)
-    assert (said["agent"], said["item"], said["answer"], said["answered_by"]) == ("main", "1", "eu", "bob")
+    assert (said["agent"], said["id"], said["answer"], said["by"]) == ("main", "1", "eu", "bob")
 
 
 def test_what_cannot_be_answered_says_why(run: Run, asked: Board):
@@ -65,7 +147,7 @@ def test_of_several_that_match_one_has_to_be_named(run: Run, asked: Board):
     other.ask("1", "When?")
     said = run("answer", "deploy", "now")
     assert said.code == 1
-    assert "--session s2 --agent main, item 1" in said.err
+    assert "`punchlist answer 1 TEXT --session s2 --agent main`" in said.err
     assert run("answer", "deploy", "now", "--session", "s2").code == 0
 
 

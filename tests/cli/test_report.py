@@ -264,7 +264,7 @@ def test_a_brief_tells_what_is_new_and_then_nothing(run: Run, board: Board) -> N
     said = run("brief").out
     assert said.index("Marked done, but failing or unseen (1)") < said.index("Done and checked (1)")
     assert "Sand" in said
-    assert run("brief").out.startswith("Nothing happened since you last looked")
+    assert run("brief").out.startswith("Work is going on. Nothing is new since you last looked")
     agent = board.agent("main", session="s1", dialect="claude-code")
     agent.call(
         "TodoWrite", claude(("Paint <b>", "completed"), ("Sand", "completed"), ("Wax", "completed"), ("Go", "pending"))
@@ -282,7 +282,49 @@ def test_a_mark_is_kept_for_each_reader_and_may_stay_where_it_is(run: Run) -> No
 
 
 def test_a_brief_on_nothing_is_one_line(run: Run) -> None:
-    assert run("brief").out == "Nothing happened since you last looked, and nothing waits for you.\n"
+    said = "Nothing happened since you last looked, and nothing waits on you.\n"
+    assert run("brief", "--after", "0").out == said
+
+
+def test_the_first_brief_greets_and_says_where_to_begin_or_what_there_is(run: Run, board: Board) -> None:
+    assert "punchlist todo append" in run("brief").out
+    board.agent("main", session="s1").call("todo", {"set": ["Paint", "Sand"]})
+    first = run("brief").out.splitlines()
+    assert first[0].startswith("Hello. This is your first brief here")
+    assert "  · main began a list of 2 items" in first
+    assert not run("brief").out.startswith("Hello")
+
+
+def test_a_brief_says_that_lists_were_begun_or_grew_by_whom(run: Run, board: Board) -> None:
+    run("brief")
+    run("todo", "append", "Buy paint", "--mine")
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"set": ["Paint", "Sand"]})
+    run("tasks", "add", "Ship it")
+    said = run("brief", "--after", "1").out
+    assert "Nothing happened" not in said
+    assert "  · main began a list of 2 items" in said
+    assert "  · 1 task added to the tasks of project\n" in said
+    assert "  · You began a list of 1 item\n" in run("brief", "--after", "0").out
+    run("brief")
+    agent.call("todo", {"add": ["Wax"]})
+    assert "  · main added 1 item to a list, which has 3 now\n" in run("brief").out
+    agent.call("todo", {"reword": {"3": "Oil"}})
+    assert "Nothing happened" not in run("brief").out
+    agent.finished()
+    run("brief")
+    assert run("brief").out.startswith("Nothing happened since you last looked")
+
+
+def test_what_a_finished_agent_left_in_progress_is_not_under_way(run: Run, board: Board) -> None:
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"set": ["Paint", "Sand"], "start": "1"})
+    assert "Under way (1)" in run("brief", "--keep").out
+    agent.finished()
+    said = run("brief").out
+    assert "Under way" not in said
+    assert 'main stopped at "Paint", with 2 items open.' in said
+    assert "Paint  left in progress" in run("report").out
 
 
 @pytest.mark.usefixtures("worked")
@@ -295,10 +337,10 @@ def test_a_brief_for_programs(run: Run) -> None:
 def test_what_waits_on_the_reader_comes_first(run: Run, worked: Board) -> None:
     agent = worked.agent("main", session="s1", dialect="claude-code")
     agent.ask("Wax", "Which colour?")
-    said = run("brief", "--keep").out
+    said = run("brief", "--after", "0", "--keep").out
     assert said.splitlines()[1] == "Waiting on you (1)"
     assert said.count("Which colour?") == 1
-    assert json.loads(run("brief", "--json").out)["waiting"] == []
+    assert [wait["text"] for wait in json.loads(run("brief", "--json").out)["waits"]] == ["Which colour?"]
 
 
 def test_a_brief_says_what_the_layer_cost_since_the_last_one(run: Run, worked: Board) -> None:

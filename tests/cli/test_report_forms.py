@@ -121,7 +121,7 @@ def test_agents_of_one_name_are_told_apart_by_their_sessions(run: Run, board: Bo
 @pytest.mark.parametrize("command", ["report", "brief"])
 def test_the_tree_comes_before_the_items(run: Run, project: Path, command: str) -> None:
     (project / "door.txt").write_text("red\nblue\nblue\n")
-    options = () if command == "report" else ("--keep",)
+    options = () if command == "report" else ("--after", "0")
     said = run(command, *options).out.splitlines()
     assert said[0].startswith("session red: pytest failed")
     said = [line for line in said if not line.startswith(("  $ ", "    1 "))]
@@ -147,7 +147,7 @@ def test_a_blocked_item_says_why_and_on_whom_it_waits(run: Run, board: Board) ->
     agent.call("todo", {"set": ["Deploy", "Publish"], "block": {"2": "the host has no <key>"}})
     agent.edit([Block(Target("Deploy"), "no key for staging", on="ada")], by="main")
     said = run("report").out
-    assert "  · Deploy waits on ada: no key for staging\n  · Publish: the host has no <key>\n" in said
+    assert "  · Publish: the host has no <key>\n  · Deploy waits on ada: no key for staging\n" in said
     assert "Deploy\n    waits on ada: no key for staging\n" in said
     assert "| Deploy | blocked; waits on ada: no key for staging |" in run("report", "--format", "markdown").out
 
@@ -227,7 +227,7 @@ def test_a_report_says_what_waits_and_who_stopped_where(run: Run, board: Board) 
     page = run("report", "--format", "html").out
     assert "painter stopped at &quot;Paint &lt;the&gt; door&quot;" in page
     report = json.loads(run("report", "--json").out)
-    assert report["questions"] == ["main asks: Red or *blue*?"]
+    assert [(wait["kind"], wait["text"]) for wait in report["waits"]] == [("question", "Red or *blue*?")]
     assert [(one["agent"], one["open"]) for one in report["stopped"]] == [("painter", 1)]
     assert "asks" not in run("report", "--session", "s2").out
 

@@ -6,7 +6,7 @@ The time for a brief and for the overview does not grow with the log.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from punchlist.agent.context import AgentBoard
 from punchlist.agent.grading import find_calls, tally_of_family
-from punchlist.agent.questions import open_questions, waiting_plans
 from punchlist.config import Folder, project_of
-from punchlist.core.brief import Brief, Noticed, assemble_brief, find_noticed
+from punchlist.core.brief import Brief, ListNews, Noticed, assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.grounding.commits import find_commit_call
 from punchlist.core.grounding.evidence import match_evidence
@@ -26,7 +25,7 @@ from punchlist.core.grounding.grades import Grade, judge
 from punchlist.core.grounding.session import NO_RECORD, SessionState, red_since, session_state
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import Subject, ToolCall, is_task, item_key, subject
-from punchlist.core.overview import AgentOverview, KeptItem
+from punchlist.core.overview import AgentOverview, KeptItem, PersonWait, is_under_way
 from punchlist.core.report import (
     ItemReport,
     Report,
@@ -41,6 +40,7 @@ from punchlist.core.todo import Status
 from punchlist.detect.list_upkeep import STORM
 from punchlist.store import Transaction
 from punchlist.store.overviews import KeptRow, OverviewRow
+from punchlist.store.waits import load_waits
 
 _CALLS_LOOKED_AT = 4000
 """Calls that are searched for evidence, the latest ones: all of a long session would be slow."""
@@ -53,13 +53,13 @@ def report(board: AgentBoard, session: str | None, project: Folder) -> Report:
 
 def overview(board: AgentBoard, project: Folder) -> list[AgentOverview]:
     """Return one row per agent: those that wait on a person first, then the latest first."""
-    where = None if project is None else project_of(project)
-    waits: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for asked in open_questions(board.store, where):
-        waits[asked.session, asked.agent].append(f"asks: {asked.question.question}")
-    for proposed in waiting_plans(board.store, board.now(), where):
-        waits[proposed.session, proposed.agent].append("proposes a plan")
-    rows, states = board.store.read(lambda tx: (tx.overviews.all(project=where), tx.session_states(where)))
+    now, where = board.now(), None if project is None else project_of(project)
+    rows, states, waiting = board.store.read(
+        lambda tx: (tx.overviews.all(project=where), tx.session_states(where), load_waits(tx, now, project=where))
+    )
+    waits: defaultdict[tuple[str, str], list[PersonWait]] = defaultdict(list)
+    for wait in waiting:
+        waits[wait.session, wait.agent].append(wait)
     found = [
         _overview_of(row, tuple(waits.get((row.session, row.agent), ())), states.get(row.session, "idle"))
         for row in rows
@@ -67,7 +67,7 @@ def overview(board: AgentBoard, project: Folder) -> list[AgentOverview]:
     return sorted(found, key=lambda one: (not one.waits, 0.0 if one.at is None else -one.at.timestamp()))
 
 
-def _overview_of(row: OverviewRow, waits: tuple[str, ...], state: str) -> AgentOverview:
+def _overview_of(row: OverviewRow, waits: tuple[PersonWait, ...], state: str) -> AgentOverview:
     activity, todos = row.activity, row.list
     return AgentOverview(
         project=row.project,
@@ -136,14 +136,16 @@ class ReportReader:
             elsewhere=self._work_elsewhere(calls),
             totals=total_items(items, [call for each in calls.values() for call in each]),
             committing=tuple(call for call in commits if call is not None),
+            waits=self._load_waits(),
         )
 
     def brief(self, after: int) -> Brief:
         overviews, last = self._tx.overviews, self._tx.overviews.agents_since(after)
         touched = [agent for agent in last if agent in self._rows]
+        since = [row for agent in touched for row in overviews.items_since(agent, after)]
         kept = [
             *(row for row in overviews.standing_items() if row.agent in self._rows),
-            *(row for agent in touched for row in overviews.items_completed_since(agent, after)),
+            *(row for row in since if row.kept.item.status is Status.COMPLETED),
             *self._find_helped_items(),
         ]
         different = {(row.agent, row.plan, row.kept.item.id): row for row in kept}
@@ -154,11 +156,16 @@ class ReportReader:
             [*self._report_items(different.values()), *self._report_tasks(tasks)],
             [call for agent in touched for call in self._tx.tool_calls.since(agent, after)],
             find_noticed(activities, after, self._now),
+            waits=self._load_waits(),
+            lists=(*self._find_longer_lists(since, after), *self._find_new_tasks(after)),
             after=after,
             until=self._last_event(after, last),
         )
 
     # Sessions and agents.
+
+    def _load_waits(self) -> tuple[PersonWait, ...]:
+        return tuple(load_waits(self._tx, self._now, project=self._project, session=self._session))
 
     def _state(self, session: str) -> SessionState:
         record = self._records.get(session, NO_RECORD)
@@ -197,6 +204,26 @@ class ReportReader:
     def _is_everything(self) -> bool:
         return self._session is None and self._project is None
 
+    # Lists that were begun or grew.
+
+    def _find_longer_lists(self, since: Iterable[KeptRow], after: int) -> Iterator[ListNews]:
+        """Yield the present lists onto which items came after a cursor."""
+        new = (row for row in since if row.kept.first > after and not row.kept.is_gone)
+        added = Counter(row.agent for row in new if row.plan == self._rows[row.agent].activity.plan_id)
+        for agent, number in added.items():
+            row = self._rows[agent]
+            yield ListNews(row.session, row.agent, number, sum(row.list.counts.values()))
+
+    def _find_new_tasks(self, after: int) -> Iterator[ListNews]:
+        """Yield the lists of tasks to which tasks were added after a cursor; flows are none."""
+        added: Counter[str] = Counter()
+        for task in self._tx.overviews.tasks_since(after):
+            first = next((event for event in self._tx.log.of_task(*task)), None)
+            if first is not None and first.seq > after and self._is_event_in_scope(first, task):
+                added[str(first.data.get("list", ""))] += 1
+        for name, number in added.items():
+            yield ListNews("", "", number, number, name)
+
     # Items.
 
     def _report_items(self, kept: Iterable[KeptRow]) -> list[ItemReport]:
@@ -230,6 +257,8 @@ class ReportReader:
         self._behind.update((maker, call.id) for maker, call in calls)
         found = None if done is None else judge(done, self._records.get(self._rows[done.agent].session, NO_RECORD))
         is_judged = found is not None and item.grade not in (None, "confirmed")
+        helpers = self._helpers(of) if item.is_open else ()
+        state = "working" if agent is None else self._rows[agent].activity.state
         return ItemReport(
             subject=of,
             item=item,
@@ -243,7 +272,8 @@ class ReportReader:
             touched=kept.touched,
             commands=tuple(call.preview for _, call in calls if call.changes and call.kind == "shell"),
             stints=stints,
-            helpers=self._helpers(of) if item.is_open else (),
+            helpers=helpers,
+            is_under_way=not kept.is_gone and is_under_way(item.status, state, helpers),
         )
 
     def _work_elsewhere(self, calls: Mapping[int, Sequence[ToolCall]]) -> dict[Subject, Tally]:

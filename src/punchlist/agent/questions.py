@@ -1,12 +1,9 @@
-"""Ask people questions: an item waits for an answer, and the answer reaches the agent once.
-
-The board lists here the plans and questions of all its agents that wait on a person.
-"""
+"""Ask people questions: an item waits for an answer, and the answer reaches the agent once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -23,9 +20,6 @@ from punchlist.dialects.nexo import read_decision
 from punchlist.errors import AlreadyAnswered, InvalidInput, ItemGone, NotAsked, PlanMissing, PlanRefused
 from punchlist.guidance.words import tell_news
 from punchlist.store import AgentRow, Store, Transaction
-from punchlist.store.plans import PlanRow, QuestionRow
-
-_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 def ask_person(agent: AgentRunner, item: str, question: str, of: str | None) -> Question:
@@ -159,34 +153,6 @@ def _find_item(todos: TodoList, name: str) -> TodoItem | None:
     """Return the item of that id, else the first open one of that text, else any of that text."""
     same = [item for item in todos.items if item.content == name]
     return todos.find(name) or next((item for item in same if item.is_open), same[0] if same else None)
-
-
-# What waits on a person, over all agents of a board.
-
-
-def waiting_plans(store: Store, now: datetime, project: str | None) -> Sequence[PlanRow]:
-    """Return the plans that wait for a decision, the one proposed first at the front."""
-    rows = store.read(lambda tx: tx.plans.find_proposed())
-    found = [row for row in rows if row.plan.waits(now) and project in (None, row.project)]
-    return sorted(found, key=lambda row: row.plan.proposed_at or _UNKNOWN)
-
-
-def open_questions(store: Store, project: str | None) -> Sequence[QuestionRow]:
-    """Return unanswered questions whose item is still open on its list, the oldest first."""
-
-    def read(tx: Transaction) -> list[QuestionRow]:
-        rows = [row for row in tx.questions.open() if project in (None, row.project)]
-        return [row for row in rows if _is_open(tx, row)]
-
-    return sorted(store.read(read), key=lambda row: row.question.asked_at or _UNKNOWN)
-
-
-def _is_open(tx: Transaction, row: QuestionRow) -> bool:
-    agent = tx.agent(row.session, row.agent)
-    if agent is None or agent.state.todos.plan_id != row.question.plan_id:
-        return False
-    item = agent.state.todos.find(row.question.item)
-    return item is not None and item.is_open
 
 
 def resolve_message(store: Store, message: str, *, by: str, now: Callable[[], datetime], person: bool) -> bool:

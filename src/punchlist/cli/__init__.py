@@ -37,7 +37,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "todo": CommandEntry("todo", "change a list by hand: append, start, done, edit, undo, …"),
     "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),
     "plan": CommandEntry("plan", "show the plan that an agent proposes; approve or reject it"),
-    "answer": CommandEntry("plan", "answer what waits on you, or list it", "answer_parser"),
+    "answer": CommandEntry("answer", "list what waits on you, and resolve it"),
     "events": CommandEntry("events", "show what happened, or follow it live"),
     "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),
     "report": CommandEntry("report", "show for each item the time, the work that was seen, its grade and evidence"),

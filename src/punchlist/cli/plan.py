@@ -1,10 +1,10 @@
-"""`punchlist plan` and `punchlist answer`: a person decides on plans and answers questions."""
+"""`punchlist plan`: a person reads plans and decides on them."""
 
 from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,14 +22,12 @@ from punchlist.cli.arguments import (
     parse_count,
 )
 from punchlist.cli.boards import open_board
-from punchlist.cli.targets import add_target, find_owner
 from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.approval import Plan
-from punchlist.core.matching import find_item
-from punchlist.errors import EditRefused, PlanMissing, PlanRefused
-from punchlist.store.plans import PlanRow, QuestionRow
-from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
-from punchlist.text import for_terminal, repair
+from punchlist.errors import PlanMissing, PlanRefused
+from punchlist.store.plans import PlanRow
+from punchlist.surfaces.spans import Line, Span, ago, safe_line
+from punchlist.text import for_terminal
 
 _EXAMPLES = """\
   punchlist plan show                       the plan that waits, else the latest
@@ -42,10 +40,6 @@ _NOTHING = (
     "`punchlist plan show --all` looks in every project."
 )
 _NOTHING_AT_ALL = "No agent on this board has proposed a plan. One comes from an agent in plan mode."
-_ANSWER_EXAMPLES = """\
-  punchlist answer                          what waits on you
-  punchlist answer region "Use eu-west"     the item that holds `region`; its agent hears it at its next turn
-"""
 
 
 def parser() -> Parser:
@@ -166,11 +160,8 @@ def _describe_nothing(options: Namespace) -> str:
 
 def plan_data(row: PlanRow, now: datetime) -> dict[str, Any]:
     """Return a plan as JSON values. Every key is always there."""
-    return {**_place_of(row), **asdict(row.plan), "waits": row.plan.waits(now)}
-
-
-def _place_of(row: PlanRow | QuestionRow) -> dict[str, str]:
-    return {"session": row.session, "agent": row.agent, "project": row.project}
+    place = {"session": row.session, "agent": row.agent, "project": row.project}
+    return {**place, **asdict(row.plan), "waits": row.plan.waits(now)}
 
 
 def _state(plan: Plan, now: datetime) -> str:
@@ -218,101 +209,3 @@ def _revision_line(plan: Plan, now: datetime) -> Line:
         Span(safe_line(plan.title), "bold"),
         Span(f"  {when}{who}{why}", "dim"),
     )
-
-
-# `punchlist answer`.
-
-
-def answer_parser() -> Parser:
-    about = "Answers what an agent asks; without arguments lists what waits on you."
-    made = command_parser("answer", about, run=_answer, examples=_ANSWER_EXAMPLES)
-    made.add_argument("item", nargs="?", metavar="ITEM", help="the item that asks, by id or a few letters of it")
-    made.add_argument("text", nargs="*", metavar="TEXT", help="the answer")
-    add_target(made)
-    made.add_all()
-    made.add_json()
-    return made
-
-
-def _list_waiting(options: Namespace) -> None:
-    with open_board(options, reads=True) as board:
-        questions = _find_questions(board, options)
-        plans = [row for row in board.plans(project=_project(options)) if _is_meant(row, options)]
-        now = board.now()
-    if options.json:
-        asked = [{**_place_of(row), **asdict(row.question)} for row in questions]
-        show_json({"questions": asked, "plans": [plan_data(row, now) for row in plans]})
-    elif questions or plans:
-        show(_waiting_lines(questions, plans, detect_display(), now))
-    else:
-        is_narrow = not (options.all or options.project or options.session)
-        more = "; `punchlist answer --all` looks in every project" if is_narrow else ""
-        print(f"Nothing waits on you{more}.")
-
-
-def _answer(options: Namespace) -> None:
-    if options.item is None:
-        _list_waiting(options)
-        return
-    text = repair(" ".join(options.text)).strip()
-    if not text:
-        raise EditRefused(problem='Say the answer too, as in `punchlist answer region "Use eu-west"`.')
-    query = repair(options.item)
-    with open_board(options) as board:
-        row = _find_question(_find_questions(board, options), query)
-        if row is not None:
-            agent, item = board.agent(row.agent, session=row.session, project=row.project), row.question.item
-        else:
-            agent = find_owner(board, options, query, wanted="question")
-            found = find_item(agent.todos.items, query)
-            if found is None:
-                problem = f'No question matched "{options.item}". `punchlist answer` lists what waits on you.'
-                raise EditRefused(problem=problem)
-            item = found.id
-        answered = agent.answer(item, text, by=author(options), person=find_doubt(options) is None)
-    data = {"session": agent.session, "agent": agent.name, **asdict(answered)}
-    tell(options, data, f"Answered: {safe_line(answered.content)}. {safe_line(agent.name)} is told at its next turn.")
-
-
-def _project(options: Namespace) -> str | None:
-    return None if options.session else find_folder(options)
-
-
-def _is_meant(row: QuestionRow | PlanRow, options: Namespace) -> bool:
-    return options.session in (None, row.session) and options.agent in (None, row.agent)
-
-
-def _find_questions(board: Board, options: Namespace) -> list[QuestionRow]:
-    return [row for row in board.questions(project=_project(options)) if _is_meant(row, options)]
-
-
-def _find_question(rows: Sequence[QuestionRow], query: str) -> QuestionRow | None:
-    """Return the question whose item has this id or text; else the only one that holds the words."""
-    wanted = query.strip().lower()
-    same = [row for row in rows if wanted in (f"#{row.question.item}", row.question.item, row.question.content.lower())]
-    held = [row for row in rows if wanted in f"{row.question.content} {row.question.question}".lower()]
-    found = same or held
-    if len(found) > 1:
-        names = "; ".join(f"--session {row.session} --agent {row.agent}, item {row.question.item}" for row in found[:5])
-        raise EditRefused(problem=f'{len(found)} questions match "{query}"; say which one is meant: {names}.')
-    return found[0] if found else None
-
-
-def _waiting_lines(
-    questions: Sequence[QuestionRow], plans: Sequence[PlanRow], display: Display, now: datetime
-) -> Iterator[Line]:
-    dot = f" {display.glyphs.dot} "
-
-    def head(label: str, title: str, row: QuestionRow | PlanRow, more: str) -> Line:
-        place = f"{dot}{safe_line(row.agent)}{dot}session {safe_line(row.session)}{more}"
-        return display.cut((Span(f"{safe_line(label)} ", "dim"), Span(safe_line(title), "bold"), Span(place, "dim")))
-
-    for row in questions:
-        asked = row.question
-        yield head(asked.item, asked.content, row, "" if asked.asked_at is None else f"{dot}{ago(asked.asked_at, now)}")
-        yield (Span(f"  {safe_line(asked.question)}", "warning"),)
-    for row in plans:
-        yield head("plan", row.plan.title, row, f"{dot}see `punchlist plan show`")
-    if questions:
-        yield ()
-        yield (Span(f"punchlist answer {safe_line(questions[0].question.item)} TEXT", "dim"),)

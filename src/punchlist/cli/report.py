@@ -15,26 +15,24 @@ from functools import cache
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.agent.overview import Stall
 from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, author, command_parser, find_folder, parse_count
+from punchlist.cli.arguments import Parser, author, command_parser, find_folder, is_own_list, parse_count
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.brief import Brief
 from punchlist.core.grounding.commits import CommitCall
-from punchlist.core.grounding.tool_call import Subject, is_task, todo_subject
+from punchlist.core.grounding.tool_call import Subject, is_task
 from punchlist.core.overview import AgentOverview
 from punchlist.core.report import ItemReport, Report
 from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.store import Transaction
-from punchlist.store.plans import PlanRow, QuestionRow
 from punchlist.surfaces.brief import brief_data, brief_lines, completed_items, is_empty
-from punchlist.surfaces.headlines import Around, GitCommit, GitSummary, Stopped, names, place_words
+from punchlist.surfaces.headlines import Around, GitCommit, GitSummary, Stopped, place_words
 from punchlist.surfaces.report_page import report_page
 from punchlist.surfaces.reports import Changed, Changes, report_data, report_lines, report_markdown
 from punchlist.surfaces.sentences import Silent
@@ -159,7 +157,12 @@ def _brief(options: Namespace) -> int:
         news = {one.session for one in found.sessions}
         items = (*completed_items(found), *found.failed, *found.under_way)
         git, changes = _ask_git(board, dict.fromkeys(news, _find_time(board, after)), items, None)
-        around = replace(_find_around(board, project, news), git=git, tokens=max(0, spent - spent_before))
+        around = replace(
+            _find_around(board, project, news),
+            git=git,
+            tokens=max(0, spent - spent_before),
+            is_first=options.after is None and options.push is None and not after,
+        )
         code = _tell(found, around, changes, options)
         if code == OK and not options.keep and found.until > after:
 
@@ -209,23 +212,11 @@ def _check_command(command: str) -> str:
 
 
 def _find_around(board: Board, project: str | None, news: Container[str], session: str | None = None) -> Around:
-    """Return what waits on a person and which agents are silent, of a session, a project or the board.
-
-    Agents that stopped are those of the sessions with news.
-    """
-
-    def is_wanted(row: QuestionRow | PlanRow | Stall) -> bool:
-        return session in (None, row.session)
-
-    asked = list(filter(is_wanted, board.questions(project=project)))
-    proposed = list(filter(is_wanted, board.plans(project=project)))
-    called = names({(row.session, row.agent) for row in (*asked, *proposed)})
+    """Return which agents stopped, of the sessions with news, and which are silent."""
     agents = {(one.session, one.agent): one for one in board.overview(project=project)}
     now = board.now()
     return Around(
-        questions=[f"{called[row.session, row.agent]} asks: {row.question.question}" for row in asked],
-        asked=frozenset(todo_subject(row.session, row.agent, row.question.plan_id, row.question.item) for row in asked),
-        plans=[f"{called[row.session, row.agent]} proposes a plan; `punchlist plan show` shows it" for row in proposed],
+        own=frozenset(one.session for one in agents.values() if is_own_list(one.session, one.agent, one.project)),
         stopped=[
             Stopped(one.session, one.agent, left, _name_place(one))
             for one in agents.values()
@@ -233,8 +224,8 @@ def _find_around(board: Board, project: str | None, news: Container[str], sessio
         ],
         stalls=[
             Silent(*owner, one.finding.detector, now - one.since, _name_place(agents[owner]))
-            for one in filter(is_wanted, board.stalls(project=project))
-            if (owner := (one.session, one.agent)) in agents
+            for one in board.stalls(project=project)
+            if session in (None, one.session) and (owner := (one.session, one.agent)) in agents
         ],
     )
 

@@ -11,7 +11,7 @@ from punchlist.core.grounding.grades import DOUBTFUL
 from punchlist.core.grounding.session import SessionState
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import ToolCall
-from punchlist.core.overview import STALLS, Activity
+from punchlist.core.overview import STALLS, Activity, PersonWait
 from punchlist.core.report import ItemReport, worst_first
 from punchlist.core.todo import Status
 
@@ -30,11 +30,21 @@ class Noticed(Struct, frozen=True):
     seq: int = 0
 
 
+class ListNews(Struct, frozen=True):
+    """Items that came onto a list since, and how many it has now; with `list`, tasks that came onto that one."""
+
+    session: str
+    agent: str
+    added: int
+    total: int
+    list: str = ""
+
+
 class Brief(Struct, frozen=True):
     """Items by what became of them: the first five were completed or graded since, the rest stands now.
 
-    `sessions` are the states of the sessions with news, the worst first. `doubtful` items are failing or unseen,
-    `waiting` ones are blocked; `work` is what tools did since.
+    `sessions` are the states of the sessions with news, the worst first. `doubtful` items are failing or unseen;
+    `waits` is what waits on a person; `work` is what tools did since. `has_news`: there is any event since.
     """
 
     sessions: tuple[SessionState, ...]
@@ -44,17 +54,18 @@ class Brief(Struct, frozen=True):
     doubtful: tuple[ItemReport, ...]
     unjudged: tuple[ItemReport, ...]
     failed: tuple[ItemReport, ...]
-    waiting: tuple[ItemReport, ...]
+    waits: tuple[PersonWait, ...]
     under_way: tuple[ItemReport, ...]
     noticed: tuple[Noticed, ...]
+    lists: tuple[ListNews, ...]
     work: Tally
+    has_news: bool
     until: int
 
     @property
     def is_empty(self) -> bool:
         """True if nothing happened and nothing waits."""
-        done = (self.verified, self.confirmed, self.unchecked, self.doubtful, self.unjudged)
-        return not any((*done, self.failed, self.waiting, self.noticed)) and self.work.is_empty
+        return not (self.has_news or self.failed or self.waits or self.noticed)
 
 
 def assemble_brief(
@@ -63,12 +74,13 @@ def assemble_brief(
     calls: Iterable[ToolCall],
     noticed: tuple[Noticed, ...],
     *,
+    waits: tuple[PersonWait, ...] = (),
+    lists: tuple[ListNews, ...] = (),
     after: int,
     until: int,
 ) -> Brief:
     """Sort reports of items into a brief. `calls` are those that began or ended since."""
     done = [entry for entry in _with(items, Status.COMPLETED) if entry.touched > after]
-    helped = (entry for entry in _with(items, Status.PENDING) if entry.helpers)
     return Brief(
         sessions=worst_first(sessions),
         verified=tuple(entry for entry in done if entry.grade == "verified"),
@@ -77,12 +89,18 @@ def assemble_brief(
         doubtful=tuple(entry for entry in done if entry.grade in DOUBTFUL),
         unjudged=tuple(entry for entry in done if entry.grade is None),
         failed=_with(items, Status.FAILED),
-        waiting=_with(items, Status.BLOCKED),
-        under_way=(*_with(items, Status.IN_PROGRESS), *helped),
+        waits=waits,
+        under_way=tuple(sorted((entry for entry in items if entry.is_under_way), key=_is_only_helped)),
         noticed=noticed,
+        lists=lists,
         work=tally_of(calls),
+        has_news=until > after,
         until=until,
     )
+
+
+def _is_only_helped(entry: ItemReport) -> bool:
+    return entry.item.status is not Status.IN_PROGRESS
 
 
 def _with(items: Iterable[ItemReport], status: Status) -> tuple[ItemReport, ...]:

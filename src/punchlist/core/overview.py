@@ -1,5 +1,7 @@
 """Fold events into read models: the activity of each agent and the history of each item.
 
+Two rules are here for every command and view: `find_waits` (what waits on a person) and `is_under_way`.
+
 The store keeps these values as rows and changes them in the transaction that appends the events. Folding the whole
 log gives the same values: `report.py` does so, and `doctor` rebuilds the rows that way.
 """
@@ -7,15 +9,19 @@ log gives the same values: `report.py` does so, and `doctor` rebuilds the rows t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.core.approval import Plan
 from punchlist.core.events import REPORTS, TURN_ENDS, decode_item, with_fields
-from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.core.question import Question
+from punchlist.core.task import FLOWS, Task, TaskStatus
+from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
 
 STALLS: Final = frozenset({"nothing_submitted", "no_runtime_event", "no_output", "silent_after_output", "timed_out"})
 """Detectors of silence, which output ends, and the end of a turn."""
@@ -238,10 +244,122 @@ def summarise_list(todos: TodoList) -> ListSummary:
     return ListSummary(None if focus is None else focus.label, dict(counts), dict(grades))
 
 
+# What waits on a person, and what is under way.
+
+
+class Owner(NamedTuple):
+    """The agent that something belongs to; of a task of no agent, its list's project and session, and its owner."""
+
+    project: str
+    session: str
+    agent: str
+
+
+class PersonWait(Struct, frozen=True, kw_only=True):
+    """Work that goes on once a person has acted.
+
+    `id` is that of the item, the task or the flow, or the revision of the plan. `title` names it; `text` is the
+    question, the plan, or why an item is blocked; `on` is the person, if named. `list` is the list of a task.
+    """
+
+    kind: Literal["question", "plan", "item", "task", "flow"]
+    project: str
+    session: str
+    agent: str
+    id: str
+    title: str
+    text: str = ""
+    on: str = ""
+    since: datetime | None = None
+    list: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name by which `punchlist answer` finds it."""
+        match self.kind:
+            case "plan":
+                return "plan"
+            case "task" | "flow":
+                return f"{self.kind}-{self.id[:_SHORT_ID]}"
+            case _:
+                return self.id
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The words that follow its name in a command that resolves it."""
+        match self.kind:
+            case "question":
+                return ("TEXT",)
+            case "plan":
+                return ("approve", "reject REASON")
+            case _:
+                return ("[TEXT]",)
+
+
+_SHORT_ID: Final = 8
+"""Characters of a flow's id: so many tell flows apart, as a rule."""
+
+
+def find_waits(
+    owner: Owner,
+    now: datetime,
+    *,
+    todos: TodoList | None = None,
+    questions: Iterable[Question] = (),
+    plans: Iterable[Plan] = (),
+    tasks: Iterable[Task] = (),
+    agents: Container[str] = (),
+    blocked_at: Mapping[str, datetime] | None = None,
+) -> Iterator[PersonWait]:
+    """Yield all that waits on a person, of one owner: questions, plans, blocked items, tasks and flows.
+
+    A question waits while its item is open on the present list, a plan until it is decided or expires, a task or a
+    flow if it was set waiting for a person. A blocked item waits on a person unless it only comes after other items, or
+    waits on one of `agents`. `blocked_at` says since when, by the item's id.
+    """
+    todos = todos or TodoList()
+    make = partial(PersonWait, project=owner.project, session=owner.session, agent=owner.agent)
+    asking: set[str] = set()
+    for asked in questions:
+        item = todos.find(asked.item) if asked.plan_id == todos.plan_id else None
+        if item is not None and item.is_open:
+            asking.add(item.id)
+            by_id = make(kind="question", id=item.id, title=item.content)
+            yield replace(by_id, text=asked.question, on=asked.of, since=asked.asked_at)
+    for plan in plans:
+        if plan.waits(now):
+            yield make(kind="plan", id=str(plan.revision), title=plan.title, text=plan.text, since=plan.proposed_at)
+    for item in todos.items:
+        if item.id not in asking and _is_blocked_on_person(item, agents):
+            blocker, since = item.blocker or Blocker(), (blocked_at or {}).get(item.id)
+            by_id = make(kind="item", id=item.id, title=item.content)
+            yield replace(by_id, text=blocker.reason, on=blocker.on or "", since=since)
+    for task in tasks:
+        if task.status is not TaskStatus.WAITING or task.wait is None or task.wait.kind != "manual":
+            continue
+        if task.list == FLOWS:
+            yield make(kind="flow", id=str(task.metadata["flow"]), title=task.subject, since=task.wait.since)
+        else:
+            yield make(kind="task", id=task.id, title=task.subject, since=task.wait.since, list=task.list)
+
+
+def _is_blocked_on_person(item: TodoItem, agents: Container[str]) -> bool:
+    if item.status is not Status.BLOCKED or item.blocker is None:
+        return item.status is Status.BLOCKED
+    return not item.blocker.is_order and (item.blocker.on is None or item.blocker.on not in agents)
+
+
+def is_under_way(status: Status, state: AgentState, helpers: Collection[str] = ()) -> bool:
+    """True if work on an item goes on: its agent has it in progress and has not finished, or subagents are at it."""
+    if helpers and status is Status.PENDING:
+        return True
+    return status is Status.IN_PROGRESS and (state != "finished" or bool(helpers))
+
+
 class AgentOverview(Struct, frozen=True, kw_only=True):
     """The row of one agent, for a person who looks at all of them.
 
-    `waits` says what waits on a person: questions and plans. `findings` are those of detectors that hold.
+    `waits` is what waits on a person. `findings` are those of detectors that hold.
     `session_state` is that of the agent's session: red, unchecked, green or idle.
     """
 
@@ -253,7 +371,7 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
     counts: Mapping[str, int] = {}
     grades: Mapping[str, int] = {}
     last_call: LastCall | None = None
-    waits: tuple[str, ...] = ()
+    waits: tuple[PersonWait, ...] = ()
     findings: tuple[OpenFinding, ...] = ()
     session_state: str = "idle"
     at: datetime | None = None

@@ -17,7 +17,7 @@ from punchlist.core.grounding.grades import GRADES, Grade
 from punchlist.core.grounding.session import STATES, CheckRun, CheckState, SessionState, State
 from punchlist.core.grounding.tally import CheckSeen, Tally, tally_of
 from punchlist.core.grounding.tool_call import Subject, ToolCall, task_subject
-from punchlist.core.overview import Stint, extend_stints
+from punchlist.core.overview import PersonWait, Stint, extend_stints
 from punchlist.core.task import Task, TaskStatus, fold_task
 from punchlist.core.todo import Blocker, Status, TodoItem
 
@@ -114,7 +114,7 @@ class ItemReport(Struct, frozen=True):
     it, `remarks` say more. `elapsed` is how long it was in progress, in all its `stints`, and until now if it still is;
     None if it never was. `is_gone`: it was taken off its list, or left out, while open. `touched` is the last event
     about it. `commands` are shell lines that perhaps changed something, as far as they were kept. `helpers` are the
-    subagents that are at work on it.
+    subagents that are at work on it. `is_under_way`: the work on it goes on (see `core/overview.py`).
     """
 
     subject: Subject
@@ -130,6 +130,7 @@ class ItemReport(Struct, frozen=True):
     commands: tuple[str, ...] = ()
     stints: tuple[Stint, ...] = ()
     helpers: tuple[str, ...] = ()
+    is_under_way: bool = False
 
     @property
     def last_check(self) -> CheckSeen | None:
@@ -168,7 +169,7 @@ class Report(Struct, frozen=True):
     """The whole report. `items` are those of lists, then tasks that were begun, or that a session keeps as its list.
 
     `sessions` are their states, the worst first. `elsewhere` is the work of each agent that belongs to no item.
-    `committing` are calls that make commits, so that each commit finds its item.
+    `committing` are calls that make commits, so that each commit finds its item. `waits` is what waits on a person.
     """
 
     sessions: tuple[SessionState, ...]
@@ -176,6 +177,7 @@ class Report(Struct, frozen=True):
     elsewhere: Mapping[Subject, Tally]
     totals: Totals
     committing: tuple[CommitCall, ...] = ()
+    waits: tuple[PersonWait, ...] = ()
 
     @property
     def state(self) -> State:

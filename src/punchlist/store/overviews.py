@@ -127,10 +127,10 @@ class OverviewRows(Rows):
             for agent, plan, body in self._rows.all("finished_items", (session,))
         ]
 
-    def items_completed_since(self, agent: int, after: int) -> Sequence[KeptRow]:
-        """Return the completed items of an agent that an event after a cursor is about."""
+    def items_since(self, agent: int, after: int) -> Sequence[KeptRow]:
+        """Return the items of an agent that an event after a cursor is about."""
         return [
-            KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("completed_since", (agent, after))
+            KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("items_since", (agent, after))
         ]
 
     def items_of_agent(self, agent: int) -> Sequence[KeptRow]:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from punchlist.core.brief import Brief
+from msgspec.structs import asdict
+
+from punchlist.core.brief import Brief, ListNews
 from punchlist.core.events import json_time
 from punchlist.core.report import ItemReport
-from punchlist.surfaces.headlines import Around, around_data, count_words, first_lines, names, red_commands, section
+from punchlist.surfaces.headlines import (
+    Around,
+    around_data,
+    count_words,
+    first_lines,
+    names,
+    red_commands,
+    section,
+    wrap_row,
+)
 from punchlist.surfaces.lists import helper_words
 from punchlist.surfaces.reports import (
     Changes,
@@ -99,17 +111,21 @@ def _fit_parts(parts: Iterable[str], room: int) -> str:
 
 
 def is_empty(brief: Brief, around: Around) -> bool:
-    return brief.is_empty and not (around.questions or around.plans or around.stalls)
+    """True if there is nothing to tell; work that only goes on is nothing new."""
+    return brief.is_empty and not around.stalls
 
 
 def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
     """Yield the lines of a brief, one screen at most; with `columns`, they fit into them."""
-    if is_empty(brief, around):
-        yield (Span("Nothing happened since you last looked, and nothing waits for you."),)
+    if opening := _opening_words(brief, around):
+        yield from ((Span(line),) for line in pack([opening], columns, ""))
+    if is_empty(brief, around) and not brief.under_way:
         return
-    yield from first_lines(brief.sessions, around, brief.waiting, brief.noticed, glyphs, columns, most=_MOST_ROWS)
+    yield from first_lines(brief.sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS)
     items, told = (*completed_items(brief), *brief.failed, *brief.under_way), red_commands(brief.sessions)
     rows = ItemRows(items, changes, told, glyphs, columns)
+    lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
+    yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
     sections: Sequence[tuple[str, Sequence[ItemReport], Style]] = (
         ("Failed", brief.failed, "bad"),
         ("Marked done, but failing or unseen", brief.doubtful, "bad"),
@@ -121,9 +137,44 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     )
     for name, entries, style in sections:
         yield from section(glyphs, name, rows.of(entries), style, _MOST_ROWS)
+    if brief.work.is_empty and not around.tokens:
+        return
     cost = f"; the todo layer cost about {count_words(around.tokens, 'token')}" if around.tokens else ""
     said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
     yield from ((Span(line, "dim"),) for line in pack([said], columns, ""))
+
+
+def _opening_words(brief: Brief, around: Around) -> str:
+    """Return the words before all else: a greeting, or that nothing is new; mostly empty."""
+    if around.is_first and is_empty(brief, around) and not brief.under_way:
+        return 'Hello. There is nothing here yet; begin with `punchlist todo append "My first item"`.'
+    if around.is_first:
+        return "Hello. This is your first brief here, on all that there is; the next one says what is new."
+    if not is_empty(brief, around):
+        return ""
+    if brief.under_way:
+        return "Work is going on. Nothing is new since you last looked, and nothing waits on you."
+    return "Nothing happened since you last looked, and nothing waits on you."
+
+
+def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
+    """Yield which lists were begun, and onto which items came."""
+    called = names({(one.session, one.agent) for one in lists if one.session not in around.own and not one.list})
+    for one in lists:
+        items = count_words(one.added, "task" if one.list else "item")
+        who = called.get((one.session, one.agent), "You")
+        if one.list:
+            yield f"{items} added to {_name_task_list(one.list)}"
+        elif one.added == one.total:
+            yield f"{who} began a list of {items}"
+        else:
+            yield f"{who} added {items} to a list, which has {one.total:,} now"
+
+
+def _name_task_list(name: str) -> str:
+    """Return the name of a list of tasks as people say it: the project's own by the project's folder."""
+    kind, _, rest = name.partition(":")
+    return f"the tasks of {os.path.basename(rest) if kind == 'project' else name}"
 
 
 def completed_items(brief: Brief) -> tuple[ItemReport, ...]:
@@ -133,12 +184,12 @@ def completed_items(brief: Brief) -> tuple[ItemReport, ...]:
 
 def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]:
     """Return a brief as JSON values."""
-    parts = ("waiting", "failed", "doubtful", "verified", "confirmed", "unchecked", "unjudged", "under_way")
-    items = {name: list(getattr(brief, name)) for name in parts}
-    items["waiting"] = [entry for entry in brief.waiting if entry.subject not in around.asked]
+    parts = ("failed", "doubtful", "verified", "confirmed", "unchecked", "unjudged", "under_way")
+    items = {name: getattr(brief, name) for name in parts}
     return {
         "sessions": [session_data(session) for session in brief.sessions],
-        **around_data(around),
+        **around_data(around, brief.waits),
+        "lists": [asdict(one) for one in brief.lists],
         "noticed": [
             {
                 **{name: getattr(one, name) for name in ("session", "agent", "detector", "seen")},

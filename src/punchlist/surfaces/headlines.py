@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from shlex import quote
 from typing import Any, Final
 
 from msgspec import Struct
@@ -13,9 +14,7 @@ from msgspec.structs import asdict
 from punchlist.core.brief import STALLS, Noticed
 from punchlist.core.events import json_time
 from punchlist.core.grounding.session import CheckState, SessionState
-from punchlist.core.grounding.tool_call import Subject
-from punchlist.core.report import ItemReport
-from punchlist.core.todo import Blocker
+from punchlist.core.overview import PersonWait
 from punchlist.surfaces.lists import STATES
 from punchlist.surfaces.sentences import Silent, finding_words, stall_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
@@ -68,24 +67,23 @@ class Stopped(Struct, frozen=True):
 
 
 class Around(Struct, frozen=True):
-    """The parts of a report or brief that are not about items: Git, questions and plans, agents not at work, the cost.
+    """The parts of a report or brief that are not about items: Git, agents not at work, the cost.
 
-    `asked` are the items of the questions.
+    `own` are the sessions of the reader's own lists. `is_first`: the reader had no brief before.
     """
 
     git: Sequence[GitSummary] = ()
-    questions: Sequence[str] = ()
-    asked: frozenset[Subject] = frozenset()
-    plans: Sequence[str] = ()
     stopped: Sequence[Stopped] = ()
     stalls: Sequence[Silent] = ()
     tokens: int = 0
+    own: frozenset[str] = frozenset()
+    is_first: bool = False
 
 
 def first_lines(
     sessions: Sequence[SessionState],
     around: Around,
-    blocked: Iterable[ItemReport],
+    waits: Sequence[PersonWait],
     noticed: Iterable[Noticed],
     glyphs: Glyphs,
     columns: int = 0,
@@ -100,7 +98,7 @@ def first_lines(
     yield from _state_lines(sessions, glyphs, columns, tails=tails)
     for summary in around.git:
         yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
-    waiting, stopped = waiting_words(around, blocked), stopped_words(around, noticed)
+    waiting, stopped = waiting_words(waits), stopped_words(around, noticed)
     yield from section(glyphs, WAITING, [wrap_row(text, glyphs, columns) for text in waiting], "accent", most)
     yield from section(glyphs, STOPPED, [wrap_row(text, glyphs, columns) for text in stopped], "warning", most)
 
@@ -218,12 +216,11 @@ def _wrap(text: str, columns: int) -> Iterator[str]:
         yield f"  {line}" if place else line
 
 
-def around_data(around: Around) -> dict[str, Any]:
+def around_data(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:
     """Return what stands before the items as JSON values."""
     return {
         "git": [_git_data(summary) for summary in around.git],
-        "questions": list(around.questions),
-        "plans": list(around.plans),
+        "waits": [wait_data(wait) for wait in waits],
         "stopped": [asdict(one) for one in around.stopped],
         "stalled": [stall_words(f"{one.agent} in {short_session(one.session)}", one) for one in around.stalls],
     }
@@ -282,16 +279,37 @@ def _git_lines(summary: GitSummary, name: str, glyphs: Glyphs, columns: int) -> 
 # What waits, and what does not go on.
 
 
-def waiting_words(around: Around, blocked: Iterable[ItemReport]) -> list[str]:
-    """Return the questions, the plans and the blocked items without a question."""
-    others = [_blocked_words(entry) for entry in blocked if entry.subject not in around.asked]
-    return [*around.questions, *around.plans, *others]
+def waiting_words(waits: Sequence[PersonWait]) -> list[str]:
+    """Return what waits on a person, a sentence each."""
+    called = names({(wait.session, wait.agent) for wait in waits})
+    return [wait_words(wait, called[wait.session, wait.agent]) for wait in waits]
 
 
-def _blocked_words(entry: ItemReport) -> str:
-    blocker = entry.item.blocker or Blocker()
-    waits = f"{entry.item.content} waits on {blocker.on}" if blocker.on else entry.item.content
-    return f"{waits}: {blocker.reason}" if blocker.reason else waits
+def wait_words(wait: PersonWait, who: str) -> str:
+    match wait.kind:
+        case "question":
+            return f"{who} asks: {wait.text}"
+        case "plan":
+            return f"{who} proposes a plan: {wait.title}"
+        case "item":
+            title = f"{wait.title} waits on {wait.on}" if wait.on else wait.title
+            return f"{title}: {wait.text}" if wait.text else title
+        case _:
+            return f"{wait.kind} {wait.id[:8]} waits for a person: {wait.title}"
+
+
+def wait_data(wait: PersonWait) -> dict[str, Any]:
+    """Return a wait as JSON values. `answer` has the commands that resolve it."""
+    given = asdict(wait)
+    given["since"] = None if wait.since is None else json_time(wait.since)
+    return {**given, "answer": [answer_command(wait, answer) for answer in wait.answers]}
+
+
+def answer_command(wait: PersonWait, answer: str, *, is_alone: bool = False) -> str:
+    """Return the command that resolves a wait, with its place unless its name is that of no other."""
+    places = (("--session", wait.session), ("--agent", wait.agent))
+    place = "" if is_alone else "".join(f" {option} {quote(name)}" for option, name in places if name)
+    return f"punchlist answer {wait.name} {answer}{place}"
 
 
 def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:

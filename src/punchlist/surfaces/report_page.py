@@ -28,7 +28,6 @@ from punchlist.surfaces.reports import (
     COLUMNS,
     Changes,
     Told,
-    blocked_items,
     changed_words,
     file_words,
     item_label,
@@ -115,7 +114,7 @@ def _first_lines(report: Report, around: Around) -> Iterator[str]:
     for summary in around.git:
         yield f'<p class="first">{_text(git_name(summary, around))}: {_text(git_words(summary))}</p>'
         yield from _list(commit_words(summary))
-    for name, texts in ((WAITING, waiting_words(around, blocked_items(report))), (STOPPED, stopped_words(around))):
+    for name, texts in ((WAITING, waiting_words(report.waits)), (STOPPED, stopped_words(around))):
         if texts:
             yield f"<h2>{name}</h2>"
             yield from _list(texts)

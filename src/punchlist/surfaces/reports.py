@@ -66,7 +66,7 @@ def report_data(report: Report, around: Around, changes: Changes) -> dict[str, A
     return {
         "state": report.state,
         "sessions": [session_data(session) for session in report.sessions],
-        **around_data(around),
+        **around_data(around, report.waits),
         "items": [item_data(entry, changes.get(entry.subject)) for entry in report.items],
         "elsewhere": [
             {"session": of.session, "agent": of.agent, "item": of.item, **_work(tally)}
@@ -189,7 +189,11 @@ def item_label(key: str) -> str:
 
 
 def status_words(entry: ItemReport) -> str:
-    return "left out" if entry.is_gone else entry.item.status.value.replace("_", " ")
+    """Return the status of an item; one that a finished agent has in progress was left so."""
+    if entry.is_gone:
+        return "left out"
+    left = "left " if entry.item.status is Status.IN_PROGRESS and not entry.is_under_way else ""
+    return left + entry.item.status.value.replace("_", " ")
 
 
 def call_words(tally: Tally) -> str:
@@ -222,10 +226,6 @@ def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
     said = [] if check is None else [f"{check.name} {check.outcome}"]
     files = [count_words(len(tally.files), "file")] if tally.files else []
     return [*said, *work_words(tally, kinds=kinds), *files]
-
-
-def blocked_items(report: Report) -> Iterator[ItemReport]:
-    return (entry for entry in report.items if entry.item.status is Status.BLOCKED and not entry.is_gone)
 
 
 def check_words(entry: ItemReport, told: Told) -> list[str]:
@@ -311,7 +311,7 @@ def report_lines(
 
     With `columns`, lines fit into them: only an item's text is cut. Files below `root` are named from there.
     """
-    yield from first_lines(report.sessions, around, blocked_items(report), (), glyphs, columns, tails=True)
+    yield from first_lines(report.sessions, around, report.waits, (), glyphs, columns, tails=True)
     told = red_commands(report.sessions)
     owner = None
     for entry in report.items:
@@ -339,7 +339,8 @@ def report_lines(
 
 def _item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
     """Return an item with its grade, for which there is always room."""
-    grade = f"  {entry.grade}" if entry.grade is not None else "  left out" if entry.is_gone else ""
+    status = status_words(entry)
+    grade = f"  {entry.grade or status}" if entry.grade is not None or status.startswith("left ") else ""
     text = f"  {glyphs.boxes[entry.item.status.value]} {safe_line(entry.item.content)}"
     if columns:
         text = fit(text, max(0, columns - len(grade)), glyphs.ellipsis)
@@ -384,7 +385,7 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
     for summary in around.git:
         lines.append(f"- {_escape(git_name(summary, around))}: {_escape(git_words(summary))}")
         lines += [f"  - {_escape(text)}" for text in commit_words(summary)]
-    for name, texts in ((WAITING, waiting_words(around, blocked_items(report))), (STOPPED, stopped_words(around))):
+    for name, texts in ((WAITING, waiting_words(report.waits)), (STOPPED, stopped_words(around))):
         if texts:
             lines += ["", f"## {name}", "", *(f"- {_escape(text)}" for text in texts)]
     told = red_commands(report.sessions)

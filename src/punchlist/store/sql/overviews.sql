@@ -36,8 +36,14 @@ ON CONFLICT (agent, plan, id) DO UPDATE SET touched = excluded.touched, status =
 SELECT agent, plan, body FROM kept_items
 WHERE is_gone = 0 AND status IN ('in_progress', 'blocked', 'failed') ORDER BY agent;
 
--- name: completed_since
-SELECT plan, body FROM kept_items WHERE agent = ? AND status = 'completed' AND touched > ?;
+-- name: blocked_items
+-- With the time of the last event about each.
+SELECT a.project, a.session, a.name, k.id, e.at FROM kept_items k JOIN agents a ON a.id = k.agent
+JOIN events e ON e.seq = k.touched
+WHERE k.is_gone = 0 AND k.status IN ('in_progress', 'blocked', 'failed') AND k.status = 'blocked' ORDER BY k.agent;
+
+-- name: items_since
+SELECT plan, body FROM kept_items WHERE agent = ? AND touched > ?;
 
 -- name: finished_items
 SELECT k.agent, k.plan, k.body FROM agents a JOIN kept_items k ON k.agent = a.id
@@ -62,6 +68,11 @@ SELECT DISTINCT task_list, task FROM events WHERE agent = ? AND task_list IS NOT
 
 -- name: standing_tasks
 SELECT list, id FROM tasks WHERE status IN ('in_progress', 'waiting', 'failed');
+
+-- name: tasks_waiting_for_person
+-- A wait for a time has a due date, and one for an event a topic. Flows are tasks too.
+SELECT t.number, a.project, a.session, a.name FROM tasks t LEFT JOIN agents a ON a.id = t.agent
+WHERE t.status = 'waiting' AND t.due_at IS NULL AND t.topic IS NULL;
 
 -- name: names_of_task_lists
 SELECT number, name, project FROM task_lists;

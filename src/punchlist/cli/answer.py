@@ -1,0 +1,171 @@
+"""`punchlist answer`: list what waits on a person, and resolve it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from punchlist.board import Board
+from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, find_folder
+from punchlist.cli.boards import open_board
+from punchlist.cli.targets import add_target, find_owner
+from punchlist.cli.terminal import detect_display, show, show_json, tell
+from punchlist.core.commands import Note, Operation, Target, Unblock
+from punchlist.core.matching import find_item
+from punchlist.core.overview import PersonWait
+from punchlist.errors import EditRefused
+from punchlist.surfaces.headlines import answer_command, wait_data
+from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
+from punchlist.text import repair
+
+_EXAMPLES = """\
+  punchlist answer                            what waits on you, and how to answer each
+  punchlist answer region "Use eu-west"       the item that holds `region`; its agent hears it at its next turn
+  punchlist answer plan approve               or: punchlist answer plan reject "Tests first"
+  punchlist answer task-3                     the task goes on; so do a flow and a blocked item
+"""
+_MOST_NAMED = 5
+
+
+def parser() -> Parser:
+    about = (
+        "Lists what waits on you: questions, plans, blocked items, tasks and flows. With a name, resolves it: answers "
+        "the question, decides on the plan, or lets the item, the task or the flow go on."
+    )
+    made = command_parser("answer", about, run=_answer, examples=_EXAMPLES)
+    made.add_argument("item", nargs="?", metavar="NAME", help="its name in the list, or a few letters of its text")
+    words = "the answer; `approve` or `reject REASON` for a plan; a note for what goes on"
+    made.add_argument("text", nargs="*", metavar="TEXT", help=words)
+    add_target(made)
+    made.add_all()
+    made.add_json()
+    return made
+
+
+def _answer(options: Namespace) -> None:
+    if options.item is None:
+        _list(options)
+        return
+    text, query = repair(" ".join(options.text)).strip(), repair(options.item)
+    with open_board(options) as board:
+        waits = _load_waits(board, options)
+        wait = _find_wait(waits, query) or _find_by_item(board, options, waits, query)
+        outcome, said = _resolve(board, options, wait, text)
+    data = wait_data(wait) | {"outcome": outcome, "answer": text, "by": author(options)}
+    tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
+
+
+def _load_waits(board: Board, options: Namespace) -> list[PersonWait]:
+    where = None if options.session else find_folder(options)
+    found = board.waits(project=where, session=options.session)
+    return [wait for wait in found if options.agent in (None, wait.agent)]
+
+
+# Listing.
+
+
+def _list(options: Namespace) -> None:
+    with open_board(options, reads=True) as board:
+        waits = _load_waits(board, options)
+        now = board.now()
+    if options.json:
+        show_json([wait_data(wait) for wait in waits])
+    elif waits:
+        show(_lines(waits, detect_display(), now, is_here=not options.all))
+    else:
+        is_narrow = not (options.all or options.project or options.session)
+        more = "; `punchlist answer --all` looks in every project" if is_narrow else ""
+        print(f"Nothing waits on you{more}.")
+
+
+def _lines(waits: Sequence[PersonWait], display: Display, now: datetime, *, is_here: bool) -> Iterator[Line]:
+    dot = f" {display.glyphs.dot} "
+    names = [wait.name for wait in waits]
+    for wait in waits:
+        place = [wait.agent, f"session {wait.session}" if wait.session else wait.list]
+        when = "" if wait.since is None else ago(wait.since, now)
+        more = "".join(f"{dot}{safe_line(part)}" for part in (*place, when) if part)
+        yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
+        yield (Span(f"  {safe_line(_why(wait))}", "warning"),)
+        is_alone = is_here and names.count(wait.name) == 1
+        for answer in wait.answers:
+            yield (Span(f"    {safe_line(answer_command(wait, answer, is_alone=is_alone))}", "dim"),)
+
+
+def _why(wait: PersonWait) -> str:
+    match wait.kind:
+        case "question":
+            return wait.text
+        case "plan":
+            return f"a plan to approve or reject; `punchlist plan show --session {wait.session}` shows it"
+        case "item":
+            blocked = f"blocked, waits on {wait.on}" if wait.on else "blocked"
+            return f"{blocked}: {wait.text}" if wait.text else blocked
+        case _:
+            return f"a {wait.kind} that waits for a person"
+
+
+# Resolving.
+
+
+def _find_wait(waits: Sequence[PersonWait], query: str) -> PersonWait | None:
+    """Return the wait of this name, else of this title or id, else the only one that holds the words."""
+    wanted = query.strip().lower()
+    number = wanted.removeprefix("#")
+    named = [wait for wait in waits if number == wait.name.lower()]
+    same = [wait for wait in waits if wanted == wait.title.lower() or (wait.kind == "task" and number == wait.id)]
+    flows = [wait for wait in waits if wait.kind == "flow" and wait.id.startswith(wanted.removeprefix("flow-"))]
+    held = [wait for wait in waits if wanted in f"{wait.title} {'' if wait.kind == 'plan' else wait.text}".lower()]
+    found = named or same or flows or held
+    if len(found) > 1:
+        commands = "; ".join(f"`{answer_command(wait, wait.answers[0])}`" for wait in found[:_MOST_NAMED])
+        raise EditRefused(problem=f'{len(found)} things that wait match "{query}"; say which one: {commands}.')
+    return found[0] if found else None
+
+
+def _find_by_item(board: Board, options: Namespace, waits: Sequence[PersonWait], query: str) -> PersonWait:
+    """Return the wait of the item that the query means on a list; raise why there is none."""
+    agent = find_owner(board, options, query, wanted="question")
+    item = find_item(agent.todos.items, query)
+    if item is not None:
+        for wait in waits:
+            if (wait.session, wait.agent, wait.name) == (agent.session, agent.name, item.id):
+                return wait
+        agent.answer(item.id, " ".join(options.text) or "-", by=author(options))  # raises: it asks nothing
+    raise EditRefused(problem=f'Nothing that waits matched "{query}"; `punchlist answer` lists what does.')
+
+
+def _resolve(board: Board, options: Namespace, wait: PersonWait, text: str) -> tuple[str, str]:
+    """Resolve a wait; return what was done in a word, and the rest of the sentence."""
+    by, person = author(options), find_doubt(options) is None
+    state = {"answer": text} if text else None
+    match wait.kind:
+        case "task":
+            board.tasks(wait.list, by=by).resume(wait.id, state=state)
+            return "resumed", f" (task {wait.id})."
+        case "flow":
+            board.flows(by=by).resume(wait.id, state)
+            return "resumed", f" (flow {wait.id[:8]})."
+        case _:
+            agent = board.agent(wait.agent, session=wait.session, project=wait.project)
+    told = f" ({safe_line(wait.agent)} in session {safe_line(wait.session)})."
+    if wait.kind == "item":
+        target = Target(item=wait.id, by="id")
+        operations: list[Operation] = [Unblock(target), *([Note(target, text)] if text else [])]
+        agent.edit(operations, by=by, person=person)
+        return "unblocked", told
+    if wait.kind == "question":
+        if not text:
+            raise EditRefused(problem=f'Say the answer too, as in `punchlist answer {wait.name} "Use eu-west"`.')
+        agent.answer(wait.id, text, by=by, person=person)
+        return "answered", f". {safe_line(wait.agent)} is told at its next turn."
+    decision, _, reason = text.partition(" ")
+    if decision == "approve" and not reason:
+        agent.approve_plan(int(wait.id), by=by, person=person)
+        return "approved", told
+    if decision == "reject" and reason.strip():
+        agent.reject_plan(reason, by=by, revision=int(wait.id), person=person)
+        return "rejected", told
+    ways = " or ".join(f"`punchlist answer plan {answer}`" for answer in wait.answers)
+    raise EditRefused(problem=f"A plan is decided with {ways}.")
