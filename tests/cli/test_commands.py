@@ -23,6 +23,7 @@ OPTIONS = {
     "answer": {"--session", "--agent", "--by", "--all", "--project", "--json"},
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
+    "mcp": {"--dialect", "--host"},
     "statusline": {"--session", "--agent"},
     "report": {"--session", "--all", "--project", "--format", "--json", "-o", "--output", "--transcript"},
     "brief": {"--all", "--project", "--by", "--after", "--keep", "--push", "--json"},

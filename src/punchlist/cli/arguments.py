@@ -10,14 +10,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from datetime import timedelta
 from hashlib import blake2b
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
 from punchlist.core.person import doubt_person
 from punchlist.errors import AgentUnknown, BoardMissing, FolderMissing, SessionUnknown, suggest
-from punchlist.reader import BoardReader
-from punchlist.store import store_path
+
+if TYPE_CHECKING:
+    from punchlist.reader import BoardReader
 
 Run = Callable[[Namespace], int | None]
 """The function of a command or a verb: takes its options, returns the exit code, None for 0."""
@@ -212,6 +213,8 @@ def parse_age(text: str) -> timedelta:
 
 def board_url(options: Namespace, *, reads: bool = False) -> str | None:
     """Return the URL of `--db`. A folder that it names has to exist, with `reads` the file too: it may be mistyped."""
+    from punchlist.store import store_path  # dear: `mcp` answers its first requests without the store
+
     url = getattr(options, "db", None)
     path = "" if url is None else store_path(url)
     if path and reads and not os.path.lexists(path):
@@ -223,6 +226,8 @@ def board_url(options: Namespace, *, reads: bool = False) -> str | None:
 
 def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
     """Open the board that is meant, for a command that shows lists, sessions or events; without `reads`, later ones."""
+    from punchlist.reader import BoardReader
+
     url = board_url(options, reads=reads)
     if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
         from punchlist.cli.boards import open_board  # a bridge, which reads files newer than the board; it needs more

@@ -1,0 +1,60 @@
+"""`punchlist mcp`: serve the board to an agent over standard input and output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import Namespace
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from punchlist.cli.arguments import Parser, command_parser
+from punchlist.dialects import REGISTRY
+from punchlist.mcp.server import McpServer
+from punchlist.mcp.stdio import Connection, Dispatcher
+from punchlist.mcp.tools import DIALECTS, ToolSet
+
+if TYPE_CHECKING:
+    from punchlist.board import Board
+
+_EXAMPLES = """\
+  in the configuration of an MCP client:  {"command": "punchlist", "args": ["mcp"]}
+  punchlist mcp --dialect claude-code     offer `TodoWrite` in place of our own tools
+"""
+
+
+def parser() -> Parser:
+    about = (
+        "Serves the board to an agent over MCP, on standard input and output: its todo list and the project's tasks as "
+        "tools, with resources and prompts. An agent starts it; it ends when its input does."
+    )
+    made = command_parser("mcp", about, run=_serve, examples=_EXAMPLES)
+    which = f"offer the tools of this dialect; may be given again (default: {' and '.join(DIALECTS)})"
+    made.add_argument("--dialect", action="append", choices=list(REGISTRY), metavar="D", help=which)
+    made.add_argument("--host", metavar="NAME", help="the agent program that starts it (default: the client's name)")
+    return made
+
+
+def _serve(options: Namespace) -> int:
+    def open_board() -> Board:
+        from punchlist.cli.boards import open_board
+
+        return open_board(options)
+
+    # Only messages go to the client: whatever else is printed here or by a child process goes to stderr.
+    target = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    signal.signal(signal.SIGTERM, _leave)
+    server = McpServer(open_board, ToolSet(options.dialect or DIALECTS), host=options.host)
+    connection = Connection(sys.stdin.buffer, target)
+    try:
+        Dispatcher(connection, server).serve()
+    finally:
+        server.close()
+    return 0
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)

@@ -1,0 +1,127 @@
+"""Find the session and the agent that a tool call belongs to."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple, cast
+
+from punchlist.config import project_of
+from punchlist.store.files import open_own_file
+
+MAIN = "main"
+_MOST_SERVERS = 64
+"""Servers that one client process may run at the same time in one project, each with a list of its own."""
+
+
+class Caller(NamedTuple):
+    """The agent that made a call. `call_id` is the host's own id of the call, if it tells one."""
+
+    session: str
+    agent: str = MAIN
+    call_id: str | None = None
+
+
+class SessionFinder:
+    """Finds the callers of one server. `path` is the board's file, `host` the client's name, as it says itself."""
+
+    def __init__(self, path: str, host: str, environment: Mapping[str, str]) -> None:
+        self._path = path
+        self._host = host
+        self._environment = environment
+        self._own: str | None = None
+
+    def find(self, meta: Any) -> Caller:
+        """Return the caller: by the host's ids in `_meta`, else by the environment, else by directory and parent."""
+        given = _read_object(meta)
+        call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
+        codex = _read_object(given.get("x-codex-turn-metadata"))
+        session = _read_text(codex, "session_id") or _read_text(given, "threadId") or self._default()
+        return Caller(session, MAIN, call_id)
+
+    def _default(self) -> str:
+        """Return the session of calls that name none."""
+        named = self._environment.get("PUNCHLIST_SESSION")
+        if not named and self._host == "claude-code":
+            # Only of the client that says so: a program that Claude Code starts inherits its variables.
+            named = self._environment.get("CLAUDE_CODE_SESSION_ID")
+        if named:
+            return named
+        if self._own is None:
+            self._own = self._claim_own()
+        return self._own
+
+    def _claim_own(self) -> str:
+        """Return a session for this client process and project: the first that no other running server has.
+
+        A server that is restarted by its client finds the session that it had. Two at the same time never share one.
+        """
+        name = name_session(self._host, project_of(), os.getppid())
+        for number in range(1, _MOST_SERVERS + 1):
+            session = name if number == 1 else f"{name}-{number}"
+            if self._lock(session):
+                return session
+        return f"{name}-{os.urandom(4).hex()}"
+
+    def _lock(self, session: str) -> bool:
+        """Take the lock of a session for the life of this process; False if another process has it.
+
+        It is a record lock on one byte of a file that stays empty: it needs no cleaning up after a kill.
+        """
+        path = self._path
+        if not path:
+            return True  # no other process has this board in memory
+        handle = _open_lock_file(f"{path}.clients")
+        place = int.from_bytes(blake2b(session.encode(), digest_size=7).digest()) // 2
+        try:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except OSError:
+            return False
+        return True
+
+
+_lock_files: dict[str, int] = {}
+
+
+def _open_lock_file(path: str) -> int:
+    # Opened once and never closed: closing any handle of a file drops all record locks of the process on it.
+    if path not in _lock_files:
+        _lock_files[path] = open_own_file(path, os.O_RDWR | os.O_CREAT)
+    return _lock_files[path]
+
+
+def name_session(host: str, project: str, parent: int) -> str:
+    """Return a session id that is the same while the client process `parent` lives, and no other's."""
+    name = "".join(char if char.isalnum() and char.isascii() else "-" for char in host).strip("-")[:24]
+    key = "\0".join((host, project, str(parent), _find_start(parent)))
+    return f"{name or 'mcp'}-{blake2b(key.encode(errors='surrogateescape'), digest_size=5).hexdigest()}"
+
+
+def _find_start(process: int) -> str:
+    """Return when a process started, in the words of the system: a process id alone is used again."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        pass
+    try:
+        command = ["ps", "-o", "lstart=", "-p", str(process)]
+        found = subprocess.run(command, capture_output=True, timeout=5, check=False, stdin=subprocess.DEVNULL)
+        return found.stdout.decode(errors="replace").strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _read_object(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _read_text(given: Mapping[str, Any], key: str) -> str | None:
+    """Return a name that can stand in the board, None for anything else."""
+    value = given.get(key)
+    if isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable() and value.strip():
+        return value
+    return None

@@ -1,0 +1,312 @@
+"""Exchange JSON-RPC messages over two pipes, one message per line, and run the requests of the other side.
+
+One thread reads. Requests run one after the other on a worker thread, so they apply in the order of arrival. A request
+that needs an answer of the client waits for it on a thread of its own, so that it holds up no other request.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from queue import Full, Queue
+from typing import Any, BinaryIO, Protocol, cast
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
+
+LONGEST_LINE = 8 * 1024 * 1024
+"""Bytes of a message. The longest list that a tool accepts takes less than an eighth of this."""
+
+_MOST_QUEUED = 256
+"""Requests that may wait. The reader then stops, and the client's pipe fills up."""
+
+_END_SECONDS = 5.0
+"""How long the server waits for running requests when its input has ended."""
+
+Id = str | int
+Message = dict[str, Any]
+Send = Callable[[Message | None], None]
+"""Takes the answer to one request, None for a request that is not answered."""
+
+
+class RpcError(Exception):
+    """A protocol error: its code and message are the answer to the request."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def to_json(self) -> Message:
+        error: Message = {"code": self.code, "message": self.message}
+        return error if self.data is None else {**error, "data": self.data}
+
+
+class Unanswered(Exception):
+    """The client gave no result: it refused the request, the caller was cancelled, or the connection ended."""
+
+
+class Call:
+    """One request of the client while it runs."""
+
+    def __init__(self, id: Id, method: str, params: Message, send: Send) -> None:
+        self.id = id
+        self.method = method
+        self.params = params
+        self.cancelled = threading.Event()
+        self._send = send
+
+    def answer(self, result: Message) -> None:
+        """Send the result; a cancelled request is not answered."""
+        is_cancelled = self.cancelled.is_set()
+        self._send(None if is_cancelled else {"jsonrpc": "2.0", "id": self.id, "result": result})
+
+    def refuse(self, error: RpcError) -> None:
+        is_cancelled = self.cancelled.is_set()
+        self._send(None if is_cancelled else _describe_error(self.id, error))
+
+
+Later = Callable[[], Message]
+"""The rest of a request that has to wait for the client; it runs on a thread of its own."""
+
+
+class Handler(Protocol):
+    """Answers requests. Raises `RpcError` for one that it refuses."""
+
+    has_batches: bool
+    """True if the protocol version that was agreed on has batches."""
+
+    def run(self, call: Call) -> Message | Later: ...
+
+
+class _Asked:
+    """A request of ours that waits for the client's answer."""
+
+    def __init__(self) -> None:
+        self.is_over = threading.Event()
+        self.message: Message | None = None
+
+
+class Connection:
+    """Both directions of the pipe. `source` is read by one thread; any thread may send."""
+
+    def __init__(self, source: BinaryIO, target: int) -> None:
+        self._source = source
+        self._target = target
+        self._writing = threading.Lock()  # two threads must not mix their lines
+        self._asked: dict[Id, _Asked] = {}
+        self._count = 0
+        self.is_closed = threading.Event()
+
+    def read(self) -> Iterator[Any]:
+        """Yield each message as it comes. A line that is none is answered with a parse error."""
+        while line := self._read_line():
+            if not line.strip():
+                continue
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                self.send(_describe_error(None, RpcError(PARSE_ERROR, "This line is no JSON.")))
+
+    def _read_line(self) -> bytes:
+        """Return the next line; skip those that are too long. Empty at the end of the input."""
+        while True:
+            line = self._source.readline(LONGEST_LINE)
+            if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+                return line
+            while line and not line.endswith(b"\n"):
+                line = self._source.readline(LONGEST_LINE)
+            problem = f"A message may have {LONGEST_LINE} bytes at most."
+            self.send(_describe_error(None, RpcError(INVALID_REQUEST, problem)))
+
+    def send(self, message: Any) -> None:
+        """Write one line. A client that is gone reads nothing: then the input ends too, and with it the server."""
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        with self._writing, suppress(OSError):
+            view = memoryview(line)
+            while view:
+                view = view[os.write(self._target, view) :]
+
+    def request(self, method: str, params: Message, cancelled: threading.Event) -> Message:
+        """Send a request and return the client's result. Raises `Unanswered`."""
+        asked = _Asked()
+        with self._writing:
+            self._count += 1
+            number = f"punchlist-{self._count}"
+            self._asked[number] = asked
+        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        while not asked.is_over.wait(0.1):
+            if cancelled.is_set() or self.is_closed.is_set():
+                self._asked.pop(number, None)
+                told = {"requestId": number, "reason": "The request that needed it was cancelled."}
+                self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told})
+                raise Unanswered
+        result = (asked.message or {}).get("result")
+        if not isinstance(result, dict):
+            raise Unanswered
+        return cast("Message", result)
+
+    def take_response(self, message: Message) -> None:
+        """Hand an answer of the client to the thread that waits for it; one that nobody asked for is dropped."""
+        number = message.get("id")
+        asked = self._asked.pop(number, None) if isinstance(number, str) else None
+        if asked is not None:
+            asked.message = message
+            asked.is_over.set()
+
+
+class _Batch:
+    """Collects the answers to one batch, and sends them together when the last one is there."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._answers: list[Message] = []
+        self._open = 1  # the batch itself, while it is being read
+        self._lock = threading.Lock()
+
+    def expect(self) -> None:
+        with self._lock:
+            self._open += 1
+
+    def add(self, answer: Message | None) -> None:
+        with self._lock:
+            if answer is not None:
+                self._answers.append(answer)
+            self._open -= 1
+            is_over = self._open == 0
+        if is_over and self._answers:
+            self._connection.send(self._answers)
+
+
+class Dispatcher:
+    """Reads messages, answers `ping` at once, and runs every other request on the worker thread."""
+
+    def __init__(self, connection: Connection, handler: Handler) -> None:
+        self._connection = connection
+        self._handler = handler
+        self._queue: Queue[Call | None] = Queue(_MOST_QUEUED)
+        self._running: dict[Id, Call] = {}
+        self._waiting: list[threading.Thread] = []
+
+    def serve(self) -> None:
+        """Serve until the input ends; then finish the requests that have come in."""
+        worker = threading.Thread(target=self._work, name="mcp-worker", daemon=True)
+        worker.start()
+        try:
+            for message in self._connection.read():
+                self._dispatch(message)
+        finally:
+            self._connection.is_closed.set()
+            with suppress(Full):
+                self._queue.put(None, timeout=_END_SECONDS)
+            worker.join(_END_SECONDS)
+            for thread in self._waiting:
+                thread.join(_END_SECONDS)
+
+    def _dispatch(self, message: Any) -> None:
+        if not isinstance(message, list):
+            self._take(message, self._send_one)
+            return
+        entries = cast("list[Any]", message)
+        if not self._handler.has_batches or not entries:
+            self._connection.send(_describe_error(None, RpcError(INVALID_REQUEST, "Batches are not supported.")))
+            return
+        batch = _Batch(self._connection)
+        for entry in entries:
+            batch.expect()
+            if not self._take(entry, batch.add):
+                batch.add(None)
+        batch.add(None)
+
+    def _send_one(self, answer: Message | None) -> None:
+        if answer is not None:
+            self._connection.send(answer)
+
+    def _take(self, message: Any, send: Send) -> bool:
+        """Take one message; return True if it is answered, now or later, by `send`."""
+        problem = _find_problem(message)
+        given = cast("Message", message)
+        if problem is not None:
+            number = given.get("id") if isinstance(message, dict) else None
+            send(_describe_error(number if _is_id(number) else None, RpcError(INVALID_REQUEST, problem)))
+            return True
+        if "method" not in given:
+            self._connection.take_response(given)
+            return False
+        method, params = given["method"], given.get("params")
+        if "id" not in given:
+            self._take_notification(method, params)
+            return False
+        call = Call(given["id"], method, cast("Message", params) if isinstance(params, dict) else {}, send)
+        if not isinstance(params, dict | None):
+            call.refuse(RpcError(INVALID_PARAMS, "`params` is no object."))
+        elif method == "ping":
+            call.answer({})
+        elif call.id in self._running:
+            call.refuse(RpcError(INVALID_REQUEST, "A request with this id is still running."))
+        else:
+            self._running[call.id] = call
+            self._queue.put(call)
+        return True
+
+    def _take_notification(self, method: str, params: Any) -> None:
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            number: Any = cast("Message", params).get("requestId")
+            call = self._running.get(number) if _is_id(number) else None
+            if call is not None and call.method != "initialize":
+                call.cancelled.set()
+
+    def _work(self) -> None:
+        while (call := self._queue.get()) is not None:
+            later = self._run(call, lambda call=call: self._handler.run(call))
+            if later is None:
+                self._running.pop(call.id, None)
+                continue
+            thread = threading.Thread(target=self._run_later, args=(call, later), name="mcp-dialog", daemon=True)
+            self._waiting = [each for each in self._waiting if each.is_alive()] + [thread]
+            thread.start()
+
+    def _run_later(self, call: Call, later: Later) -> None:
+        self._run(call, later)
+        self._running.pop(call.id, None)
+
+    def _run(self, call: Call, step: Callable[[], Message | Later]) -> Later | None:
+        """Run a step of a request and send its answer; return the next step if there is one."""
+        try:
+            result = {} if call.cancelled.is_set() else step()
+        except RpcError as error:
+            call.refuse(error)
+        except Exception as error:  # a fault of ours must not end the server
+            call.refuse(RpcError(INTERNAL_ERROR, f"This is a fault of Punchlist ({type(error).__name__}: {error})."))
+        else:
+            if callable(result):
+                return result
+            call.answer(result)
+        return None
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _find_problem(message: Any) -> str | None:
+    """Return why a value is no JSON-RPC message; None if it is one."""
+    if not isinstance(message, dict):
+        return "A message is an object."
+    given = cast("Mapping[str, Any]", message)
+    if given.get("jsonrpc") != "2.0":
+        return '`jsonrpc` is not "2.0".'
+    if "method" not in given:
+        return None if "result" in given or "error" in given else "`method` is missing."
+    if not isinstance(given["method"], str):
+        return "`method` is no string."
+    if "id" in given and not _is_id(given["id"]):
+        return "`id` is neither a string nor a whole number."
+    return None
+
+
+def _describe_error(id: Any, error: RpcError) -> Message:
+    return {"jsonrpc": "2.0", "id": id, "error": error.to_json()}
