@@ -1,14 +1,15 @@
 """Scripted stand-ins for the model APIs: a server on loopback that plays assistant turns and records every request.
 
 One class per wire format: `AnthropicApi` (Claude Code), `ResponsesApi` (Codex), `ChatApi` (opencode) and `GeminiApi`.
-A script is a list of turns, played in order, or a function from a request to its turn. Side requests (titles, quota
-probes, token counts) get a fixed answer and take no turn of the script.
+A script is a list of turns, played in order, or a function from a request to its turn. Side requests (titles,
+compactions, quota probes, token counts) get a fixed answer and take no turn of the script.
 """
 
 import json
+import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, ClassVar, Self, cast
@@ -68,8 +69,10 @@ class ModelApi:
     def __init__(self, script: Script = ()) -> None:
         self._script = script
         self._played = 0
+        # Tool calls get ids that no other stand-in gave: a session may be resumed against a second one.
+        self._series = secrets.token_hex(4)
         self._requests: list[Request] = []
-        # Guards the two above, and wakes `wait_for` when a request arrives.
+        # Guards script, count and requests, and wakes `wait_for` when a request arrives.
         self._arrived = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._make_handler())
         self._server.daemon_threads = True
@@ -123,12 +126,16 @@ class ModelApi:
     def is_model_call(self, path: str) -> bool:
         raise NotImplementedError
 
+    def is_side(self, request: Request) -> bool:
+        """True for titles, summaries and probes. An agent offers its tools in every turn of a conversation."""
+        return not request.tools
+
     def answer_other(self, path: str) -> Json:
         """Return the answer to a request that is no call of the model."""
         return {"data": [], "models": []}
 
-    def encode(self, request: Request, turn: Turn, number: int) -> tuple[str, bytes]:
-        """Return content type and body of a turn; `number` makes the ids of this answer unique."""
+    def encode(self, request: Request, turn: Turn, series: str) -> tuple[str, bytes]:
+        """Return content type and body of a turn; every id in it begins with `series`, after its kind."""
         raise NotImplementedError
 
     # The server.
@@ -141,14 +148,14 @@ class ModelApi:
                 self._arrived.notify_all()
             return "application/json", json.dumps(self.answer_other(path)).encode()
         tools = tuple(self.find_tools(body))
-        # An agent offers its tools in every turn of a conversation; titles and probes offer none.
-        request = Request(method, path, headers, body, tools, is_side=not tools)
+        request = Request(method, path, headers, body, tools)
+        request = replace(request, is_side=self.is_side(request))
         with self._arrived:
             turn = self._take_turn(request)
-            self._requests.append(Request(method, path, headers, body, tools, not tools, turn))
+            self._requests.append(replace(request, turn=turn))
             number = len(self._requests)
             self._arrived.notify_all()
-        return self.encode(request, turn, number)
+        return self.encode(request, turn, f"{self._series}_{number:03}")
 
     def _take_turn(self, request: Request) -> Turn:
         if request.is_side:
@@ -197,8 +204,15 @@ class ModelApi:
 class AnthropicApi(ModelApi):
     """The Messages API, as Claude Code calls it."""
 
+    side_answer = "<summary>A summary of the conversation.</summary>"
+
     def is_model_call(self, path: str) -> bool:
         return path.partition("?")[0] == "/v1/messages"
+
+    def is_side(self, request: Request) -> bool:
+        # A compaction offers the tools of the conversation and forbids to call them.
+        last = request.body["messages"][-1]["content"]
+        return super().is_side(request) or "Do NOT call any tools" in json.dumps(last)
 
     def answer_other(self, path: str) -> Json:
         return {"input_tokens": 10} if "count_tokens" in path else {"data": []}
@@ -206,12 +220,12 @@ class AnthropicApi(ModelApi):
     def find_tools(self, body: Json) -> Iterable[str]:
         return [tool["name"] for tool in body.get("tools") or ()]
 
-    def encode(self, request: Request, turn: Turn, number: int) -> tuple[str, bytes]:
-        blocks = [_write_block(part, f"toolu_{number:03}_{index}") for index, part in enumerate(turn)]
+    def encode(self, request: Request, turn: Turn, series: str) -> tuple[str, bytes]:
+        blocks = [_write_block(part, f"toolu_{series}_{index}") for index, part in enumerate(turn)]
         has_calls = any(isinstance(part, Call) for part in turn)
         stop = {"stop_reason": "tool_use" if has_calls else "end_turn", "stop_sequence": None}
         message: Json = {
-            "id": f"msg_{number:03}",
+            "id": f"msg_{series}",
             "type": "message",
             "role": "assistant",
             "model": request.body.get("model"),
@@ -258,16 +272,16 @@ class ResponsesApi(ModelApi):
             for inner in tool.get("tools") or ():
                 yield f"{name}/{inner.get('name')}"
 
-    def encode(self, request: Request, turn: Turn, number: int) -> tuple[str, bytes]:
-        response = {"id": f"resp_{number:03}"}
+    def encode(self, request: Request, turn: Turn, series: str) -> tuple[str, bytes]:
+        response = {"id": f"resp_{series}"}
         events: list[Json] = [{"type": "response.created", "response": response}]
         for index, part in enumerate(turn):
-            item: Json = {"id": f"item_{number:03}_{index}"}
+            item: Json = {"id": f"item_{series}_{index}"}
             if isinstance(part, Say):
                 content: Json = {"type": "output_text", "text": part.text, "annotations": []}
                 item |= {"type": "message", "role": "assistant", "content": [content]}
             else:
-                item |= {"type": "function_call", "call_id": f"call_{number:03}_{index}", "name": part.name}
+                item |= {"type": "function_call", "call_id": f"call_{series}_{index}", "name": part.name}
                 item |= {"arguments": json.dumps(part.input)}
                 if part.namespace is not None:
                     item |= {"namespace": part.namespace}
@@ -292,12 +306,12 @@ class ChatApi(ModelApi):
     def find_tools(self, body: Json) -> Iterable[str]:
         return [tool["function"]["name"] for tool in body.get("tools") or ()]
 
-    def encode(self, request: Request, turn: Turn, number: int) -> tuple[str, bytes]:
+    def encode(self, request: Request, turn: Turn, series: str) -> tuple[str, bytes]:
         calls: list[Json] = []
         for part in turn:
             if isinstance(part, Call):
                 function = {"name": part.name, "arguments": json.dumps(part.input)}
-                call_id = f"call_{number:03}_{len(calls)}"
+                call_id = f"call_{series}_{len(calls)}"
                 calls.append({"index": len(calls), "id": call_id, "type": "function", "function": function})
         message: Json = {
             "role": "assistant",
@@ -306,7 +320,7 @@ class ChatApi(ModelApi):
         if calls:
             message["tool_calls"] = calls
         finish = "tool_calls" if calls else "stop"
-        base: Json = {"id": f"chat_{number:03}", "created": 1, "model": request.body.get("model")}
+        base: Json = {"id": f"chat_{series}", "created": 1, "model": request.body.get("model")}
         if not request.body.get("stream"):
             choice = {"index": 0, "message": message, "finish_reason": finish}
             return "application/json", json.dumps(base | {"object": "chat.completion", "choices": [choice]}).encode()
@@ -337,11 +351,11 @@ class GeminiApi(ModelApi):
     def find_tools(self, body: Json) -> Iterable[str]:
         return [one["name"] for tool in body.get("tools") or () for one in tool.get("functionDeclarations") or ()]
 
-    def encode(self, request: Request, turn: Turn, number: int) -> tuple[str, bytes]:
+    def encode(self, request: Request, turn: Turn, series: str) -> tuple[str, bytes]:
         parts = [
             {"text": part.text}
             if isinstance(part, Say)
-            else {"functionCall": {"name": part.name, "args": part.input, "id": f"call_{number:03}_{index}"}}
+            else {"functionCall": {"name": part.name, "args": part.input, "id": f"call_{series}_{index}"}}
             for index, part in enumerate(turn)
         ]
         answer: Json = {

@@ -62,9 +62,11 @@ class Terminal:
 
     def submit(self, text: str) -> None:
         """Type a text, wait until it stands on the screen, and press Enter."""
+        start = text[:40]
+        before = self.screen().count(start)
         self.type(text)
         # Enter in the same burst as the text would be taken as part of a paste.
-        self.wait_for_text(text[:40])
+        self.wait_for(lambda screen: screen.count(start) > before)
         self.send("Enter")
 
     def wait_for(self, is_met: Callable[[str], object], timeout: float = 30) -> str:

@@ -1,6 +1,7 @@
 """The bench itself: each real agent plays a scripted turn with a tool of its own, and the terminals work."""
 
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
 
@@ -76,3 +77,13 @@ def test_codex_shows_its_prompt_and_takes_a_turn_in_a_terminal(
     terminal.submit("Say good morning")
     terminal.wait_for_text("Good morning to you.")
     assert len(program.api.main_requests) == 1
+
+
+def test_a_compaction_takes_no_turn_of_the_script(claude: Callable[[Script], ClaudeCode]) -> None:
+    program = claude([[Say("One.")], [Say("Two.")]])
+    session = str(uuid4())
+    program.run("Say one", "--session-id", session)
+    program.run("/compact", "--resume", session)
+    assert program.run("Say two", "--resume", session).stdout.strip() == "Two."
+    assert "A summary of the conversation." in program.api.main_requests[-1].text
+    assert "Say one" not in program.api.main_requests[-1].text
