@@ -25,7 +25,7 @@ OPTIONS = {
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "mcp": {"--dialect", "--host"},
     "statusline": {"--session", "--agent"},
-    "report": {"--session", "--all", "--project", "--format", "--json", "-o", "--output", "--transcript"},
+    "report": {"--session", "--all", "--project", "--format", "--json", "--html", "-o", "--output", "--transcript"},
     "brief": {"--all", "--project", "--by", "--after", "--keep", "--push", "--json"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},
     "restore": {

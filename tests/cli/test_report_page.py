@@ -1,17 +1,23 @@
-"""The page of a report as a real browser lays it out, from a phone to a desk."""
+"""The page of a report: what stands on it in which order, and how a real browser lays it out."""
 
 import json
 import re
 import shutil
 import subprocess
 from html import escape, unescape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from punchlist import Agent
 from punchlist.board import Board
+from punchlist.core.commands import Block, Target
+from punchlist.surfaces.spans import UNICODE
+from punchlist.testing import FakeClock
 from tests.cli.conftest import Run
+from tests.cli.test_report_forms import git, ran
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WIDTHS = (390, 800, 1200)
@@ -44,6 +50,11 @@ document.querySelector("pre").textContent = JSON.stringify(found);
 """
 
 
+LONG_OUTPUT = (
+    f"{'=' * 20} short test summary info {'=' * 20}\nFAILED tests/markdown/{'nested_' * 12}x.py\n1 failed in 1s"
+)
+
+
 def laid_out(page: str, folder: Path) -> list[dict[str, Any]]:
     """What a browser makes of the page at each width. Its own policy lets nobody look, so that is taken out here."""
     assert BROWSER is not None
@@ -55,6 +66,143 @@ def laid_out(page: str, folder: Path) -> list[dict[str, Any]]:
     done = subprocess.run([BROWSER, *words, outer.as_uri()], capture_output=True, check=True, timeout=60)
     (said,) = re.findall(r"<pre>(.*?)</pre>", done.stdout.decode())
     return json.loads(unescape(said))
+
+
+class Sections(HTMLParser):
+    """The headings of a page in their order, each with the text below it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: dict[str, str] = {}
+        self.heading: str | None = None
+        self.name = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("h2", "h3"):
+            self.heading = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("h2", "h3") and self.heading is not None:
+            self.name, self.heading = self.heading, None
+            self.texts[self.name] = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.heading is not None:
+            self.heading += data
+        elif self.name:
+            self.texts[self.name] += data
+
+
+OUTPUT = "E   assert <b>90</b> == 100\nFAILED tests/test_cart.py::test_total\n1 failed in 0.1s"
+
+
+@pytest.fixture
+def page(run: Run, board: Board, project: Path) -> str:
+    """A red session with a commit, a blocked item and one with nothing behind it; and a green one."""
+    (project / ".git").rmdir()
+    git("init")
+    agent = board.agent("main", session="s1", project=project)
+    agent.call("todo", {"set": ["Paint", "Sand", "Wax", "Deploy"]})
+    edit(agent, "e1", project / "cart.py")
+    agent.tool_started("c1", "Bash", {"command": "git commit"})
+    git("add", ".")
+    git("commit", "-m", "Paint <i>it</i>")
+    agent.tool_finished("c1", result="")
+    ran(agent, "c2", "pytest -q tests/test_cart.py", OUTPUT, is_error=True)
+    agent.call("todo", {"done": "1"})
+    agent.call("todo", {"done": "2"})
+    agent.edit([Block(Target("Deploy"), "no <key>", on="ada")], by="main")
+    other = board.agent("other", session="s2", project=project)
+    other.call("todo", {"set": ["Oil", "Polish"]})
+    edit(other, "e1", project / "oil.py")
+    ran(other, "c1", "pytest -q", "3 passed in 0.1s")
+    other.call("todo", {"done": "1"})
+    return run("report", "--html").out
+
+
+def edit(agent: Agent, call_id: str, path: Path) -> None:
+    agent.tool_started(call_id, "Edit", {"file_path": str(path)})
+    path.write_text("x = 1\n")
+    agent.tool_finished(call_id, result="ok")
+
+
+def test_what_needs_a_persons_eyes_comes_first(page: str) -> None:
+    sections = Sections(page).texts
+    names = list(sections)
+    after = names.index("Needs your eyes")
+    assert names[after + 1 : after + 5] == [
+        "Waiting on you (1)",
+        "Marked done, but doubtful (2)",
+        "Other sessions",
+        "Git",
+    ]
+    assert names.index("Git") < names.index("main session s1") < names.index("Timeline")
+    assert sections["Needs your eyes"].startswith("\nsession red s1: pytest tests/test_cart.py failed")
+    assert f"$ pytest -q tests/test_cart.py\n{OUTPUT}\n" in sections["Needs your eyes"]
+    assert sections["Waiting on you (1)"].startswith("Deploy waits on ada: no <key>")
+    doubtful = sections["Marked done, but doubtful (2)"]
+    assert "Paint (main) failing: pytest -q tests/test_cart.py failed" in doubtful
+    assert "Sand (main) unseen: no work was seen" in doubtful
+    assert "session green s2: pytest passed" in sections["Other sessions"]
+
+
+def test_the_legend_has_every_mark_grade_and_session_state(page: str) -> None:
+    sections = Sections(page).texts
+    for status, mark in UNICODE.boxes.items():
+        assert f"{mark} {status.replace('_', ' ')}" in sections["Items"]
+    for grade in ("verified", "confirmed", "unchecked", "unseen", "failing"):
+        assert grade in sections["Grades of completed items"]
+    for state in ("green", "red", "unchecked", "idle"):
+        assert state in sections["Sessions"]
+
+
+def test_an_item_has_its_commits_its_failing_check_and_why_it_waits(page: str) -> None:
+    said = Sections(page).texts["main session s1"]
+    assert re.search(r"[0-9a-f]{7} Paint <i>it</i>", said)
+    assert f"Last lines of the failing check$ pytest -q tests/test_cart.py\n{OUTPUT}" in said
+    assert "Deploywaits on ada: no <key>" in said
+    assert re.search(r"[0-9a-f]{7}\d+ \w+ \d\d:\d\dPaint <i>it</i>", Sections(page).texts["Git"])
+
+
+def test_a_page_says_that_nothing_needs_a_persons_eyes(run: Run, board: Board) -> None:
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"set": ["Oil", "Polish"]})
+    ran(agent, "c1", "pytest -q", "3 passed in 0.1s")
+    agent.call("todo", {"done": "1"})
+    sections = Sections(run("report", "--html").out).texts
+    assert sections["Needs your eyes"].strip().startswith("Nothing: no check is red")
+
+
+def test_the_timeline_leaves_out_idle_time_and_says_how_much(run: Run) -> None:
+    clock = FakeClock()
+    with Board.open(clock=clock) as board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": ["Paint", "Sand", "Wax"]})
+        for number, pause in ((1, 14 * 3600), (2, 9 * 60), (3, 25 * 60)):
+            agent.tool_started(f"c{number}", "Bash", {"command": "make"})
+            clock.advance(60)
+            agent.tool_finished(f"c{number}", result="ok")
+            clock.advance(pause)
+            agent.call("todo", {"done": str(number)})
+    page = run("report", "--html").out
+    said = Sections(page).texts["Timeline"]
+    assert "14 h" in said
+    assert "(14 h)" in said
+    assert "(25 min)" in said
+    assert "(9 min)" not in said
+    rows = re.findall(r'<div class="row">.*?</svg>', page, re.DOTALL)
+    bars = [[float(x) for x in re.findall(r'<rect class="\w+" x="([\d.]+)%" width', row)] for row in rows]
+    assert len(rows) == 3
+    # The second item began after the night, and both parts of the axis are to be seen.
+    assert bars[0][0] < 5
+    assert 10 < bars[1][0] < 60
+    assert [row.count('class="fold"') for row in rows] == [2, 2, 2]
+
+
+def test_a_timeline_without_idle_time_has_no_folds(page: str) -> None:
+    assert 'class="fold"' not in page
+    assert "left out" not in Sections(page).texts["Timeline"]
 
 
 @pytest.mark.skipif(BROWSER is None, reason="there is no browser here")
@@ -73,7 +221,7 @@ def test_a_page_breaks_no_word_and_fits_the_screen_from_a_phone_to_a_desk(
         agent.tool_started(f"e{number}", "Edit", {"file_path": f"/srv/acme/punchlist/markdown/file_{number}.py"})
         agent.tool_finished(f"e{number}", result="ok")
         agent.tool_started(f"c{number}", "Bash", {"command": "pytest -q"})
-        agent.tool_finished(f"c{number}", result="1 failed" if number % 2 else "9 passed", is_error=bool(number % 2))
+        agent.tool_finished(f"c{number}", result=LONG_OUTPUT if number % 2 else "9 passed", is_error=bool(number % 2))
         evidence = ["pytest -q", "https://github.com/acme/punchlist/actions/runs/123456789012"]
         agent.call("todo", {"done": str(number), "evidence": evidence})
     for seen in laid_out(run("report", "--format", "html").out, tmp_path):

@@ -42,7 +42,7 @@ _FORMATS = ("text", "markdown", "json", "html")
 _EXAMPLES = """\
   punchlist report                              what became of this project's items, and how they were proved
   punchlist report --session s1 --format markdown
-  punchlist report --format html -o report.html     one page with a timeline; nothing in it is loaded or run
+  punchlist report --html -o report.html        one page with a timeline; nothing in it is loaded or run
   punchlist report --transcript run.jsonl       a session that was never watched, by its transcript alone
 """
 
@@ -57,6 +57,7 @@ def parser() -> Parser:
     )
     made.add_argument("--format", choices=_FORMATS, default="text", help="how to write it (default: text)")
     made.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
+    made.add_argument("--html", action="store_const", const="html", dest="format", help="the same as --format html")
     made.add_argument("-o", "--output", metavar="FILE", help="write it to this file, readable by you alone")
     return made
 

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from hashlib import sha256
 from html import escape
+from itertools import groupby, pairwise
+from typing import Final
 
 from punchlist.core.events import json_time
+from punchlist.core.grounding.session import SessionState
 from punchlist.core.report import ItemReport, Report
+from punchlist.core.todo import Status
 from punchlist.surfaces.headlines import (
     STOPPED,
     WAITING,
     Around,
-    commit_words,
+    GitSummary,
+    count_words,
+    failing_checks,
     git_name,
     git_words,
-    red_commands,
     short_session,
     state_words,
     stopped_words,
     waiting_words,
 )
+from punchlist.surfaces.lists import DOUBTFUL, blocker_words
 from punchlist.surfaces.reports import (
-    COLUMNS,
+    Changed,
     Changes,
-    Told,
-    changed_words,
+    change_words,
     file_words,
     item_label,
     item_words,
@@ -38,50 +43,96 @@ from punchlist.surfaces.reports import (
     total_words,
 )
 from punchlist.surfaces.sentences import span
-from punchlist.surfaces.spans import safe_line
+from punchlist.surfaces.spans import UNICODE, safe_line
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8885; --verified: #2a9d5c; --unchecked: #3b82c4; --unseen: #c98a1b;
-  --failing: #d1453b; --none: #8889; }
+:root { color-scheme: light dark; --line: #8885; --dim: #5c6066; --box: #8881; --good: #1c7a45; --calm: #1f64a8;
+  --warn: #96610a; --bad: #bb2a22; --none: #8889 }
+@media (prefers-color-scheme: dark) { :root { --dim: #a4a9b0; --good: #4cc381; --calm: #6fb1ee; --warn: #e0a840;
+  --bad: #f4776d } }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
   overflow-wrap: break-word }
-h1 { font-size: 1.4rem } .first { margin: .4rem 0 } ul { margin: .2rem 0 } h2 { font-size: 1.1rem; margin-top: 2rem }
+h1 { font-size: 1.5rem; margin-bottom: .3rem } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem }
+h3 { font-size: 1rem; margin: 1rem 0 .2rem } p { margin: .4rem 0 } ul { margin: .2rem 0; padding-left: 1.4rem }
+h2 .kind { font-size: 13px } .kind, .axis, .note { color: var(--dim); font-weight: 400 } .note { font-size: 13px }
+.eyes { border-left: 4px solid var(--bad); padding: 0 0 0 1rem } .eyes h2 { margin-top: 1.2rem }
+.calm { border-color: var(--good) }
+pre, code { font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace }
+pre { background: var(--box); border-radius: 4px; margin: .3rem 0 .6rem; padding: .5rem .75rem; white-space: pre-wrap }
+.legend { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0 2rem; font-size: 14px }
+summary { color: var(--dim); cursor: pointer } details { margin: .5rem 0 } td details { margin: 0 }
 table { border-collapse: collapse; width: 100% } th { font-weight: 600; white-space: nowrap }
 td, th { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top }
-td div { overflow-wrap: anywhere } .item { min-width: 14rem } .said { min-width: 7rem } .few { white-space: nowrap }
-td div + div { margin-top: .2rem } .kind { opacity: .75 }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dt { font-weight: 600 } dd { margin: 0 }
-.grade { font-weight: 600 }
-.verified, .confirmed, .green { color: var(--verified) }
-.unchecked { color: var(--unchecked) } .unseen { color: var(--unseen) }
-.failing, .red { color: var(--failing) }
+td div { overflow-wrap: anywhere } td div + div { margin-top: .2rem }
+.items { table-layout: fixed } .items th { width: 17% } .items th:nth-child(1) { width: 25% }
+.items th:nth-child(2), .items th:nth-child(4) { width: 8.5% } .items th:nth-child(6) { width: 23% }
+tr:has(+ .more) td { border: 0 } .more td { padding: 0 .5rem .35rem 2rem }
+.item > div { display: flex; gap: .5rem } .mark { flex: none; width: 1em; text-align: center }
+.few { white-space: nowrap } .struck { text-decoration: line-through }
+.commits td { border: 0; padding: .1rem .8rem .1rem 0 } .commits td:last-child { width: 100% }
+dl { display: grid; margin: .5rem 0; grid-template-columns: max-content 1fr; gap: .2rem 1rem } dd { margin: 0 }
+.grade, dt { font-weight: 600 }
+.verified, .confirmed, .green, .completed { color: var(--good) } .unchecked, .in_progress { color: var(--calm) }
+.unseen, .blocked { color: var(--warn) } .failing, .red, .failed { color: var(--bad) }
 .row, .axis { display: grid; grid-template-columns: minmax(8rem, 32%) 1fr; column-gap: 1rem; align-items: center }
 .label { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
-svg { display: block; width: 100%; height: 16px; border-left: 1px solid var(--line) }
-rect { fill: var(--none) } rect.verified, rect.confirmed { fill: var(--verified) }
-rect.unchecked { fill: var(--unchecked) }
-rect.unseen { fill: var(--unseen) } rect.failing { fill: var(--failing) } rect.span { opacity: .35 }
+svg { display: block; width: 100%; height: 20px; border-left: 1px solid var(--line) }
+.axis svg { border: 0; height: 32px }
+rect { fill: var(--none) } rect.verified, rect.confirmed { fill: var(--good) } rect.unchecked { fill: var(--calm) }
+rect.unseen { fill: var(--warn) } rect.failing { fill: var(--bad) } rect.span { opacity: .35 }
+rect.gap { fill: Canvas } .fold { stroke: var(--dim); stroke-dasharray: 2 3 } text { fill: var(--dim); font-size: 12px }
 .times { grid-column: 2; display: flex; flex-wrap: wrap; justify-content: space-between; column-gap: 1rem;
-  font-size: 12px; opacity: .75 }
+  font-size: 12px }
 .scroll { overflow-x: auto }
 @media (max-width: 60rem) {
-  thead { display: none } table, tbody, tr, td { display: block } tr { border-bottom: 1px solid var(--line);
-    padding: .5rem 0 } td { border: 0; padding: .1rem 0 } td:empty { display: none } td.item { font-weight: 600 }
-  td[data-name] { display: grid; grid-template-columns: 6rem 1fr } td[data-name]::before { content: attr(data-name);
-    opacity: .75 } .cell { min-width: 0 }
+  .items thead { display: none } .items, .items tbody, .items tr, .items td { display: block; width: auto }
+  .items tr { border-bottom: 1px solid var(--line); padding: .5rem 0 } .items td { border: 0; padding: .1rem 0 }
+  .items tr:has(+ .more) { border: 0; padding-bottom: 0 } .items .more { padding-top: 0 }
+  td:empty { display: none } td.item { font-weight: 600 } td.item .note { font-weight: 400 }
+  td[data-name] { display: grid !important; grid-template-columns: 5.5rem 1fr }
+  td[data-name]::before { content: attr(data-name); color: var(--dim) } .cell { min-width: 0 }
 }
 @media (max-width: 40rem) {
-  .row, .axis { display: block; margin-top: .4rem } dl { display: block } dt { margin-top: .4rem }
+  body { margin: 1rem auto } .row, .axis { display: block; margin-top: .4rem } dl { display: block }
+  dt { margin-top: .4rem } .commits, .commits tbody, .commits tr, .commits td { display: block; padding: 0 }
+  .commits tr { padding: .2rem 0 } .commits td { display: inline; margin-right: .4rem }
 }
 """
-_PLACES = re.compile(r"((?<=\w)[/_:?=]+)(?=\w)")
-_MOST_ROWS = 400
+_PLACES = re.compile(r"((?<=\w)(?!(?<=\d):\d)[/_:?=]+)(?=\w)")
+_MOST_ROWS: Final = 400
+_MOST_COMMITS: Final = 50
+_COLUMNS: Final = ("item", "grade", "evidence", "time", "work", "changes")
+_LEGEND: Final[Mapping[str, Mapping[str, str]]] = {
+    "Items": {
+        "pending": "not begun",
+        "in_progress": "the agent is at it, or left it like that",
+        "blocked": "it cannot go on; the reason stands below it",
+        "completed": "the agent says that it is done; the grade says what was seen of that",
+        "failed": "it was tried without success, and is still to be done",
+        "cancelled": "given up",
+    },
+    "Grades of completed items": {
+        "verified": "a check passed that began after the last code change",
+        "confirmed": "a person says that it is done",
+        "unchecked": "work was seen, and no check that passed after it",
+        "unseen": "no work was seen",
+        "failing": "a check failed, and has not passed since",
+    },
+    "Sessions": {
+        "green": "the last checks passed, and no code was changed since",
+        "unchecked": "code was changed after the last check, or no check ran",
+        "red": "a check failed, and has not passed since",
+        "idle": "nothing was changed, and nothing was checked",
+    },
+}
 
 
 def report_page(report: Report, around: Around, changes: Changes, *, title: str, now: datetime, root: str = "") -> str:
     """Return the whole page. Files below `root` are named from there."""
     allowed = b64encode(sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
+    (_, items), (_, grades), *_ = total_words(report.totals)
+    at = f'<time datetime="{json_time(now)}">{now.astimezone():%Y-%m-%d %H:%M %Z}</time>'
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -90,10 +141,13 @@ def report_page(report: Report, around: Around, changes: Changes, *, title: str,
         f"<title>{_text(title)}</title>",
         f"<style>{_STYLE}</style></head><body>",
         f"<h1>{_text(title)}</h1>",
-        f'<p>As of <time datetime="{json_time(now)}">{now.astimezone():%Y-%m-%d %H:%M %Z}</time>.</p>',
-        *_first_lines(report, around),
-        *_tables(report.items, changes, red_commands(report.sessions), root),
-        *_timeline(report.items, now),
+        f'<p class="kind">As of {at}: {_text(items)}. Grades: {_text(grades)}.</p>',
+        *_legend(),
+        *_needs_eyes(report, around),
+        *_sessions(report.sessions),
+        *_git(around),
+        *_tables(report.items, changes, _subjects(around), root),
+        *_timeline(report, now),
         *_elsewhere(report),
         "<h2>Totals</h2><dl>",
         *(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in total_words(report.totals)),
@@ -103,98 +157,295 @@ def report_page(report: Report, around: Around, changes: Changes, *, title: str,
     return "\n".join(parts) + "\n"
 
 
-def _first_lines(report: Report, around: Around) -> Iterator[str]:
-    """Yield the state of each session, what Git saw, what waits on a person, and what stopped."""
-    several = len(report.sessions) > 1
-    for one in report.sessions:
-        if one.state != "idle":
-            name = f' <span class="kind">{_text(short_session(one.session))}</span>' if several else ""
-            state = f'<strong class="{one.state}">session {one.state}</strong>'
-            yield f'<p class="first">{state}{name}: {_breakable(state_words(one))}</p>'
+def _legend() -> Iterator[str]:
+    yield '<details><summary>What the marks and words mean</summary><div class="legend">'
+    for heading, words in _LEGEND.items():
+        yield f"<div><h3>{heading}</h3><dl>"
+        for word, meaning in words.items():
+            mark = f"{UNICODE.boxes[word]} " if heading == "Items" else ""
+            yield f'<dt class="{word}">{mark}{word.replace("_", " ")}</dt><dd>{meaning}</dd>'
+        yield "</dl></div>"
+    yield "</div></details>"
+
+
+def _needs_eyes(report: Report, around: Around) -> Iterator[str]:
+    """Yield what a person should look at: red sessions, what waits on them, what stopped, doubtful completions."""
+    red = [one for one in report.sessions if one.state == "red"]
+    doubtful = [entry for entry in report.items if entry.grade in DOUBTFUL and not entry.is_gone]
+    sections = {
+        WAITING: [_breakable(text) for text in waiting_words(report.waits)],
+        STOPPED: [_breakable(text) for text in stopped_words(around)],
+        "Marked done, but doubtful": [*map(_doubt, doubtful)],
+    }
+    is_calm = not red and not any(sections.values())
+    yield f'<section class="eyes{" calm" if is_calm else ""}"><h2>Needs your eyes</h2>'
+    if is_calm:
+        yield "<p>Nothing: no check is red, nothing waits on you, and no completion is doubtful.</p>"
+    for one in red:
+        yield _session_line(one, several=len(report.sessions) > 1)
+        for check in failing_checks(one):
+            yield _output(check.command, check.tail)
+    for name, rows in sections.items():
+        if rows:
+            yield f"<h3>{name} ({len(rows)})</h3>{_list(rows)}"
+    yield "</section>"
+
+
+def _doubt(entry: ItemReport) -> str:
+    check = entry.check
+    why = "no work was seen" if check is None else f"{check.command or check.name} failed"
+    who = f'<span class="kind">({_text(entry.subject.agent)})</span>' if entry.subject.agent else ""
+    return f"{_breakable(entry.item.content)} {who} {_grade(entry)}: {_breakable(why)}"
+
+
+def _output(command: str, tail: str) -> str:
+    """Return a command and the last lines that it printed."""
+    lines = "".join(f"\n{_breakable(line)}" for line in tail.splitlines())
+    return f"<pre><strong>$ {_breakable(command)}</strong>{lines}</pre>"
+
+
+def _sessions(sessions: Sequence[SessionState]) -> Iterator[str]:
+    """Yield the sessions that are not red: those stand above."""
+    others = [one for one in sessions if one.state in ("unchecked", "green")]
+    if others:
+        yield "<h2>Other sessions</h2>" if len(others) < len(sessions) else "<h2>Sessions</h2>"
+    for one in others:
+        yield _session_line(one, several=len(sessions) > 1)
+
+
+def _session_line(one: SessionState, *, several: bool) -> str:
+    name = f' <span class="kind">{_text(short_session(one.session))}</span>' if several else ""
+    return f'<p><strong class="{one.state}">session {one.state}</strong>{name}: {_breakable(state_words(one))}</p>'
+
+
+# What Git saw.
+
+
+def _git(around: Around) -> Iterator[str]:
     for summary in around.git:
-        yield f'<p class="first">{_text(git_name(summary, around))}: {_text(git_words(summary))}</p>'
-        yield from _list(commit_words(summary))
-    for name, texts in ((WAITING, waiting_words(report.waits)), (STOPPED, stopped_words(around))):
-        if texts:
-            yield f"<h2>{name}</h2>"
-            yield from _list(texts)
+        name = git_name(summary, around)
+        yield f"<h2>{'Git' if name == 'git' else _text(name)}</h2><p>{_text(git_words(summary))}</p>"
+        if summary.commits:
+            yield f'<table class="commits"><tbody>{"".join(_commit_rows(summary))}</tbody></table>'
 
 
-def _list(texts: Iterable[str]) -> Iterator[str]:
-    rows = "".join(f"<li>{_breakable(text)}</li>" for text in texts)
-    if rows:
-        yield f"<ul>{rows}</ul>"
+def _commit_rows(summary: GitSummary) -> Iterator[str]:
+    for commit in summary.commits[:_MOST_COMMITS]:
+        yield f'<tr><td><code>{_text(commit.hash[:7])}</code></td><td class="few kind">{_clock(commit.at)}</td>'
+        yield f"<td>{_breakable(commit.subject)}</td></tr>"
+    if len(summary.commits) > _MOST_COMMITS:
+        yield f"<tr><td></td><td></td><td>and {len(summary.commits) - _MOST_COMMITS} more</td></tr>"
 
 
-def _timeline(items: Iterable[ItemReport], now: datetime) -> Iterator[str]:
-    """Yield a row for each item: its name, and on a common axis when it was in progress and when calls ran for it.
-
-    Places are shares of the axis, so that neither letters nor bars are scaled with the page.
-    """
-    every = [entry for entry in items if entry.stints]
-    begun = every[:_MOST_ROWS]
-    if not begun:
-        return
-    first = min(stint.start for entry in begun for stint in entry.stints)
-    last = max(max(stint.end or now, stint.start) for entry in begun for stint in entry.stints)
-    whole = max((last - first).total_seconds(), 1.0)
-
-    def place(at: datetime) -> float:
-        return 100 * min(max((at - first).total_seconds() / whole, 0.0), 1.0)
-
-    def bar(begin: datetime, stop: datetime) -> str:
-        left, wide = place(begin), max(place(stop) - place(begin), 0.3)
-        return f'x="{min(left, 99.7):.2f}%" width="{wide:.2f}%"'
-
-    yield "<h2>Timeline</h2>"
-    for entry in begun:
-        grade, state = entry.grade or "none", entry.grade or entry.item.status.value.replace("_", " ")
-        what = _text(f"{entry.item.content} ({state}, {span(entry.elapsed)})")
-        yield f'<div class="row"><div class="label" dir="auto" title="{what}">{_text(entry.item.content)}</div>'
-        yield f'<svg role="img" aria-label="{what}"><title>{what}</title>'
-        for begin, stop in entry.stints:
-            yield f'<rect class="span {grade}" {bar(begin, stop or now)} y="1" height="14"/>'
-        for begin, stop in entry.tally.spans:
-            yield f'<rect class="{grade}" {bar(begin, min(stop, last))} y="4" height="8"/>'
-        yield "</svg></div>"
-    yield f'<div class="axis"><div class="times"><span>{first.astimezone():%Y-%m-%d %H:%M:%S}</span>'
-    yield f"<span>{last.astimezone():%Y-%m-%d %H:%M:%S %Z}</span></div></div>"
-    if len(begun) < len(every):
-        yield f"<p>The first {len(begun)} of {len(every)} items.</p>"
+def _subjects(around: Around) -> dict[str, str]:
+    """Return the subject of each commit by the first 12 digits of its hash, as items name it."""
+    return {commit.hash[:12]: commit.subject for summary in around.git for commit in summary.commits}
 
 
-def _tables(items: Iterable[ItemReport], changes: Changes, told: Told, root: str) -> Iterator[str]:
-    owner = None
-    for entry in items:
-        of = entry.subject
-        if (of.session, of.agent) != owner:
-            if owner is not None:
-                yield "</tbody></table></div>"
-            owner = (of.session, of.agent)
-            yield f"<h2>{_text(of.agent)}, session {_text(of.session)}</h2>"
-            yield '<div class="scroll"><table><thead><tr>'
-            yield "".join(f'<th scope="col">{name}</th>' for name in COLUMNS) + "</tr></thead><tbody>"
-        yield f"<tr>{''.join(_cells(entry, changes, told, root))}</tr>"
-    if owner is not None:
+# The items of each agent.
+
+
+def _tables(items: Iterable[ItemReport], changes: Changes, subjects: Mapping[str, str], root: str) -> Iterator[str]:
+    for (session, agent), entries in groupby(items, key=_owner):
+        where = f' <span class="kind">session {_text(session)}</span>' if session else ""
+        yield f"<h2>{_text(agent) or 'Tasks'}{where}</h2>"
+        yield '<div class="scroll"><table class="items"><thead><tr>'
+        yield "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS) + "</tr></thead><tbody>"
+        for entry in entries:
+            yield f"<tr>{''.join(_cells(entry, changes.get(entry.subject), subjects, root))}</tr>"
+            if entry.grade == "failing" and entry.check is not None and entry.check.tail:
+                shown = _output(entry.check.command, entry.check.tail)
+                details = f"<details><summary>Last lines of the failing check</summary>{shown}</details>"
+                yield f'<tr class="more"><td colspan="{len(_COLUMNS)}">{details}</td></tr>'
         yield "</tbody></table></div>"
 
 
-def _cells(entry: ItemReport, changes: Changes, told: Told, root: str) -> Iterator[str]:
-    grade = f'<span class="grade {entry.grade}">{entry.grade}</span>' if entry.grade else ""
-    yield f'<td class="item" dir="auto"><div>{_breakable(entry.item.content)}</div></td>'
-    yield _cell("status", status_words(entry), few=True)
-    yield _cell("grade", grade, few=True)
-    yield _cell("evidence", _rows(proof_words(entry, told)))
+def _owner(entry: ItemReport) -> tuple[str, str]:
+    return entry.subject.session, entry.subject.agent
+
+
+def _cells(entry: ItemReport, changed: Changed | None, subjects: Mapping[str, str], root: str) -> Iterator[str]:
+    status = entry.item.status.value
+    look = entry.grade or status
+    mark = f'<span class="mark {look}" title="{_text(status_words(entry))}">{UNICODE.boxes[status]}</span>'
+    struck = ' class="struck"' if entry.item.status is Status.CANCELLED else ""
+    text = f'<div dir="auto"{struck}>{_breakable(entry.item.content)}</div>'
+    yield f'<td class="item"><div>{mark}<div>{text}{_item_note(entry)}</div></div></td>'
+    yield _cell("grade", _grade(entry), few=True)
+    yield _cell("evidence", _rows(proof_words(entry, frozenset())))
     yield _cell("time", _text(span(entry.elapsed)), few=True)
-    yield _cell("work", _rows(item_words(entry)))
-    yield _cell("files", _rows(file_words(entry.tally, root)))
-    yield _cell("changes", _rows(changed_words(changes.get(entry.subject)).split(", ")))
+    yield _cell("work", _breakable(", ".join(item_words(entry))))
+    commits = [f"{name[:7]} {subjects.get(name, '')}" for name in changed.commits] if changed is not None else []
+    yield _cell("changes", _rows([change_words(changed), *commits, *file_words(entry.tally, root)]))
+
+
+def _item_note(entry: ItemReport) -> str:
+    """Return why an item waits, else its status, if it is not completed."""
+    if entry.item.status is Status.COMPLETED and not entry.is_gone:
+        return ""
+    return f'<div class="note">{_breakable(blocker_words(entry.item) or status_words(entry))}</div>'
+
+
+def _grade(entry: ItemReport) -> str:
+    return f'<span class="grade {entry.grade}">{entry.grade}</span>' if entry.grade else ""
 
 
 def _cell(name: str, inside: str, *, few: bool = False) -> str:
     """Return a cell with its name, which stands before it where there is no room for columns."""
-    kind = "few" if few else "said"
-    return f'<td class="{kind}" data-name="{name}"><div class="cell">{inside}</div></td>' if inside else "<td></td>"
+    kind = ' class="few"' if few else ""
+    return f'<td{kind} data-name="{name}"><div class="cell">{inside}</div></td>' if inside else "<td></td>"
+
+
+# The timeline.
+
+_IDLE: Final = timedelta(minutes=10)
+"""Time without activity that is folded, if it is longer."""
+
+_FOLD: Final = 4.0
+_FOLDS: Final = 40.0
+"""Percent of the axis for one fold, and for all of them at most."""
+
+_LEAST_STRETCH: Final = 0.03
+_LABEL: Final = 13.0
+"""Percent of the axis that a label needs, on a phone."""
+
+_MOST_FOLDS: Final = 5
+
+
+class _Axis:
+    """Places moments on an axis of 100 percent, on which time without activity is folded."""
+
+    def __init__(self, active: Iterable[tuple[datetime, datetime]]) -> None:
+        stretches: list[tuple[datetime, datetime]] = []
+        for start, end in sorted(active):
+            if stretches and start - stretches[-1][1] <= _IDLE:
+                stretches[-1] = stretches[-1][0], max(end, stretches[-1][1])
+            else:
+                stretches.append((start, end))
+        self.stretches = stretches
+        self.fold = min(_FOLD, _FOLDS / max(1, len(stretches) - 1))
+        lengths = [(end - start).total_seconds() for start, end in stretches]
+        weights = [max(length, _LEAST_STRETCH * sum(lengths), 1.0) for length in lengths]
+        share = (100 - self.fold * (len(stretches) - 1)) / sum(weights)
+        self.widths = [weight * share for weight in weights]
+        self.lefts = [sum(self.widths[:index]) + index * self.fold for index in range(len(stretches))]
+
+    @property
+    def idle(self) -> list[tuple[datetime, datetime]]:
+        return [(before[1], after[0]) for before, after in pairwise(self.stretches)]
+
+    @property
+    def folds(self) -> list[float]:
+        """The place of each fold: its left edge."""
+        return [left - self.fold for left in self.lefts[1:]]
+
+    def place(self, at: datetime) -> float:
+        for (start, end), left, width in zip(self.stretches, self.lefts, self.widths, strict=True):
+            if at <= start:
+                return left
+            if at <= end:
+                return left + width * (at - start) / (end - start)
+        return 100.0
+
+    def bar(self, begin: datetime, stop: datetime) -> str:
+        left = min(self.place(begin), 99.7)
+        return f'x="{left:.2f}%" width="{max(self.place(stop) - left, 0.3):.2f}%"'
+
+
+def _timeline(report: Report, now: datetime) -> Iterator[str]:
+    """Yield a row for each item: its name, and on a common axis when it was in progress and when calls ran for it.
+
+    Places are shares of the axis, so that neither letters nor bars are scaled with the page.
+    """
+    every = [entry for entry in report.items if entry.stints]
+    begun = every[:_MOST_ROWS]
+    if not begun:
+        return
+    ends = [(at, at) for entry in begun for begin, stop in entry.stints for at in (begin, max(stop or now, begin))]
+    axis = _Axis([*ends, *(busy for entry in begun for busy in entry.tally.spans)])
+    folds = "".join(_draw_fold(axis, left) for left in axis.folds)
+    several = len({_owner(entry) for entry in begun}) > 1
+    yield "<h2>Timeline</h2>"
+    for (_, agent), entries in groupby(begun, key=_owner):
+        if several:
+            yield f"<h3>{_text(agent) or 'Tasks'}</h3>"
+        for entry in entries:
+            yield from _draw_row(entry, axis, folds, now)
+    yield from _draw_scale(axis)
+    if len(begun) < len(every):
+        yield f"<p>The first {len(begun)} of {len(every)} items.</p>"
+
+
+def _draw_row(entry: ItemReport, axis: _Axis, folds: str, now: datetime) -> Iterator[str]:
+    grade, state = entry.grade or "none", entry.grade or entry.item.status.value.replace("_", " ")
+    what = _text(f"{entry.item.content} ({state}, {span(entry.elapsed)})")
+    yield f'<div class="row"><div class="label" dir="auto" title="{what}">{_text(entry.item.content)}</div>'
+    yield f'<svg role="img" aria-label="{what}"><title>{what}</title>'
+    for begin, stop in entry.stints:
+        yield f'<rect class="span {grade}" {axis.bar(begin, stop or now)} y="3" height="14"/>'
+    for begin, stop in entry.tally.spans:
+        yield f'<rect class="{grade}" {axis.bar(begin, stop)} y="6" height="8"/>'
+    yield f"{folds}</svg></div>"
+
+
+def _draw_fold(axis: _Axis, left: float) -> str:
+    middle = left + axis.fold / 2
+    line = f'<line class="fold" x1="{middle:.2f}%" x2="{middle:.2f}%" y1="0" y2="20"/>'
+    return f'<rect class="gap" x="{left + 0.3:.2f}%" width="{axis.fold - 0.3:.2f}%" y="0" height="20"/>{line}'
+
+
+def _draw_scale(axis: _Axis) -> Iterator[str]:
+    """Yield the lengths of the folds below them, the first and the last moment, and when each fold begins and ends."""
+    idle = list(zip(axis.folds, axis.idle, strict=True))
+    if idle:
+        yield '<div class="axis"><div></div><svg aria-hidden="true">'
+        lines = [-_LABEL, -_LABEL]  # where the last label of each line is
+        for left, (start, end) in idle:
+            middle = min(max(left + axis.fold / 2, _LABEL / 2), 100 - _LABEL / 2)
+            free = [line for line, last in enumerate(lines) if middle - last >= _LABEL]
+            if free:
+                lines[free[0]] = middle
+                place = f'x="{middle:.2f}%" y="{13 + 14 * free[0]}"'
+                yield f'<text {place} text-anchor="middle">{_round(end - start)}</text>'
+        yield "</svg></div>"
+    first, end = axis.stretches[0][0], axis.stretches[-1][1]
+    yield f'<div class="axis"><div class="times"><span>{first.astimezone():%Y-%m-%d %H:%M:%S}</span>'
+    yield f"<span>{end.astimezone():%Y-%m-%d %H:%M:%S %Z}</span></div></div>"
+    if idle:
+        longest = sorted(sorted(axis.idle, key=lambda gap: gap[0] - gap[1])[:_MOST_FOLDS])
+        said = [f"{_clock(start)} to {_clock(end)} ({span(end - start)})" for start, end in longest]
+        more = f"; and {len(idle) - len(said)} shorter ones" if len(idle) > len(said) else ""
+        yield f'<p class="note">Dashed lines: time without activity is left out. {"; ".join(said)}{more}.</p>'
+
+
+def _round(length: timedelta) -> str:
+    """Return a length of time in its largest unit."""
+    hours = round(length.total_seconds() / 3600)
+    if hours >= 48:
+        return count_words(round(hours / 24), "day")
+    return f"{hours} h" if length >= timedelta(hours=1) else span(length)
+
+
+def _clock(at: datetime) -> str:
+    local = at.astimezone()
+    return f"{local.day} {local:%b %H:%M}"
+
+
+# Texts.
+
+
+def _elsewhere(report: Report) -> Iterator[str]:
+    if not report.elsewhere:
+        return
+    yield "<h2>Beside the lists</h2>"
+    yield _list(
+        _breakable(f"{of.agent}, {item_label(of.item)}: {', '.join(tally_words(tally))}")
+        for of, tally in report.elsewhere.items()
+    )
+
+
+def _list(rows: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{row}</li>' for row in rows)}</ul>"
 
 
 def _rows(texts: Iterable[str]) -> str:
@@ -204,15 +455,6 @@ def _rows(texts: Iterable[str]) -> str:
 def _breakable(text: str) -> str:
     """Let a path or an address go on in the next line."""
     return _PLACES.sub(r"\1<wbr>", _text(text))
-
-
-def _elsewhere(report: Report) -> Iterator[str]:
-    if not report.elsewhere:
-        return
-    yield "<h2>Beside the lists</h2>"
-    yield from _list(
-        f"{of.agent}, {item_label(of.item)}: {', '.join(tally_words(tally))}" for of, tally in report.elsewhere.items()
-    )
 
 
 def _text(text: str) -> str:
