@@ -55,6 +55,12 @@ class ConfigInvalid(PunchlistError):
     code = "config_invalid"
 
 
+class AttachRefused(PunchlistError):
+    """{problem}"""
+
+    code = "attach_refused"
+
+
 class EditRefused(PunchlistError):
     """{problem}"""
 

@@ -16,6 +16,9 @@ from tests.cli.conftest import Run
 
 OPTIONS = {
     "demo": {"--speed"},
+    "attach": {"--yes", "--show", "--statusline", "--no-statusline", "--force", "--print"},
+    "detach": {"--yes", "--show"},
+    "status": {"--json"},
     "todos": {"--all", "--project", "--session", "--agent", "--follow", "--ids", "--limit", "--json"},
     "todo": set[str](),
     "tasks": set[str](),

@@ -33,6 +33,9 @@ class CommandEntry(Struct, frozen=True):
 
 COMMANDS: dict[str, CommandEntry] = {
     "demo": CommandEntry("demo", "watch three scripted agents at work, live"),
+    "attach": CommandEntry("attach", "connect an agent: its tool, hooks, commands and the rows under its prompt"),
+    "detach": CommandEntry("attach", "disconnect an agent; every byte is as before", "detach_parser"),
+    "status": CommandEntry("attach", "show which agents are here and how they are connected", "status_parser"),
     "todos": CommandEntry("todos", "show the lists of this project's agents: what is done, under way and open"),
     "todo": CommandEntry("todo", "change a list by hand: append, start, done, edit, undo, …"),
     "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),

@@ -1,0 +1,182 @@
+"""`punchlist attach`, `detach` and `status`: connect the agents on this machine with the board."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import BooleanOptionalAction, Namespace
+
+from punchlist.cli import FAILED, OK, UNUSABLE, complain
+from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.terminal import show_json
+from punchlist.hosts.attach import ChangePlan, find_status_line, plan_attach, plan_detach
+from punchlist.hosts.changes import show_change
+from punchlist.hosts.plugin import NAME, find_launch, server_entry
+from punchlist.hosts.programs import HOSTS, Host, find_home, find_host, is_found
+from punchlist.hosts.status import HostStatus, find_status
+from punchlist.store import store_path
+from punchlist.surfaces.spans import safe_line
+from punchlist.text import for_terminal
+
+_ATTACH_EXAMPLES = """\
+  punchlist attach claude-code              show what is written, ask, write it
+  punchlist attach claude-code --yes --statusline
+  punchlist attach mcp --print              an MCP server for any other program
+"""
+
+
+def parser() -> Parser:
+    about = (
+        "Connects an agent with the board: our todo tool, hooks that record what really happened, commands, and rows "
+        "under the prompt. Shows what it will write and asks. Run it again after an upgrade."
+    )
+    made = command_parser("attach", about, run=_attach, examples=_ATTACH_EXAMPLES)
+    made.add_argument("agent", metavar="AGENT", help=f"{', '.join(HOSTS)}, or mcp for any other program")
+    made.add_argument("--yes", action="store_true", help="do not ask")
+    made.add_argument("--show", action="store_true", help="show the content of the files, too")
+    rows = "the rows under Claude Code's prompt: a key in its settings; your own status line is run first"
+    made.add_argument("--statusline", action=BooleanOptionalAction, help=rows)
+    made.add_argument("--force", action="store_true", help="also if the agent is not found on this machine")
+    made.add_argument("--print", action="store_true", help="with mcp: print the server's configuration")
+    return made
+
+
+def detach_parser() -> Parser:
+    about = "Disconnects an agent: removes what `attach` wrote, and nothing else. The board stays as it is."
+    made = command_parser("detach", about, run=_detach)
+    made.add_argument("agent", metavar="AGENT", help=", ".join(HOSTS))
+    made.add_argument("--yes", action="store_true", help="do not ask")
+    made.add_argument("--show", action="store_true", help="show what changes in the files, too")
+    return made
+
+
+def status_parser() -> Parser:
+    about = (
+        "Shows each agent that can be attached: its version, whether it is attached and up to date, what is missing."
+    )
+    made = command_parser("status", about, run=_show_status)
+    made.add_json()
+    return made
+
+
+def _attach(options: Namespace) -> int:
+    board = store_path(board_url(options))
+    if not board:
+        return complain("A board in memory ends with its program; name a file with --db or $PUNCHLIST_DB.")
+    if options.agent == "mcp":
+        return _print_server(board, is_wanted=options.print)
+    host = find_host(options.agent)
+    if not is_found(host) and not options.force:
+        problem = f"{host.title} was not found: `{host.program}` is not on PATH and `{find_home(host)}` does not exist."
+        return complain(f"{problem} Install it (`npm install -g {host.install}`), or attach with --force.", FAILED)
+    if options.statusline is not None and host.name != "claude-code":
+        return complain(f"{host.title} has no status line of this kind; leave --statusline out.", UNUSABLE)
+    wanted = options.statusline
+    if wanted is None and not options.yes and host.name == "claude-code" and find_status_line(host) != "ours":
+        wanted = _ask("Show the list under the prompt, as Claude Code's status line?", default=True)
+    plan = plan_attach(host, board, status_line=wanted)
+    if not plan.changes:
+        print(f"{host.title} is attached to {_shorten(board)} and up to date; nothing to write.")
+        return OK
+    print(f"{host.title} is to be attached to {_shorten(board)}:")
+    if not _confirm(plan, options, "Write this?"):
+        return FAILED
+    print(f"{host.title} is attached. {_NEXT[host.name]}")
+    return OK
+
+
+_NEXT = {
+    "claude-code": "Start `claude` anew: sessions that run already do not see it.",
+    "codex": "Start `codex` anew; it asks you once to trust the new hooks (or type /hooks), and runs none before.",
+    "gemini": "Start `gemini` anew.",
+    "opencode": "Start `opencode` anew.",
+}
+
+
+def _detach(options: Namespace) -> int:
+    host = find_host(options.agent)
+    plan = plan_detach(host)
+    if not plan.changes:
+        print(f"{host.title} is not attached; nothing to remove.")
+        return OK
+    print(f"{host.title} is to be detached:")
+    if not _confirm(plan, options, "Do this?"):
+        return FAILED
+    print(f"{host.title} is detached. Sessions that run now keep the tool until they end.")
+    return OK
+
+
+def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
+    """Show the changes, ask unless told not to, and make them; False if the answer was no."""
+    for change in plan.changes:
+        print(f"  {change.verb}  {safe_line(_shorten(change.path))}")
+    if options.show:
+        for change in plan.changes:
+            print()
+            for line in show_change(change):
+                print(for_terminal(line))
+    if not options.yes:
+        if not _is_terminal():
+            complain("Nothing was changed: there is no terminal to ask on; add --yes.", FAILED)
+            return False
+        if not _ask(question, default=False):
+            print("Nothing was changed.")
+            return False
+    plan.apply()
+    return True
+
+
+def _ask(question: str, *, default: bool) -> bool:
+    """Return the person's answer to a yes-or-no question; False without a terminal."""
+    if not _is_terminal():
+        return False
+    print(f"{question} [{'Y/n' if default else 'y/N'}] ", end="", flush=True)
+    answer = sys.stdin.readline()
+    if not answer:
+        print()
+        return False
+    given = answer.strip().lower()
+    return given in ("y", "yes") if given else default
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stdin.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
+
+
+def _print_server(board: str, *, is_wanted: bool) -> int:
+    if not is_wanted:
+        return complain("`attach mcp` changes no file; add --print to see what to put into your program's settings.")
+    show_json({"mcpServers": {NAME: server_entry(find_launch(board), "mcp")}})
+    return OK
+
+
+def _show_status(options: Namespace) -> int:
+    found = [find_status(host) for host in HOSTS.values()]
+    if options.json:
+        show_json({"agents": found})
+        return OK
+    for status in found:
+        print(_describe(status, HOSTS[status.name]))
+        for line in status.missing:
+            print(f"  - {safe_line(line)}")
+    return OK
+
+
+def _describe(status: HostStatus, host: Host) -> str:
+    if not status.found and not status.attached:
+        return f"{host.title}: not on this machine"
+    version = f" {status.version}" if status.version else ""
+    if not status.attached:
+        return f"{host.title}{version}: not attached; `punchlist attach {host.name}` connects it"
+    state = "attached" if status.up_to_date else "attached, not up to date"
+    rows = ", rows under the prompt" if status.status_line == "ours" else ""
+    return f"{host.title}{version}: {state}{rows}; board {_shorten(status.board or '')}"
+
+
+def _shorten(path: str) -> str:
+    """Return a path with the user's home as `~`."""
+    home = os.path.expanduser("~")
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path

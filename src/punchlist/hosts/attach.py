@@ -1,0 +1,295 @@
+"""Attach agents and detach them: plan the changes to their files, and say how things stand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from punchlist import __version__
+from punchlist.errors import AttachRefused
+from punchlist.hosts import codex_config
+from punchlist.hosts.changes import (
+    FileChange,
+    apply_changes,
+    check_own,
+    list_missing_folders,
+    read_file,
+    remove_empty_folders,
+    resolve_file,
+)
+from punchlist.hosts.plugin import NAME, Launch, claude_files, find_launch, gemini_files, opencode_file
+from punchlist.hosts.programs import Host, find_home, find_root
+from punchlist.hosts.status_line import (
+    StatusLineRecord,
+    insert_status_line,
+    is_ours,
+    read_status_line,
+    remove_status_line,
+)
+
+MARKER = ".punchlist.json"
+"""The file that makes a folder ours."""
+
+_MADE_BY = "punchlist attach"
+
+
+class Marker(Struct, frozen=True, omit_defaults=True):
+    """What an attachment wrote: enough to undo it without a trace."""
+
+    made_by: str
+    version: str
+    board: str
+    files: list[str] = []
+    """Our files in the folder, by relative path."""
+    folders: int = 0
+    """How many folders were made for it, from the innermost outwards."""
+    status_line: StatusLineRecord | None = None
+
+
+class ChangePlan(Struct, frozen=True):
+    """The changes that attach or detach an agent, in order, and the folders to remove afterwards if they are empty."""
+
+    changes: list[FileChange]
+    folders: list[str] = []
+
+    def apply(self) -> None:
+        apply_changes(self.changes)
+        remove_empty_folders(self.folders)
+
+
+class Attachment(Struct, frozen=True):
+    """An agent that is attached: with which version, to which board, and whether the status line shows our rows."""
+
+    version: str
+    board: str
+    has_status_line: bool = False
+
+
+def find_place(host: Host) -> str:
+    """Return the folder or file of ours that attaches an agent; for Codex the file that has our tables."""
+    home = find_home(host)
+    places = {
+        "claude-code": os.path.join(home, "skills", NAME),
+        "codex": os.path.join(home, "config.toml"),
+        "gemini": os.path.join(home, "extensions", NAME),
+        "opencode": os.path.join(home, "plugins", f"{NAME}.js"),
+    }
+    return places[host.name]
+
+
+def find_attachment(host: Host) -> Attachment | None:
+    """Return how an agent is attached; None if it is not."""
+    place = find_place(host)
+    if host.name == "codex":
+        text = _read_text(resolve_file(place, find_root(host)))
+        board = codex_config.find_board(text) if text else None
+        return None if board is None else Attachment(codex_config.find_written_version(text or ""), board)
+    marker = _read_file_marker(place) if host.name == "opencode" else _read_marker(place)
+    if marker is None:
+        return None
+    has_status_line = marker.status_line is not None and find_status_line(host) == "ours"
+    return Attachment(marker.version, marker.board, has_status_line)
+
+
+def plan_attach(host: Host, board: str, *, status_line: bool | None = None) -> ChangePlan:
+    """Plan what attaches an agent to a board; no change if it is attached and up to date.
+
+    `status_line`: put our rows under Claude Code's prompt, or take them out; None leaves that as it is.
+    """
+    launch, place = find_launch(board), find_place(host)
+    if host.name == "codex":
+        path = resolve_file(place, find_root(host))
+        before = _read_text(path)
+        return ChangePlan(_list_change(path, before, codex_config.insert_tables(before, launch, place)))
+    check_own(place, find_root(host))
+    if host.name == "opencode":
+        return ChangePlan(_plan_file(place, launch))
+    if host.name == "gemini":
+        return ChangePlan(_plan_folder(place, gemini_files(launch), board, None))
+    marker = _read_marker(place)
+    settings, record = _plan_status_line(host, launch, marker, wanted=status_line)
+    return ChangePlan([*_plan_folder(place, claude_files(launch), board, record), *settings])
+
+
+def plan_detach(host: Host) -> ChangePlan:
+    """Plan what detaches an agent: only what is ours goes. No change if it is not attached."""
+    place = find_place(host)
+    if host.name == "codex":
+        path = resolve_file(place, find_root(host))
+        before = _read_text(path)
+        return ChangePlan(_list_change(path, before, codex_config.remove_tables(before, place)))
+    check_own(place, find_root(host))
+    if host.name == "opencode":
+        marker = _read_file_marker(place)
+        return ChangePlan([] if marker is None else _list_deletions([place]), _list_parents(place, marker))
+    marker = _read_marker(place)
+    if marker is None:
+        return ChangePlan([])
+    settings: list[FileChange] = []
+    if marker.status_line is not None:
+        settings, _ = _plan_status_line(host, find_launch(marker.board), marker, wanted=False)
+    files = [_join_own(place, name) for name in marker.files]
+    inner = {os.path.dirname(file) for file in files} - {place}
+    # The marker goes last: a detach that was cut short can be done again.
+    changes = [*settings, *_list_deletions([*files, os.path.join(place, MARKER)])]
+    return ChangePlan(
+        changes, [*_list_inner_folders(place, inner), *_list_parents(os.path.join(place, MARKER), marker)]
+    )
+
+
+def _plan_folder(folder: str, files: dict[str, bytes], board: str, record: StatusLineRecord | None) -> list[FileChange]:
+    """Plan the folder of ours: first what an older version left, then the marker that lists the files, then these."""
+    old = _read_marker(folder)
+    if old is None and os.path.lexists(folder) and not _is_empty_folder(folder):
+        problem = f"`{folder}` is not of Punchlist's making; move it away first. Nothing was changed."
+        raise AttachRefused(problem=problem)
+    made = old.folders if old else len(list_missing_folders(os.path.join(folder, MARKER)))
+    marker = Marker(_MADE_BY, __version__, board, sorted(files), made, record)
+    obsolete = [_join_own(folder, name) for name in (old.files if old else []) if name not in files]
+    wanted = {MARKER: msgspec.json.format(msgspec.json.encode(marker), indent=2) + b"\n", **files}
+    changes = _list_deletions(obsolete)
+    for name, content in wanted.items():
+        path = os.path.join(folder, name)
+        check_own(path, folder)
+        before = read_file(path)
+        if before != content:
+            changes.append(FileChange(path, before, content))
+    return changes
+
+
+def _plan_file(path: str, launch: Launch) -> list[FileChange]:
+    """Plan a plugin that is one file; its first line is its marker."""
+    old, before = _read_file_marker(path), read_file(path)
+    if old is None and before is not None:
+        raise AttachRefused(problem=f"`{path}` is not of Punchlist's making; move it away first. Nothing was changed.")
+    made = old.folders if old else len(list_missing_folders(path))
+    marker = Marker(_MADE_BY, __version__, launch.board, [], made)
+    after = opencode_file(launch, msgspec.json.encode(marker).decode())
+    return [] if before == after else [FileChange(path, before, after)]
+
+
+def _plan_status_line(
+    host: Host, launch: Launch, marker: Marker | None, *, wanted: bool | None
+) -> tuple[list[FileChange], StatusLineRecord | None]:
+    """Plan the change of Claude Code's settings, and the record that undoes it."""
+    record = marker.status_line if marker else None
+    wanted = record is not None if wanted is None else wanted
+    if not wanted and record is None:
+        return [], None
+    path = resolve_file(_settings_path(host), find_root(host))
+    before = _read_text(path)
+    try:
+        clean = before
+        if clean is not None and is_ours(read_status_line(clean)):
+            clean = remove_status_line(clean, record or StatusLineRecord())
+        if not wanted:
+            return _list_change(path, before, clean), None
+        theirs = None if clean is None else read_status_line(clean)
+        after, made = insert_status_line(clean, _compose_value(launch, theirs))
+    except (ValueError, RecursionError) as error:
+        problem = f"`{path}` is no plain JSON ({error}); mend it, or attach with --no-statusline. Nothing was changed."
+        raise AttachRefused(problem=problem) from None
+    return _list_change(path, before, after), made
+
+
+def _compose_value(launch: Launch, theirs: Any) -> dict[str, Any]:
+    """Return the value of our status line. It runs the person's own command first, and keeps their other options."""
+    options = cast("dict[str, Any]", theirs) if isinstance(theirs, dict) else {}
+    command = options.get("command")
+    if options.get("type") != "command" or not isinstance(command, str):
+        options, command = {}, None
+    # The rows have a clock: without an interval they would stand still while the agent works.
+    return {**options, "type": "command", "command": launch.status_line(command), "refreshInterval": 1}
+
+
+def find_status_line(host: Host) -> str:
+    """Return whose status line Claude Code shows: `ours`, `theirs`, `none`, or `unreadable` settings."""
+    try:
+        text = _read_text(resolve_file(_settings_path(host), find_root(host)))
+        value = None if text is None else read_status_line(text)
+    except (AttachRefused, ValueError, RecursionError, OSError):
+        return "unreadable"
+    if value is None:
+        return "none"
+    return "ours" if is_ours(value) else "theirs"
+
+
+def _settings_path(host: Host) -> str:
+    return os.path.join(find_home(host), "settings.json")
+
+
+def _read_text(path: str) -> str | None:
+    content = read_file(path)
+    try:
+        return None if content is None else content.decode()
+    except UnicodeDecodeError:
+        raise AttachRefused(problem=f"`{path}` is not written in UTF-8; nothing was changed.") from None
+
+
+def _read_marker(folder: str) -> Marker | None:
+    """Return the marker of a folder of ours; None if the folder has none."""
+    path = os.path.join(folder, MARKER)
+    if os.path.islink(path) or not os.path.isdir(folder):
+        return None
+    return _decode_marker(read_file(path))
+
+
+def _read_file_marker(path: str) -> Marker | None:
+    content = read_file(path)
+    return None if content is None else _decode_marker(content.partition(b"\n")[0].removeprefix(b"// "))
+
+
+def _decode_marker(content: bytes | None) -> Marker | None:
+    try:
+        marker = None if content is None else msgspec.json.decode(content, type=Marker)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return marker if marker and marker.made_by == _MADE_BY else None
+
+
+def _join_own(folder: str, name: str) -> str:
+    """Return the path of a file that a marker lists; raise `AttachRefused` if it is not inside the folder."""
+    path = os.path.normpath(os.path.join(folder, name))
+    check_own(path, folder)
+    return path
+
+
+def _is_empty_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.listdir(path)
+
+
+def _list_change(path: str, before: str | None, after: str | None) -> list[FileChange]:
+    if before == after:
+        return []
+    return [
+        FileChange(path, before.encode() if before is not None else None, after.encode() if after is not None else None)
+    ]
+
+
+def _list_deletions(paths: Iterable[str]) -> list[FileChange]:
+    found = ((path, read_file(path)) for path in paths)
+    return [FileChange(path, before, None) for path, before in found if before is not None]
+
+
+def _list_inner_folders(top: str, folders: Iterable[str]) -> list[str]:
+    """Return the folders and those between them and the top."""
+    found: set[str] = set()
+    for folder in folders:
+        at = folder
+        while at != top:
+            found.add(at)
+            at = os.path.dirname(at)
+    return sorted(found)
+
+
+def _list_parents(path: str, marker: Marker | None) -> list[str]:
+    """Return the folders above a path that were made for it."""
+    parents: list[str] = []
+    for _ in range(marker.folders if marker else 0):
+        path = os.path.dirname(path)
+        parents.append(path)
+    return parents

@@ -1,0 +1,127 @@
+"""Changes to files in an agent's home: planned first, shown to the person, then applied, each file atomically."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from msgspec import Struct
+
+from punchlist.errors import AttachRefused
+
+_LARGEST = 4 * 1024 * 1024
+"""No settings file of a person is larger; a device or a log under that name is not read."""
+
+
+class FileChange(Struct, frozen=True):
+    """One file before and after; None where there is none."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def verb(self) -> str:
+        if self.after is None:
+            return "delete"
+        return "create" if self.before is None else "change"
+
+
+def read_file(path: str) -> bytes | None:
+    """Return the content of a regular file, None if there is none; raise `AttachRefused` for anything else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    with open(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise AttachRefused(problem=f"`{path}` is no ordinary settings file; nothing was changed.")
+        return file.read()
+
+
+def resolve_file(path: str, root: str) -> str:
+    """Return the real path of a file that a person may have linked elsewhere; it has to lie below the root."""
+    real = os.path.realpath(path)
+    _check_below(path, real, root)
+    return real
+
+
+def check_own(path: str, root: str) -> None:
+    """Raise `AttachRefused` if a path of ours is a link, or if links on the way lead out of the root."""
+    if os.path.islink(path):
+        raise AttachRefused(
+            problem=f"`{path}` is a link; Punchlist writes there only what is its own. Remove it first."
+        )
+    _check_below(path, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), root)
+
+
+def _check_below(path: str, real: str, root: str) -> None:
+    top = os.path.realpath(root)
+    if os.path.commonpath([top, real]) != top:
+        problem = f"`{path}` leads out of `{root}`, to `{real}`; nothing was changed."
+        raise AttachRefused(problem=problem)
+
+
+def list_missing_folders(path: str) -> list[str]:
+    """Return the folders above a path that do not exist yet, outermost first."""
+    missing: list[str] = []
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    return missing[::-1]
+
+
+def apply_changes(changes: Iterable[FileChange]) -> None:
+    """Make the changes in order. Raise `AttachRefused` before the first one if a file changed since it was read."""
+    planned = list(changes)
+    for change in planned:
+        if read_file(change.path) != change.before:
+            raise AttachRefused(problem=f"`{change.path}` was changed meanwhile; run the command again.")
+    for change in planned:
+        if change.after is None:
+            os.unlink(change.path)
+        else:
+            _write_file(change.path, change.after)
+
+
+def _write_file(path: str, content: bytes) -> None:
+    """Replace a file by a rename, so that a reader sees the old or the new one; its mode stays."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(4).hex()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with open(handle, "wb") as file:
+            with suppress(FileNotFoundError):
+                os.fchmod(handle, stat.S_IMODE(os.stat(path).st_mode))
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def remove_empty_folders(folders: Iterable[str]) -> None:
+    """Remove those of the folders that are empty, innermost first."""
+    for folder in sorted(folders, key=len, reverse=True):
+        with suppress(OSError):
+            os.rmdir(folder)
+
+
+def show_change(change: FileChange) -> Iterator[str]:
+    """Yield the lines of a change: the whole content of a new file, else a unified diff."""
+    after = (change.after or b"").decode(errors="replace").splitlines()
+    if change.before is None:
+        yield f"+++ {change.path}"
+        yield from (f"+{line}" for line in after)
+        return
+    before = change.before.decode(errors="replace").splitlines()
+    yield from difflib.unified_diff(before, after, change.path, change.path, lineterm="")

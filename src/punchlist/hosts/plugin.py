@@ -1,0 +1,202 @@
+"""The files that attach an agent: our tool server, hooks, commands and monitor, in each agent's own form."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import site
+import sys
+from typing import Any
+
+from msgspec import Struct
+
+import punchlist
+from punchlist import __version__
+
+NAME = "punchlist"
+_ABOUT = "Todo lists, plans and progress of this agent on your Punchlist board"
+
+CLAUDE_EVENTS: dict[str, int] = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "PreToolUse": 5,
+    "PostToolUse": 5,
+    "PostToolUseFailure": 5,
+    "Stop": 10,
+    "SubagentStart": 5,
+    "SubagentStop": 10,
+    "PreCompact": 5,
+    "SessionEnd": 5,
+    "TaskCreated": 15,
+    "TaskCompleted": 15,
+}
+"""Claude Code's events that our hook hears, each with the seconds after which the host gives up on it.
+
+The hook's own limits are shorter; a gate of the board may take 10 s.
+"""
+
+CODEX_EVENTS: dict[str, int] = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "PreToolUse": 5,
+    "PostToolUse": 5,
+    "Stop": 10,
+    "SubagentStart": 5,
+    "SubagentStop": 10,
+    "PreCompact": 5,
+    "SessionEnd": 3,
+}
+
+HAS_MONITOR = False
+"""Whether the hook file knows `monitor`: a process that prints what a person answered, to wake an idle session."""
+
+_README = """\
+# Punchlist
+
+This folder connects Claude Code with your Punchlist board: a `todo` and a `task` tool for the model, hooks that record
+what really happened, and the commands `/punchlist:todos` and `/punchlist:todo`. `punchlist attach claude-code` wrote
+it, and writes it anew after an upgrade; `punchlist detach claude-code` removes it and leaves every other file as it
+was. Do not edit it: changes are lost with the next upgrade.
+"""
+
+_TODOS = """\
+---
+description: Show the todo list of this session
+disable-model-invocation: true
+allowed-tools: Bash({prefix} todos:*)
+---
+!`{prefix} todos --session ${{CLAUDE_SESSION_ID}}`
+
+The list above is what the board holds for this session. Show it to me as it stands, in a code block, and add nothing.
+"""
+
+_TODO = """\
+---
+description: Change the todo list of this session by hand, as in `append Write the docs` or `done 2`
+argument-hint: append TEXT | start N | done N | drop N | undo
+disable-model-invocation: true
+allowed-tools: Bash({prefix} todo:*)
+---
+!`{prefix} todo $ARGUMENTS --session ${{CLAUDE_SESSION_ID}}`
+
+I changed the list of this session by hand, as shown above. Take it into account; answer with one short line.
+"""
+
+
+_OPENCODE = """\
+// {marker}
+// Connects opencode with your Punchlist board; `punchlist detach opencode` removes this file.
+const server = {server}
+
+export const Punchlist = async () => ({{
+  config: async (config) => {{
+    config.mcp = {{ ...config.mcp, punchlist: server }}
+  }},
+}})
+"""
+
+
+class Launch(Struct, frozen=True):
+    """How an agent starts our programs. Paths are absolute: neither PATH nor the project's folder has a say."""
+
+    python: str
+    folder: str
+    """Where the package and the two files beside it are installed."""
+    board: str
+
+    def program(self, *arguments: str) -> list[str]:
+        """Return the words that run `punchlist` without the working directory or the environment on its path."""
+        is_user_site = self.folder == site.getusersitepackages()
+        return [self.python, "-P" if is_user_site else "-I", "-m", NAME, *arguments]
+
+    def server(self, host: str) -> list[str]:
+        return self.program("mcp", "--db", self.board, "--host", host)
+
+    def hook(self, *arguments: str) -> str:
+        """Return the shell command of a hook. `exec`: the hook's parent is then the agent, not a shell."""
+        return f"exec {shlex.join(self._slim('punchlist_hook.py', *arguments, '--board', self.board))}"
+
+    def status_line(self, theirs: str | None) -> str:
+        """Return the shell command of the status line: the person's own first, if they have one, then our rows."""
+        words = self._slim("punchlist_statusline.py", "--board", self.board)
+        return f"exec {shlex.join([*words, '--first', theirs] if theirs else words)}"
+
+    def _slim(self, file: str, *arguments: str) -> list[str]:
+        return [self.python, "-I", "-S", os.path.join(self.folder, file), *arguments]
+
+
+def find_launch(board: str) -> Launch:
+    """Return how agents start the installation that runs now."""
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(punchlist.__file__)))
+    return Launch(os.path.abspath(sys.executable), folder, board)
+
+
+def server_entry(launch: Launch, host: str) -> dict[str, Any]:
+    """Return an MCP server as most hosts configure it: a command and its arguments."""
+    command, *arguments = launch.server(host)
+    return {"command": command, "args": arguments}
+
+
+def claude_files(launch: Launch) -> dict[str, bytes]:
+    """Return the plugin folder for Claude Code, by relative path.
+
+    `plugin.json` and `mcp.json` are the portable layout (Agent Plugins 1.0); `.claude-plugin`, `.mcp.json`, `hooks`
+    and `commands` are what Claude Code reads.
+    """
+    manifest: dict[str, Any] = {
+        "name": NAME,
+        "version": __version__,
+        "description": _ABOUT,
+        "author": {"name": "The Punchlist authors"},
+        "license": "MIT",
+    }
+    own = dict(manifest)
+    if HAS_MONITOR:
+        about = "Brings what a person answered or changed on the board"
+        monitor = {"name": "board", "command": launch.hook("monitor", "claude-code"), "description": about}
+        own["experimental"] = {"monitors": [monitor]}
+    servers = {"mcpServers": {NAME: server_entry(launch, "claude-code")}}
+    prefix = shlex.join(launch.program("--db", launch.board))
+    return {
+        ".claude-plugin/plugin.json": _json(own),
+        ".mcp.json": _json(servers),
+        "README.md": _README.encode(),
+        "commands/todo.md": _TODO.format(prefix=prefix).encode(),
+        "commands/todos.md": _TODOS.format(prefix=prefix).encode(),
+        "hooks/hooks.json": _json({"description": _ABOUT, "hooks": hook_groups(launch, "claude-code", CLAUDE_EVENTS)}),
+        "mcp.json": _json(servers),
+        "plugin.json": _json(manifest),
+    }
+
+
+def gemini_files(launch: Launch) -> dict[str, bytes]:
+    """Return the extension folder for Gemini CLI, by relative path."""
+    extension = {
+        "name": NAME,
+        "version": __version__,
+        "description": _ABOUT,
+        "mcpServers": {NAME: {**server_entry(launch, "gemini"), "trust": True}},
+    }
+    prompt = "Call the tool `todo` with the operation that views the list, and show me the list as it stands."
+    command = f'description = "Show the todo list of this session"\nprompt = "{prompt}"\n'
+    return {"gemini-extension.json": _json(extension), "commands/punchlist/todos.toml": command.encode()}
+
+
+def opencode_file(launch: Launch, marker: str) -> bytes:
+    """Return the plugin file for opencode: it adds our tool server to the configuration, which stays as it is."""
+    server = {"type": "local", "command": launch.server("opencode"), "enabled": True}
+    return _OPENCODE.format(marker=marker, server=json.dumps(server, ensure_ascii=False)).encode()
+
+
+def hook_groups(launch: Launch, host: str, events: dict[str, int], unit: int = 1) -> dict[str, Any]:
+    """Return the hooks in the form that Claude Code, Codex and Gemini share; `unit` is the host's second."""
+    command = launch.hook(host)
+    return {
+        event: [{"hooks": [{"type": "command", "command": command, "timeout": seconds * unit}]}]
+        for event, seconds in events.items()
+    }
+
+
+def _json(value: Any) -> bytes:
+    return f"{json.dumps(value, indent=2, ensure_ascii=False)}\n".encode()

@@ -1,0 +1,147 @@
+"""How each agent stands: found, attached, up to date, and what is missing or in the way."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import sys
+from typing import Any, cast
+
+from msgspec import Struct
+
+from punchlist.errors import AttachRefused
+from punchlist.hosts import codex_config
+from punchlist.hosts.attach import find_attachment, find_place, find_status_line, plan_attach
+from punchlist.hosts.changes import read_file
+from punchlist.hosts.programs import Host, find_home, find_program, find_version, is_found, parse_version
+
+_MANAGED = (
+    "/Library/Application Support/ClaudeCode/managed-settings"
+    if sys.platform == "darwin"
+    else "/etc/claude-code/managed-settings"
+)
+"""An organisation's settings for Claude Code: the file of this name with `.json`, the folder of this name with `.d`."""
+
+
+class HostStatus(Struct, frozen=True):
+    """One agent on this machine."""
+
+    name: str
+    found: bool
+    program: str | None
+    version: str | None
+    home: str
+    attached: bool
+    attached_version: str | None
+    board: str | None
+    up_to_date: bool
+    status_line: str | None
+    """Whose status line Claude Code shows: ours, theirs, none, or unreadable settings; None for other agents."""
+    missing: list[str]
+    """What keeps the attachment from working in full, each as a sentence that says what to do."""
+
+
+def find_status(host: Host) -> HostStatus:
+    """Return how an agent stands on this machine. Starts its program at most to ask for the version."""
+    missing: list[str] = []
+    attachment, is_current = None, False
+    try:
+        attachment = find_attachment(host)
+        if attachment is not None:
+            is_current = not plan_attach(host, attachment.board).changes
+    except (AttachRefused, OSError) as error:
+        missing.append(str(error))
+    if attachment is not None:
+        if not is_current and not missing:
+            missing.append(f"Its files are not those of this version; `punchlist attach {host.name}` writes them anew.")
+        missing += _list_obstacles(host)
+    return HostStatus(
+        name=host.name,
+        found=is_found(host),
+        program=find_program(host),
+        version=find_version(host),
+        home=find_home(host),
+        attached=attachment is not None,
+        attached_version=attachment.version if attachment else None,
+        board=attachment.board if attachment else None,
+        up_to_date=is_current,
+        status_line=find_status_line(host) if host.name == "claude-code" else None,
+        missing=missing,
+    )
+
+
+def _list_obstacles(host: Host) -> list[str]:
+    if host.name == "claude-code":
+        return [*list_policies(), *_list_own_settings(host)]
+    if host.name == "codex":
+        return _list_codex_obstacles(host)
+    return []
+
+
+def explain_native_todos(host: Host, version: str | None) -> str | None:
+    """Return a sentence if this version of an agent offers its own todo tool no longer; None if it may."""
+    limits = {"claude-code": (2, 1, 233), "codex": (0, 152)}
+    if version is None or host.name not in limits or parse_version(version) < limits[host.name]:
+        return None
+    return "its own todo tool is off by default in this version: a session has a list only through ours"
+
+
+def list_policies(managed: str = _MANAGED) -> list[str]:
+    """Return what an organisation's settings forbid of what we need in Claude Code."""
+    problems: list[str] = []
+    for path in [f"{managed}.json", *sorted(glob.glob(os.path.join(glob.escape(f"{managed}.d"), "*.json")))]:
+        settings = _read_settings(path)
+        where = f"the managed settings ({path})"
+        if settings.get("disableAllHooks") is True:
+            problems.append(f"Hooks and status line are off by {where}; ask your administrator.")
+        if settings.get("allowManagedHooksOnly") is True:
+            problems.append(f"Only managed hooks run, by {where}; ask your administrator to allow this plugin.")
+        if _blocks_skills_folder(settings):
+            problems.append(f"Plugins from `~/.claude/skills` are blocked by {where}; ask for the source `skills-dir`.")
+        if settings.get("allowedMcpServers") == []:
+            problems.append(f"No MCP server is allowed by {where}; ask your administrator to allow `punchlist`.")
+    return problems
+
+
+def _blocks_skills_folder(settings: dict[str, Any]) -> bool:
+    allowed, blocked = settings.get("strictKnownMarketplaces"), settings.get("blockedMarketplaces")
+    own = {"source": "skills-dir"}
+    return (isinstance(allowed, list) and own not in allowed) or (isinstance(blocked, list) and own in blocked)
+
+
+def _list_own_settings(host: Host) -> list[str]:
+    """Return what the person's own settings of Claude Code switch off."""
+    path = os.path.join(find_home(host), "settings.json")
+    settings = _read_settings(path)
+    problems: list[str] = []
+    if settings.get("disableAllHooks") is True:
+        problems.append(f"Hooks and status line are off: `disableAllHooks` in {path}.")
+    plugins = settings.get("enabledPlugins")
+    if isinstance(plugins, dict) and cast("dict[str, Any]", plugins).get("punchlist@skills-dir") is False:
+        problems.append("The plugin is switched off; `claude plugin enable punchlist@skills-dir` switches it on.")
+    return problems
+
+
+def _list_codex_obstacles(host: Host) -> list[str]:
+    path = find_place(host)
+    text = (read_file(path) or b"").decode()
+    problems: list[str] = []
+    if codex_config.are_hooks_off(text):
+        problems.append(f"Hooks are off: `features.hooks` in {path}.")
+    untrusted = codex_config.list_untrusted(text, path)
+    if untrusted:
+        problems.append(
+            f"Codex does not run our hooks for {', '.join(untrusted)} until you trust them: "
+            "start `codex`, type /hooks, and trust those that run punchlist_hook.py."
+        )
+    return problems
+
+
+def _read_settings(path: str) -> dict[str, Any]:
+    """Return a settings file of Claude Code; nothing if it is not there or cannot be read."""
+    try:
+        value: Any = json.loads(read_file(path) or b"{}")
+    except (OSError, ValueError, RecursionError, AttachRefused):
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,415 @@
+"""Attach and detach in homes of their own: what is written, what is refused, and that every byte comes back."""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import pytest
+
+from punchlist.cli import main
+from punchlist.hosts import plugin
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+HOSTS = ("claude-code", "codex", "gemini", "opencode")
+HOMES = {"claude-code": ".claude", "codex": ".codex", "gemini": ".gemini", "opencode": ".config/opencode"}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home in which every agent was used once."""
+    for name in list(os.environ):
+        if name.startswith(("PUNCHLIST_", "XDG_", "CLAUDE", "CODEX")):
+            monkeypatch.delenv(name)
+    folder = tmp_path / "home"
+    for inner in HOMES.values():
+        (folder / inner).mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("PATH", "/nowhere")
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return folder
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = main(list(arguments))
+        said = capsys.readouterr()
+        return Ran(code, said.out, said.err)
+
+    return command
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """A terminal on stdin with these lines typed ahead."""
+    ours, theirs = os.openpty()
+    with open(theirs) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        yield lambda text: cast("None", os.write(ours, text.encode()))
+    os.close(ours)
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    """Return every file, link and folder below a folder: its mode, and a hash of its content."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink():
+            kind = f"link to {os.readlink(path)}"
+        elif path.is_dir():
+            kind = "folder"
+        else:
+            kind = hashlib.sha256(path.read_bytes()).hexdigest()
+        found[str(path.relative_to(folder))] = f"{path.lstat().st_mode:o} {kind}"
+    return found
+
+
+def settings_of(home: Path) -> Path:
+    return home / ".claude" / "settings.json"
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_detach_leaves_every_byte_as_it_was(run: Run, home: Path, host: str):
+    before = snapshot(home)
+    assert run("attach", host, "--yes").code == 0
+    assert snapshot(home) != before
+    assert run("detach", host, "--yes").code == 0
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_attaching_twice_writes_once(run: Run, home: Path, host: str):
+    run("attach", host, "--yes")
+    once = snapshot(home)
+    ran = run("attach", host, "--yes")
+    assert (ran.code, snapshot(home)) == (0, once)
+    assert "up to date" in ran.out
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_newer_version_updates_in_place(run: Run, home: Path, host: str, monkeypatch: pytest.MonkeyPatch):
+    before = snapshot(home)
+    with monkeypatch.context() as older:
+        older.setattr("punchlist.hosts.plugin.__version__", "0.0.1")
+        older.setattr("punchlist.hosts.attach.__version__", "0.0.1")
+        older.setattr("punchlist.hosts.codex_config.__version__", "0.0.1")
+        run("attach", host, "--yes")
+    status = {one["name"]: one for one in json.loads(run("status", "--json").out)["agents"]}[host]
+    assert (status["attached"], status["up_to_date"], status["attached_version"]) == (True, False, "0.0.1")
+    assert "anew" in status["missing"][0]
+    run("attach", host, "--yes")
+    status = {one["name"]: one for one in json.loads(run("status", "--json").out)["agents"]}[host]
+    assert (status["attached"], status["up_to_date"]) == (True, True)
+    run("detach", host, "--yes")
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_without_a_yes_nothing_is_written(run: Run, home: Path, host: str, answers: Callable[[str], None]):
+    before = snapshot(home)
+    answers("n\nn\n")
+    ran = run("attach", host)
+    assert ran.code == 1
+    assert "Nothing was changed." in ran.out
+    assert snapshot(home) == before
+
+
+def test_the_person_is_asked_for_the_rows_and_then_for_the_files(run: Run, home: Path, answers: Callable[[str], None]):
+    answers("\ny\n")
+    ran = run("attach", "claude-code")
+    assert ran.code == 0
+    assert "~/.claude/settings.json" in ran.out
+    assert "punchlist_statusline.py" in settings_of(home).read_text()
+
+
+def test_every_path_is_named_and_show_prints_the_content(run: Run, home: Path):
+    ran = run("attach", "claude-code", "--yes", "--show", "--statusline")
+    written = [path for path in snapshot(home) if (home / path).is_file()]
+    assert written
+    assert all(f"~/{path}" in ran.out for path in written)
+    assert '+  "mcpServers": {' in ran.out
+    assert '+  "statusLine": {' in ran.out
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_an_agent_that_is_not_there_is_said_to_be_missing(run: Run, home: Path, host: str):
+    (home / HOMES[host]).rmdir()
+    before = snapshot(home)
+    ran = run("attach", host, "--yes")
+    assert ran.code == 1
+    assert "npm install" in ran.err
+    assert "--force" in ran.err
+    assert run("attach", host, "--yes", "--force").code == 0
+    run("detach", host, "--yes")
+    # Only Codex' own home is left: the file in it says nothing about the folder.
+    assert {path for path in snapshot(home) if host != "codex"} == {path for path in before if host != "codex"}
+
+
+SETTINGS = [
+    "{}",
+    "{ }\n",
+    '{"model": "opus"}',
+    '{\n  "model": "opus",\n  "env": {"A": "}{,"}\n}\n',
+    '{\r\n\t"model": "opus",\r\n\t"a": [1, 2, {"statusLine": 3}]\r\n}\r\n',
+    '{"statusLine":null}',
+    '{"statusLine" :  {"type":"command","command":"echo \'a\' \\"b\\"; ls | wc" , "padding": 2},  "model":"opus"}\n\n',
+    '\n {"x": "\\u00e9\\"", "statusLine": {"type": "command", "command": "date"}}',
+]
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_the_status_line_goes_in_and_out_of_any_settings(run: Run, home: Path, text: str):
+    path = settings_of(home)
+    path.write_bytes(text.encode())
+    path.chmod(0o640)
+    before = snapshot(home)
+    assert run("attach", "claude-code", "--yes", "--statusline").code == 0
+    now, then = json.loads(path.read_bytes()), json.loads(text)
+    assert now.pop("statusLine")["refreshInterval"] == 1
+    then.pop("statusLine", None)
+    assert now == then
+    once = snapshot(home)
+    run("attach", "claude-code", "--yes")
+    run("attach", "claude-code", "--yes", "--statusline")
+    assert snapshot(home) == once
+    run("attach", "claude-code", "--yes", "--no-statusline")
+    assert path.read_bytes() == text.encode()
+    run("attach", "claude-code", "--yes", "--statusline")
+    run("detach", "claude-code", "--yes")
+    assert snapshot(home) == before
+
+
+def test_an_existing_status_line_is_run_first_and_keeps_its_options(run: Run, home: Path):
+    theirs = {"type": "command", "command": "echo 'a b' | cat", "padding": 2}
+    settings_of(home).write_text(json.dumps({"statusLine": theirs}))
+    run("attach", "claude-code", "--yes", "--statusline")
+    value = json.loads(settings_of(home).read_text())["statusLine"]
+    assert value["padding"] == 2
+    words = shlex.split(value["command"])
+    assert theirs["command"] in words
+    assert words[:4] == ["exec", sys.executable, "-I", "-S"]
+
+
+def test_edits_of_the_person_stay_when_our_status_line_goes(run: Run, home: Path):
+    path = settings_of(home)
+    path.write_text('{\n  "model": "opus"\n}\n')
+    run("attach", "claude-code", "--yes", "--statusline")
+    edited = json.loads(path.read_text())
+    path.write_text(json.dumps({"theme": "dark", **edited, "new": [1]}, indent=4))
+    run("detach", "claude-code", "--yes")
+    assert json.loads(path.read_text()) == {"theme": "dark", "model": "opus", "new": [1]}
+
+
+def test_a_status_line_that_the_person_replaced_stays(run: Run, home: Path):
+    path = settings_of(home)
+    path.write_text('{"statusLine": {"type": "command", "command": "date"}}')
+    run("attach", "claude-code", "--yes", "--statusline")
+    path.write_text('{"statusLine": {"type": "command", "command": "uptime"}}')
+    run("detach", "claude-code", "--yes")
+    assert path.read_text() == '{"statusLine": {"type": "command", "command": "uptime"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1, // mine\n}', "{", "[]", '{"statusLine": 1, "statusLine": 2}', "\ufeff{}", "[" * 100_000],
+)
+def test_settings_that_are_no_plain_json_are_refused_in_one_sentence(run: Run, home: Path, text: str):
+    settings_of(home).write_text(text)
+    before = snapshot(home)
+    ran = run("attach", "claude-code", "--yes", "--statusline")
+    assert ran.code == 1
+    assert "--no-statusline" in ran.err
+    assert ran.err.count("\n") == 1
+    assert snapshot(home) == before
+    assert run("attach", "claude-code", "--yes").code == 0
+
+
+def test_linked_settings_keep_their_link(run: Run, home: Path):
+    kept = home / "dotfiles" / "claude.json"
+    kept.parent.mkdir()
+    kept.write_text('{"model": "opus"}')
+    settings_of(home).symlink_to(kept)
+    before = snapshot(home)
+    run("attach", "claude-code", "--yes", "--statusline")
+    assert settings_of(home).is_symlink()
+    assert "statusLine" in kept.read_text()
+    run("detach", "claude-code", "--yes")
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("link", ["skills", "skills/punchlist", "settings.json"])
+def test_links_out_of_the_home_are_not_followed(run: Run, home: Path, tmp_path: Path, link: str):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    place = home / ".claude" / link
+    place.parent.mkdir(exist_ok=True)
+    target = outside / "settings.json" if link == "settings.json" else outside
+    if link == "settings.json":
+        target.write_text("{}")
+    place.symlink_to(target)
+    before = snapshot(tmp_path)
+    ran = run("attach", "claude-code", "--yes", "--statusline")
+    assert ran.code == 1
+    assert snapshot(tmp_path) == before
+
+
+def test_a_folder_of_that_name_that_is_not_ours_is_refused(run: Run, home: Path):
+    folder = home / ".claude" / "skills" / "punchlist"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("mine")
+    before = snapshot(home)
+    ran = run("attach", "claude-code", "--yes")
+    assert (ran.code, "move it away" in ran.err) == (1, True)
+    assert run("detach", "claude-code", "--yes").code == 0
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("host", ["opencode", "codex"])
+def test_a_file_or_table_of_that_name_that_is_not_ours_is_refused(run: Run, home: Path, host: str):
+    if host == "opencode":
+        path = home / ".config" / "opencode" / "plugins" / "punchlist.js"
+        path.parent.mkdir()
+        path.write_text("// mine")
+    else:
+        (home / ".codex" / "config.toml").write_text('[mcp_servers.punchlist]\ncommand = "mine"\n')
+    before = snapshot(home)
+    assert run("attach", host, "--yes").code == 1
+    run("detach", host, "--yes")
+    assert snapshot(home) == before
+
+
+def test_files_that_others_put_into_our_folder_stay(run: Run, home: Path):
+    run("attach", "claude-code", "--yes")
+    folder = home / ".claude" / "skills" / "punchlist"
+    (folder / "hooks" / "mine.txt").write_text("mine")
+    assert run("detach", "claude-code", "--yes").code == 0
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == ["mine.txt"]
+
+
+def test_a_marker_cannot_have_files_elsewhere_deleted(run: Run, home: Path):
+    run("attach", "claude-code", "--yes")
+    marker = home / ".claude" / "skills" / "punchlist" / ".punchlist.json"
+    listed = json.loads(marker.read_text())
+    victim = home / ".claude" / "victim"
+    victim.write_text("mine")
+    marker.write_text(json.dumps(listed | {"files": ["../../victim"], "folders": 9}))
+    assert run("detach", "claude-code", "--yes").code == 1
+    assert victim.read_text() == "mine"
+
+
+def test_commands_are_absolute_isolated_and_quoted(run: Run, home: Path, tmp_path: Path):
+    odd = tmp_path / "my $(touch x) 'board'"
+    odd.mkdir()
+    run("--db", str(odd / "b.db"), "attach", "claude-code", "--yes")
+    folder = home / ".claude" / "skills" / "punchlist"
+    hooks: dict[str, Any] = json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"]
+    assert set(hooks) == set(plugin.CLAUDE_EVENTS)
+    for groups in hooks.values():
+        handler = groups[0]["hooks"][0]
+        words = shlex.split(handler["command"])
+        assert words[:4] == ["exec", sys.executable, "-I", "-S"]
+        assert str(odd / "b.db") in words
+        assert handler["timeout"] > 0
+    server = json.loads((folder / ".mcp.json").read_text())["mcpServers"]["punchlist"]
+    assert server["command"] == sys.executable
+    assert server["args"][:4] == ["-I", "-m", "punchlist", "mcp"]
+
+
+def test_the_homes_that_agents_name_themselves_are_used(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for variable, folder, host in (("CLAUDE_CONFIG_DIR", "c", "claude-code"), ("CODEX_HOME", "x", "codex")):
+        (tmp_path / folder).mkdir()
+        monkeypatch.setenv(variable, str(tmp_path / folder))
+        assert run("attach", host, "--yes").code == 0
+    assert (tmp_path / "c" / "skills" / "punchlist" / ".mcp.json").is_file()
+    assert (tmp_path / "x" / "config.toml").is_file()
+    assert not (home / ".claude" / "skills").exists()
+
+
+CONFIGS = [
+    "",
+    "\n",
+    'model = "x"',
+    'model = "x" # mine\r\n',
+    '[mcp_servers.zed]\ncommand = "true"\n\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "echo"',
+]
+
+
+@pytest.mark.parametrize("text", CONFIGS)
+def test_codex_tables_go_in_and_out_of_any_configuration(run: Run, home: Path, text: str):
+    path = home / ".codex" / "config.toml"
+    path.write_bytes(text.encode())
+    before = snapshot(home)
+    assert run("attach", "codex", "--yes").code == 0
+    found = tomllib.loads(path.read_bytes().decode())
+    assert set(plugin.CODEX_EVENTS) <= set(found["hooks"])
+    run("detach", "codex", "--yes")
+    assert snapshot(home) == before
+
+
+def test_tables_that_codex_put_between_ours_stay(run: Run, home: Path):
+    path = home / ".codex" / "config.toml"
+    path.write_text('# mine\nmodel = "x"\n\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "echo"\n')
+    run("attach", "codex", "--yes")
+    text = path.read_text()
+    # As `codex mcp add` and trusting a hook do it: comments before a server are lost, tables come among ours.
+    text = re.sub(r"# >>> .*\n", "", text)
+    text = text.replace("\n[[hooks.SessionStart]]", '\n[mcp_servers.foo]\ncommand = "foo"\n\n[[hooks.SessionStart]]', 1)
+    states = "".join(f'\n[hooks.state."{path}:stop:{place}:0"]\ntrusted_hash = "sha256:{place}"\n' for place in (0, 1))
+    text = text.replace("# <<<", f'\n[hooks.state]\n{states}\n[projects."/x"]\ntrust_level = "trusted"\n# <<<')
+    path.write_text(text)
+    assert run("detach", "codex", "--yes").code == 0
+    left = path.read_text()
+    assert "punchlist" not in left
+    assert left.startswith("# mine\n")
+    stop = {"hooks": [{"type": "command", "command": "echo"}]}
+    assert tomllib.loads(left) == {
+        "model": "x",
+        "mcp_servers": {"foo": {"command": "foo"}},
+        "hooks": {"Stop": [stop], "state": {f"{path}:stop:0:0": {"trusted_hash": "sha256:0"}}},
+        "projects": {"/x": {"trust_level": "trusted"}},
+    }
+
+
+@pytest.mark.parametrize("text", ["model = ", "hooks = {Stop = []}\n", "mcp_servers = {}\n"])
+def test_a_configuration_of_codex_that_has_no_room_is_refused(run: Run, home: Path, text: str):
+    path = home / ".codex" / "config.toml"
+    path.write_text(text)
+    ran = run("attach", "codex", "--yes")
+    assert (ran.code, ran.err.count("\n"), path.read_text()) == (1, 1, text)
+
+
+def test_status_says_how_to_attach_and_how_to_trust(run: Run):
+    assert "`punchlist attach claude-code`" in run("status").out
+    run("attach", "codex", "--yes")
+    assert "/hooks" in run("status").out
+
+
+def test_a_server_for_any_other_program_is_printed(run: Run, home: Path):
+    before = snapshot(home)
+    ran = run("attach", "mcp", "--print")
+    assert json.loads(ran.out)["mcpServers"]["punchlist"]["command"] == sys.executable
+    assert run("attach", "mcp").code == 2
+    assert snapshot(home) == before
+
+
+def test_unknown_agents_and_boards_in_memory_are_refused(run: Run):
+    assert "known are" in run("attach", "vim", "--yes").err
+    assert run("--db", "memory:", "attach", "codex", "--yes").code == 2
