@@ -19,6 +19,7 @@ from punchlist.core.events import Event, parse_cursor
 from punchlist.core.overview import PersonWait
 from punchlist.errors import StoreClosed
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
+from punchlist.store.current_work import read_current_work
 from punchlist.store.subagents import ChildRow
 from punchlist.store.waits import load_waits
 
@@ -125,6 +126,14 @@ class BoardReader:
         """Return lists that are not empty, the latest first; with a session, those of all its agents."""
         where = None if project is None else project_of(project)
         return self.store.lists(project=where, session=session, limit=limit)
+
+    def work(self, *, project: Folder = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
+        """Return the agents that have items or tasks, the latest first; with a session, those of it.
+
+        The tasks are those of the session's own list, and others that the agent began and that are open.
+        """
+        where = None if project is None else project_of(project)
+        return self.store.read(lambda tx: read_current_work(tx, project=where, session=session, limit=limit))
 
     def sessions(self, *, project: Folder = None, limit: int = 50) -> Sequence[SessionRow]:
         """Return the sessions of a project, or of all of them, the latest first."""

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,8 +90,7 @@ def test_a_session_that_only_has_tasks_shows_those(run: Run, board: Board, proje
         agent.call("TaskUpdate", {"taskId": "2", "status": "in_progress"})
     assert run("statusline", "--session", "s2").out == "▸ Painting (1/3)\n"
     assert _line(json.dumps({"cwd": str(project)}))[1] == "▸ Painting (1/3)\n"
-    assert run("statusline", "--session", "s2", "--agent", "main").out == "▸ Painting (0/1)\n"
-    assert "punchlist tasks list --list session:s2" in run("todos", "--session", "s2").out
+    assert run("statusline", "--session", "s2", "--agent", "main").out == "▸ Painting (1/3)\n"
 
 
 @pytest.mark.parametrize("words", [(), ("--session", "s3")])
@@ -129,3 +129,76 @@ def test_a_child_that_has_finished_does_not_stand_in_for_a_parent_without_a_list
         assert run("statusline", "--session", "s3").out == "▸ Look around (0/1)\n"
         child.finished("Looked.")
         assert run("statusline", "--session", "s3").out == run("statusline").out == ""
+
+
+SESSION = "0ddba11e-0000-4000-8000-000000000001"
+
+
+def _write_task_file(folder: Path, number: int, **fields: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    whole: dict[str, Any] = {"id": str(number), "description": "", "blocks": [], "blockedBy": [], **fields}
+    (folder / f"{number}.json").write_text(json.dumps(whole))
+
+
+@pytest.mark.parametrize("name", [SESSION, f"session-{SESSION[:8]}"])
+def test_of_a_session_that_the_board_does_not_know_it_shows_claude_codes_own_tasks(tmp_path: Path, name: str):
+    folder = tmp_path / "claude" / "tasks" / name
+    _write_task_file(folder, 1, subject="Read", status="completed")
+    _write_task_file(folder, 2, subject="Paint", status="in_progress", activeForm="Painting")
+    (folder / "3.json").write_text("{broken")
+    given = json.dumps({"session_id": SESSION, "transcript_path": str(tmp_path / "none.jsonl")})
+    expected = (0, "▸ Painting (1/2)\n", "")
+    assert _line(given, CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == expected
+    assert _line(given, PUNCHLIST_CLAUDE_TASKS=str(tmp_path / "claude" / "tasks")) == expected
+    assert _line('{"session_id": "../.."}', CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == (0, "", "")
+    assert not (tmp_path / "data").exists()
+
+
+def _write_transcript(path: Path) -> None:
+    todos = [
+        {"content": "Read", "status": "completed", "activeForm": "Reading"},
+        {"content": "Paint", "status": "in_progress", "activeForm": "Painting"},
+    ]
+    shared = {"sessionId": SESSION, "cwd": "/x", "version": "2.1.0", "isSidechain": False}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "TodoWrite", "input": {"todos": todos}}
+    answer = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "Todos have been modified successfully."}
+    records = [
+        {
+            **shared,
+            "type": "assistant",
+            "uuid": "a",
+            "parentUuid": None,
+            "message": {"role": "assistant", "content": [call]},
+        },
+        {**shared, "type": "user", "uuid": "b", "parentUuid": "a", "message": {"role": "user", "content": [answer]}},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_of_a_session_that_the_board_does_not_know_it_shows_the_list_in_the_transcript(tmp_path: Path, board: Board):
+    path = tmp_path / "projects" / "x" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    _write_transcript(path)
+    given = json.dumps({"session_id": SESSION, "transcript_path": str(path)})
+    assert _line(given) == (0, "▸ Painting (1/2)\n", "")
+    with board:
+        board.agent("main", session=SESSION).call("todo", {"set": ["Known here"]})
+    assert _line(given) == (0, "▸ Known here (0/1)\n", "")
+    path.write_text("no transcript\n")
+    assert _line(given.replace(SESSION, "other")) == (0, "", "")
+
+
+def test_it_reads_claude_codes_list_files_where_the_environment_names_their_folder(tmp_path: Path, board: Board):
+    with board:
+        agent = board.agent("main", session=SESSION, dialect="claude-code")
+        agent.call("TodoWrite", {"todos": [{"content": "Read", "status": "in_progress", "activeForm": "Reading"}]})
+    folder = tmp_path / "todos"
+    folder.mkdir()
+    newer = [
+        {"content": "Read", "status": "completed", "activeForm": "Reading"},
+        {"content": "Paint", "status": "in_progress", "activeForm": "Painting"},
+    ]
+    (folder / f"{SESSION}-agent-{SESSION}.json").write_text(json.dumps(newer))
+    given = json.dumps({"session_id": SESSION})
+    assert _line(given)[1].startswith("▸ Reading")
+    assert _line(given, PUNCHLIST_CLAUDE_TODOS=str(folder))[1].startswith("▸ Painting (1/2")

@@ -43,6 +43,7 @@ from punchlist.bridges.task_sync import (
     write_files,
 )
 from punchlist.config import project_of
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import InvalidInput, ListFileRefused
 from punchlist.store import AgentRow, Transaction
 from punchlist.tasks import Work
@@ -115,6 +116,17 @@ class ClaudeTasks:
         return TaskFolder(path) if os.path.isdir(path) else None
 
     # Files and a board.
+
+    def read_items(self, list: str) -> TodoList:
+        """Return the tasks in the folder of a list as items, without a board."""
+        found = self._open(self.folder_of(list), make=False)
+        files = [(number, found.read(number)) for number in found.numbers()] if found is not None else []
+        items = [
+            TodoItem(id=f"#{number}", content=file.subject, active_form=file.active_form, status=Status(file.status))
+            for number, file in files
+            if not isinstance(file, str)
+        ]
+        return TodoList(items=tuple(items))
 
     def import_list(
         self, board: Board, folder: str, *, list: str | None = None, project: str | os.PathLike[str] | None = None

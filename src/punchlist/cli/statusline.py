@@ -10,14 +10,14 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import Any, cast
 
-from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.arguments import MAIN, Parser, board_url, command_parser, import_claude_files
 from punchlist.cli.terminal import detect_display
-from punchlist.core.current_work import append_tasks
-from punchlist.core.todo import TodoList
-from punchlist.reader import BoardReader
+from punchlist.core.todo import ListState, TodoList
+from punchlist.errors import PunchlistError
+from punchlist.reader import BoardReader, system_clock
 from punchlist.store import ListRow, Transaction, store_path
 from punchlist.store.sqlite import SqliteStore
-from punchlist.surfaces.lists import Helped, status_line
+from punchlist.surfaces.lists import find_focus, status_line, with_tasks
 
 _INPUT_SECONDS = 0.2
 """Seconds to wait for each part of standard input: a host that gives none must not hold up its own status bar."""
@@ -32,7 +32,8 @@ _EXAMPLES = """\
 def parser() -> Parser:
     about = (
         "Prints what is being done and how far it is, as in `▸ Running tests (2/5)`; nothing if nothing is tracked. "
-        "Reads what Claude Code gives a status line on standard input."
+        "Reads what Claude Code gives a status line on standard input. Of a session that the board does not know, it "
+        "shows Claude Code's own tasks, else the list in the transcript."
     )
     made = command_parser("statusline", about, run=_show, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="the session (default: what standard input says, else the latest)")
@@ -45,8 +46,10 @@ def _show(options: Namespace) -> None:
         given: dict[str, Any] = {}
         with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand
             given = _read_input()
-        todos, helped, state = _find_todos(options, given)
-        line = "" if todos is None else status_line(todos, detect_display(), helped, state)
+        session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
+        line = _describe_board(options, session, given)
+        if not line and options.agent in (None, MAIN):
+            line = _describe_files(session, given)
         if line:
             print(line)
 
@@ -66,26 +69,29 @@ def _read_input() -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _find_todos(options: Namespace, given: dict[str, Any]) -> tuple[TodoList | None, Helped, str]:
-    """Return the list to show, the subagents at work on its items, and the state of its session."""
+# What the board knows.
+
+
+def _describe_board(options: Namespace, session: str | None, given: dict[str, Any]) -> str:
+    """Return the line for what the board has of the session, or of the project; empty if it has nothing."""
     path = store_path(board_url(options))
     if not os.path.exists(path):
-        return None, {}, "idle"
-    session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
+        return ""
+    import_claude_files(options)
     with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
-        project = None if session else _find_folder(given)
-        row = _find_list(board, session, project, options.agent)
+        row = _find_row(board, session, None if session else _find_folder(given), options.agent)
         if row is None:
-            return _find_tasks(board, session, project, options.agent), {}, "idle"
+            return ""
         state = board.store.read(lambda tx: tx.session_state(row.session))
-        return row.todos, board.helpers(row.session).get(row.agent, {}), state
+        helped = board.helpers(row.session).get(row.agent, {})
+        return status_line(with_tasks(row).todos, detect_display(), helped, state, focus=find_focus(row))
 
 
-def _find_list(board: BoardReader, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
-    """Return the first list that is wanted, but that of a finished subagent only after its ancestors finished too."""
+def _find_row(board: BoardReader, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
+    """Return the first agent that is wanted, but a finished subagent only after its ancestors finished too."""
     for limit in (1, 100) if agent is None else (100,):
-        for row in board.lists(project=project, session=session, limit=limit):
-            if row.todos.items and (agent == row.agent or (agent is None and not _is_gone(board, row))):
+        for row in board.work(project=project, session=session, limit=limit):
+            if agent == row.agent or (agent is None and not _is_gone(board, row)):
                 return row
     return None
 
@@ -102,21 +108,41 @@ def _is_gone(board: BoardReader, row: ListRow) -> bool:
     return row.parent is not None and board.store.read(find)
 
 
-def _find_tasks(board: BoardReader, session: str | None, project: str | None, agent: str | None) -> TodoList | None:
-    """Return the tasks of a session without a list as one: those of its own task list, else those of its agent."""
-    if session is None:
-        session = next((row.id for row in board.sessions(project=project, limit=1)), None)
-    if session is None:
-        return None
-    from punchlist.board import Board  # only where there is no list
-
-    board = Board(board.store)
-    found = board.tasks(f"session:{session}").list() if agent is None else ()
-    return append_tasks(TodoList(), found or board.agent(agent or "main", session=session).work.tasks)
-
-
 def _find_folder(given: dict[str, Any]) -> str:
     workspace = given.get("workspace")
     current = cast("dict[str, Any]", workspace).get("current_dir") if isinstance(workspace, dict) else None
     folder = current or given.get("cwd")
     return folder if isinstance(folder, str) else os.getcwd()
+
+
+# What Claude Code keeps itself, for a session that the board knows nothing of.
+
+
+def _describe_files(session: Any, given: dict[str, Any]) -> str:
+    """Return the line for the tasks in Claude Code's own files, else for the list in the transcript."""
+    todos = _read_task_files(session) if isinstance(session, str) and session else TodoList()
+    path = given.get("transcript_path")
+    if not todos.items and isinstance(path, str) and os.path.isfile(os.path.expanduser(path)):
+        todos = _read_transcript(path)
+    return status_line(todos, detect_display())
+
+
+def _read_task_files(session: str) -> TodoList:
+    from punchlist.bridges.claude_tasks import SESSION, ClaudeTasks
+
+    with suppress(PunchlistError):  # an id that names no folder
+        return ClaudeTasks(os.environ.get("PUNCHLIST_CLAUDE_TASKS") or None).read_items(f"{SESSION}{session}")
+    return TodoList()
+
+
+def _read_transcript(path: str) -> TodoList:
+    from punchlist.core.apply import apply
+    from punchlist.dialects import dialect
+    from punchlist.transcripts.formats import open_transcript
+
+    transcript = open_transcript(path)
+    written = transcript.latest()
+    if written is None:
+        return TodoList()
+    at = written.origin.at or system_clock()
+    return apply(ListState(TodoList()), written.command, dialect(transcript.dialect).policy, at).state.todos

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Sequence
+from shlex import quote
 from typing import NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.cli.arguments import MAIN, Parser, check_session, is_own_list, own_session
 from punchlist.config import project_of
-from punchlist.core.matching import find_items, find_phase
+from punchlist.core.matching import find_items, find_phase, find_tasks
+from punchlist.core.task import FLOWS, Task
 from punchlist.errors import EditRefused, NothingToUndo
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import plural, safe_line
@@ -65,6 +67,9 @@ def find_owner(
             raise _several_error(query, found, is_number=is_number)
         if found:
             return _attach(board, found[0].row)
+    if (task := _find_task(board, options, query)) is not None:
+        how = f"punchlist tasks done {task.id} --list {quote(task.list)}"
+        raise EditRefused(problem=f"“{task.subject}” is a task: `{how}` completes it; see `punchlist tasks --help`.")
     if not any(lists):
         raise _nothing_error(options)
     raise EditRefused(problem=f'No {wanted} matched "{query}"; `punchlist todos` shows the lists.')
@@ -133,6 +138,15 @@ def _find_lists(board: Board, options: Namespace) -> _Lists:
         is_under_way = is_live and any(item.is_open for item in row.todos.items)
         (lists.under_way if is_under_way else lists.others).append(row)
     return lists
+
+
+def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
+    """Return the only task in the agents' current work that a query may mean; None if there is none, or several."""
+    session = _named_session(options)
+    rows = board.work(project=None if session else os.getcwd(), session=session, limit=_MOST_LISTS)
+    tasks = [task for row in rows if options.agent in (None, row.agent) for task in row.tasks if task.list != FLOWS]
+    found = [task for task in tasks if query == f"#{task.id}"] or find_tasks(tasks, query)
+    return found[0] if len(found) == 1 else None
 
 
 def _attach(board: Board, row: ListRow, *, reads: bool = False) -> Agent:

@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from punchlist.board import Board
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number
 from punchlist.cli.boards import open_board
@@ -32,6 +31,7 @@ from punchlist.surfaces.tasks import (
     find_neighbours,
     graph_lines,
     task_card,
+    task_data,
     task_lines,
     wait_words,
 )
@@ -68,13 +68,13 @@ def _check_list(tasks: Tasks) -> None:
 
     if is_known() or tasks.list(limit=1) or is_known():
         return
-    others = _name_lists(tasks.board)
+    others = _name_lists(tasks)
     raise TaskListUnknown(list=tasks.name, known=f"known are: {others}" if others else "it has none yet")
 
 
-def _name_lists(board: Board) -> str:
+def _name_lists(tasks: Tasks) -> str:
     """Return the names of some lists that hold tasks."""
-    names = [f"`{row.name}`" for row, count in board.store.read(lambda tx: tx.tasks.lists()) if count]
+    names = [f"`{row.name}`" for row, count in tasks.board.store.read(lambda tx: tx.tasks.lists()) if count]
     return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
 
 
@@ -126,7 +126,7 @@ def _is_id(word: str) -> bool:
 def describe_empty(tasks: Tasks) -> str:
     """Say what to do first on a list that holds nothing."""
     begin = '`punchlist tasks add "My first task"`'
-    others = _name_lists(tasks.board)
+    others = _name_lists(tasks)
     if not others:
         return f"There are no tasks yet; begin with {begin}."
     return f"There are no tasks in the list `{tasks.name}`; begin with {begin}, or name one with --list: {others}."
@@ -167,18 +167,6 @@ def report(options: Namespace, task: Task, sentence: str) -> None:
         show_json(task_data(task), indent=0)
     else:
         print(for_terminal(sentence), flush=True)
-
-
-def task_data(task: Task) -> dict[str, Any]:
-    """Return a task as JSON values, with what follows from its neighbours. Every key is always there."""
-    return {
-        **asdict(task),
-        "held_by": [blocker._asdict() for blocker in task.held_by],
-        "progress": task.progress._asdict(),
-        "ready": task.is_ready,
-        "blocked": task.is_blocked,
-        "stuck_on": task.stuck_on,
-    }
 
 
 def name_of(task: Task) -> str:

@@ -16,13 +16,14 @@ from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, read, replace_file
-from punchlist.cli.task_commands import describe_empty, list_name, open_tasks, report, task_data
+from punchlist.cli.task_commands import describe_empty, list_name, open_tasks, report
 from punchlist.cli.terminal import json_text, show_json, tell
 from punchlist.core.task import Task
 from punchlist.errors import InvalidInput, TaskError
 from punchlist.markdown import dumps, loads
 from punchlist.store import Transaction
 from punchlist.surfaces.spans import plural, safe_line
+from punchlist.surfaces.tasks import task_data
 from punchlist.tasks.exchange import ForeignTask, as_todos, dump, from_todos, import_tasks, load
 from punchlist.text import for_terminal
 

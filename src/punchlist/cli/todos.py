@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Sequence
-from shlex import quote
 from typing import Any
 
 from msgspec.structs import asdict
@@ -16,8 +15,8 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import board_lines
-from punchlist.surfaces.spans import safe_line
+from punchlist.surfaces.lists import board_lines, find_focus, with_tasks
+from punchlist.surfaces.tasks import task_data
 
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
@@ -60,11 +59,11 @@ def _show(options: Namespace) -> int:
             ]
         )
     elif rows:
-        rows = [_label_own(row) for row in rows]
+        rows = [with_tasks(_label_own(row)) for row in rows]
         display = detect_display()
         show(board_lines(rows, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
     else:
-        print(_point_to_tasks(options) or _describe_nothing(options))
+        print(_describe_nothing(options))
     return 0
 
 
@@ -72,8 +71,8 @@ def _find_lists(board: BoardReader, options: Namespace) -> list[ListRow]:
     where = None if options.session else find_folder(options)
     # Agents are picked by name here, not by the store: more than the latest lists have to be read for one.
     most = 1000 if options.agent else options.limit
-    rows = board.lists(project=where, session=options.session, limit=most)
-    return [row for row in rows if row.todos.items and options.agent in (None, row.agent)][: options.limit]
+    rows = board.work(project=where, session=options.session, limit=most)
+    return [row for row in rows if options.agent in (None, row.agent)][: options.limit]
 
 
 def _follow(options: Namespace) -> int:
@@ -83,26 +82,17 @@ def _follow(options: Namespace) -> int:
         return complain("`--follow` draws on a terminal; in a pipe use `punchlist events --follow`.", UNUSABLE)
     with open_reader(options, reads=False) as board:
         title = "Every project" if options.all else os.path.basename(project_of(options.project))
-        follow_lists(board, lambda: _find_lists(board, options), title, _describe_nothing(options))
+
+        def find_shown() -> list[ListRow]:
+            return [with_tasks(row) for row in _find_lists(board, options)]
+
+        follow_lists(board, find_shown, title, _describe_nothing(options))
     return 0
 
 
 def _label_own(row: ListRow) -> ListRow:
     is_own = is_own_list(row.session, row.agent, row.project)
     return row._replace(label="yours") if is_own and row.label is None else row
-
-
-def _point_to_tasks(options: Namespace) -> str:
-    """Return where the tasks of a session without todos are shown; empty if there are none."""
-    if not options.session:
-        return ""
-    from punchlist.cli.boards import open_board  # tasks are a third of all that a command loads
-
-    name = f"session:{options.session}"
-    with open_board(options, reads=True) as board:
-        if not board.tasks(name).list(limit=1):
-            return ""
-    return f"This session has tasks and no list; `punchlist tasks list --list {safe_line(quote(name))}` shows them."
 
 
 def _describe_nothing(options: Namespace) -> str:
@@ -117,8 +107,9 @@ def _describe_nothing(options: Namespace) -> str:
 
 
 def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
-    """Return a list as JSON values. Every key is always there."""
-    todos = row.todos
+    """Return an agent's list and tasks as JSON values. Every key is always there; `progress` counts both."""
+    todos, shown = row.todos, with_tasks(row).todos
+    focus = find_focus(row)
     return {
         "session": row.session,
         "agent": row.agent,
@@ -129,10 +120,11 @@ def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
         "updated_at": row.updated_at,
         "revision": todos.revision,
         "plan_id": todos.plan_id,
-        "progress": todos.progress._asdict(),
-        "focus": None if todos.focus is None else todos.focus.id,
+        "progress": shown.progress._asdict(),
+        "focus": None if focus is None else focus.id,
         "explanation": todos.explanation,
         "phases": todos.phases,
-        "items": [asdict(item) for item in todos.items],  # every key is always there
+        "items": [asdict(item) for item in todos.items],
+        "tasks": [task_data(task) for task in row.tasks],
         "omitted": [asdict(item) for item in todos.omitted],
     }

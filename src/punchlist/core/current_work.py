@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from punchlist.core.task import FLOWS, Task, TaskStatus
+from punchlist.core.task import FLOWS, SETTLED, Task, TaskStatus
 from punchlist.core.todo import SOMEBODY, Blocker, Status, TodoItem, TodoList
 
 _NEAREST = {TaskStatus.WAITING: Status.BLOCKED}
@@ -54,20 +55,43 @@ def tasks_as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator
     names = {(task.list, task.id) for task in found}
     for task in found:
         name = task_name(task, own=own)
-        item = TodoItem(
-            id=name,
-            content=f"{name} {task.subject}",
-            active_form=task.active_form,
-            status=_NEAREST.get(task.status) or Status(task.status.value),
-            blocker=_find_blocker(task),
-            started_at=task.started_at,
-            finished_at=task.finished_at,
-        )
+        item = replace(task_as_item(task), id=name, content=f"{name} {task.subject}", blocker=_find_blocker(task))
         theirs = [each.id for each in task.held_by if (task.list, each.id) not in names] if task.list != FLOWS else []
         if theirs and item.status is Status.PENDING:
             said = "after " + ", ".join(f"#{each}" for each in theirs)
             item = replace(item, status=Status.BLOCKED, blocker=Blocker(said, SOMEBODY))
         yield item
+
+
+def task_as_item(task: Task) -> TodoItem:
+    """Return a task as an item for a person: the id is its name, a wait becomes the blocker."""
+    wait = task.wait if task.status is TaskStatus.WAITING else None
+    return TodoItem(
+        id=task_name(task),
+        content=task.subject,
+        active_form=task.active_form,
+        status=_NEAREST.get(task.status) or Status(task.status.value),
+        blocker=None if wait is None else Blocker(wait.topic or "", _WAITS_ON[wait.kind]),
+        started_at=task.started_at,
+        finished_at=task.finished_at,
+        grade=task.grade,
+    )
+
+
+def latest_batch(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Return the tasks of a list, by id, without those before a moment at which all had ended: they are past work."""
+    batch: list[Task] = []
+    last_end: datetime | None = None  # when the batch ended; None while one of it is open
+    for task in tasks:
+        if last_end is not None and task.created_at is not None and last_end < task.created_at:
+            batch.clear()
+        end = task.finished_at if task.status in SETTLED else None
+        if end is None or (batch and last_end is None):
+            last_end = None
+        else:
+            last_end = end if last_end is None else max(last_end, end)
+        batch.append(task)
+    return tuple(batch)
 
 
 def task_name(task: Task, *, own: str | None = None) -> str:

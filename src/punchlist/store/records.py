@@ -18,6 +18,7 @@ from zlib import crc32
 import msgspec
 
 from punchlist.core.events import Draft, fold
+from punchlist.core.task import Task
 from punchlist.core.todo import ListState, TodoItem, TodoList
 
 _UNREADABLE_ROW = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
@@ -151,6 +152,10 @@ _encode_changes = msgspec.json.Encoder().encode_lines
 _decode_changes = msgspec.json.Decoder(tuple[str, dict[str, Any]]).decode_lines
 
 
+MINUTE = 60_000_000
+"""Microseconds after which an agent's place among the recent ones is written again: its indexes change no oftener."""
+
+
 class AgentRow(msgspec.Struct, frozen=True):
     """An agent as stored, with its list. `number` is the store's own key."""
 
@@ -167,7 +172,7 @@ class AgentRow(msgspec.Struct, frozen=True):
 
 
 class ListRow(NamedTuple):
-    """An agent and its list, as a surface shows them."""
+    """An agent and its list, as a surface shows them. `tasks` are read with its current work alone."""
 
     number: int
     session: str
@@ -178,6 +183,7 @@ class ListRow(NamedTuple):
     mode: str
     updated_at: datetime
     todos: TodoList
+    tasks: tuple[Task, ...] = ()
 
 
 class SessionRow(NamedTuple):

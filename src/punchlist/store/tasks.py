@@ -328,6 +328,11 @@ class TaskRows:
         self, row: TaskRow, drafts: Iterable[Draft], *, by: str, at: datetime, agent: int | None = None
     ) -> None:
         append_events(self._queries, drafts, by=by, at=at, agent=agent, task=(row.list.number, int(row.task.id)))
+        if agent is not None:
+            now = records.microseconds(at)
+            self._queries.run("touch_agent", {"agent": agent, "at": now})
+            for name in ("touch_agent_place", "touch_session_place"):
+                self._queries.run(name, {"agent": agent, "at": now, "before": now - records.MINUTE})
 
     def history(self, where: TaskListRow, id: int) -> Sequence[Event]:
         return in_order(0, self._queries.all("events_of_task", {"list": where.number, "task": id}))

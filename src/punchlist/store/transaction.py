@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MINUTE = 60_000_000
-"""Microseconds after which an agent's place among the recent ones is written again: its indexes change no oftener."""
-
 _DEEPEST = 32
 """Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
 
@@ -209,7 +206,7 @@ class Transaction(Queries):
         shown = records.encode_shown(state)
         total = records.checksum(row_head(number, agent.name, revision, base), since or b"", shown)
         self.run("save_list", (revision, unseen, now, base, total, since, shown, number))
-        if now - agent.recent >= MINUTE or len(before.todos.items) != len(todos.items):
+        if now - agent.recent >= records.MINUTE or len(before.todos.items) != len(todos.items):
             recent = max(now, agent.recent)
             self.run("save_place", (recent, len(todos.items), number))
             self.run("save_session_place", (recent, agent.session, recent))

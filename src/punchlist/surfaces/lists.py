@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
+from punchlist.core.current_work import task_as_item
+from punchlist.core.task import TaskStatus
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
@@ -138,7 +142,7 @@ def board_lines(
     if len(rows) == 1 and not projects:
         label = (Span(f" {safe_line(rows[0].label)}", "dim"),) if rows[0].label else ()
         state = state_spans(states.get(rows[0].session, ""), " ")
-        head = (Span(f"{plural(len(rows[0].todos.items), 'item')}:", "bold"), *label, *state)
+        head = (Span(f"{_count_words(rows[0])}:", "bold"), *label, *state)
         yield display.cut(head)
         yield from list_lines(rows[0].todos, display, indent=2, ids=ids, helped=helped.get(rows[0].number, NOBODY))
         return
@@ -173,14 +177,45 @@ def state_spans(state: str, before: str) -> Line:
 def agent_lines(
     row: ListRow, display: Display, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
 ) -> Iterator[Line]:
-    """Yield an agent's `Items (done/total)` and its rows."""
+    """Yield an agent's `Items (done/total)`, or `Tasks`, and its rows."""
     done, total, _ = row.todos.progress
     name = (Span(" " * indent), Span(safe_line(row.agent), "accent"))
     label = (Span(f" ({safe_line(row.label)})", "dim"),) if row.label else ()
     mode = (Span(" [plan mode]", "warning"),) if row.mode == "plan" else ()
-    head = (*name, *label, Span(f" {display.glyphs.dash} "), Span(f"Items ({done}/{total})", "bold"), *mode)
+    head = (*name, *label, Span(f" {display.glyphs.dash} "), Span(f"{_noun(row)} ({done}/{total})", "bold"), *mode)
     yield display.cut(head)
     yield from list_lines(row.todos, display, indent=indent + 2, ids=ids, helped=helped)
+
+
+def with_tasks(row: ListRow) -> ListRow:
+    """Return an agent whose list shows its tasks too, after its items. Never stored."""
+    if not row.tasks:
+        return row
+    items = (*row.todos.items, *map(task_as_item, row.tasks))
+    return row._replace(todos=replace(row.todos, items=items))
+
+
+def find_focus(row: ListRow) -> TodoItem | None:
+    """Return an agent's item in progress, else the task that was started last; None if there is neither."""
+    if row.todos.focus is not None:
+        return row.todos.focus
+    begun = [(task.started_at, task) for task in row.tasks if task.status is TaskStatus.IN_PROGRESS and task.started_at]
+    return task_as_item(max(begun, key=lambda pair: pair[0])[1]) if begun else None
+
+
+def _count_words(row: ListRow) -> str:
+    """Return how many items and tasks are shown."""
+    items = len(row.todos.items) - len(row.tasks)
+    parts = [plural(items, "item")] if items or not row.tasks else []
+    if row.tasks:
+        parts.append(plural(len(row.tasks), "task"))
+    return " and ".join(parts)
+
+
+def _noun(row: ListRow) -> str:
+    if not row.tasks:
+        return "Items"
+    return "Tasks" if len(row.todos.items) == len(row.tasks) else "Items and tasks"
 
 
 def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
@@ -188,7 +223,14 @@ def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
     return walk_tree(rows, lambda row: row.number, lambda row: row.parent)
 
 
-def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY, state: str = "idle") -> str:
+def status_line(
+    todos: TodoList,
+    display: Display,
+    helped: Helped = NOBODY,
+    state: str = "idle",
+    *,
+    focus: TodoItem | None = None,
+) -> str:
     """Return a list in one line for a status bar: the item in progress, else the next, the progress, doubtful items.
 
     Subagents that are at work on items are counted. `state` is that of the session: red, unchecked, green or idle.
@@ -198,7 +240,7 @@ def status_line(todos: TodoList, display: Display, helped: Helped = NOBODY, stat
         return ""
     boxes = display.glyphs.boxes
     pending = [item for item in todos.items if item.status is Status.PENDING]
-    busy = todos.focus or next((item for item in pending if item.id in helped), None)
+    busy = focus or todos.focus or next((item for item in pending if item.id in helped), None)
     waiting = next((item for item in todos.items if item.is_open), None)
     if busy is not None:
         text = f"{display.glyphs.arrow} {safe_line(busy.label)}"

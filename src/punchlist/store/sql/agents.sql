@@ -42,6 +42,16 @@ ON CONFLICT (agent) DO UPDATE SET sum = excluded.sum, todos = excluded.todos;
 -- Where an agent stands among the recent ones.
 UPDATE agents SET recent = ?, item_count = ? WHERE id = ?;
 
+-- name: touch_agent
+-- An agent changed a task: that counts as a change of its own, as one of its list does.
+UPDATE agents SET updated_at = :at WHERE id = :agent AND updated_at < :at;
+
+-- name: touch_agent_place
+UPDATE agents SET recent = :at WHERE id = :agent AND recent <= :before;
+
+-- name: touch_session_place
+UPDATE sessions SET recent = :at WHERE id = (SELECT session FROM agents WHERE id = :agent) AND recent <= :before;
+
 -- name: save_session_place
 -- Where a session stands among the recent ones.
 UPDATE sessions SET recent = ? WHERE id = ? AND recent < ?;
@@ -73,6 +83,18 @@ SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_
   a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id
 WHERE a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
+
+-- name: agents_with_tasks
+-- Agents without a list that have begun tasks, or began a session with a task list; the latest first.
+SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
+  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+FROM agents a LEFT JOIN lists l ON l.agent = a.id
+WHERE a.item_count = 0 AND (:project IS NULL OR a.project = :project) AND a.id IN (
+  SELECT t.agent FROM tasks t WHERE t.agent IS NOT NULL AND t.finished_at IS NULL
+  UNION
+  SELECT r.id FROM task_lists k JOIN agents r ON r.session = k.session
+  WHERE r.parent IS NULL AND k.session IS NOT NULL AND EXISTS (SELECT 1 FROM tasks t WHERE t.list = k.number))
+ORDER BY a.recent DESC LIMIT :limit;
 
 -- name: sessions_of_board
 -- Sessions, the latest first, with how many agents they have. The limit comes first: agents are counted for few.

@@ -173,6 +173,15 @@ SELECT t.number FROM task_lists l JOIN tasks t ON t.list = l.number
 WHERE l.project = :project AND l.session IS NULL AND t.owner = :owner AND t.status = 'failed' AND t.agent IS NULL
   AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.task = t.number);
 
+-- name: tasks_begun_by_agent
+-- Open tasks of an agent, and failed ones, but for flows, which end so; in the order in which they were started.
+SELECT number FROM (
+  SELECT number, started_at FROM tasks WHERE agent = :agent AND finished_at IS NULL
+  UNION
+  SELECT number, started_at FROM tasks WHERE agent = :agent AND status = 'failed'
+    AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.task = tasks.number)
+) ORDER BY started_at IS NULL, started_at, number;
+
 -- name: reservations_of_project
 -- What is reserved by live claims in all lists of a project.
 SELECT t.number, l.name, t.id, t.owner, t.agent, t.reserved FROM task_lists l JOIN tasks t ON t.list = l.number
