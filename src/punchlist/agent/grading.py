@@ -179,7 +179,7 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
         changes = sum(changes_code(other, row.project) for other in others)
         for run in runs:
             record = record.add_run(run, lineage, changes_since=changes)
-    tx.completions.save_record(row.session, record)
+    tx.completions.save_record(row.session, record, at=now)
     if runs:
         regrade(tx, row.session, record, now)
 

@@ -229,19 +229,35 @@ def _without(known: tuple[OpenFinding, ...], detectors: Container[str] | None) -
 
 
 class ListSummary(Struct, frozen=True, omit_defaults=True):
-    """A list in numbers: items by status, completed ones by grade, and the item in focus."""
+    """A list in numbers: items by status, completed ones by grade, and the item in focus.
+
+    `since` is when work on it began. `next` is the first pending item; `held` the first other one that is still owed.
+    """
 
     focus: str | None = None
     counts: Mapping[str, int] = {}
     grades: Mapping[str, int] = {}
+    since: datetime | None = None
+    next: str | None = None
+    held: str | None = None
 
 
 def summarise_list(todos: TodoList) -> ListSummary:
-    """Count the items of a list."""
+    """Count the items of a list, and name the ones that a status line shows."""
     focus = todos.focus
+    first: dict[Status, str] = {}
+    for item in todos.items:
+        first.setdefault(item.status, item.content)
     counts = Counter([item.status.value for item in todos.items])
     grades = Counter([item.grade for item in todos.items if item.grade is not None])
-    return ListSummary(None if focus is None else focus.label, dict(counts), dict(grades))
+    return ListSummary(
+        focus=None if focus is None else focus.label,
+        counts=dict(counts),
+        grades=dict(grades),
+        since=None if focus is None else focus.started_at,
+        next=first.get(Status.PENDING),
+        held=first.get(Status.BLOCKED) or first.get(Status.FAILED),
+    )
 
 
 # What waits on a person, and what is under way.

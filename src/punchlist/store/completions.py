@@ -40,9 +40,11 @@ class CompletionRows(Rows):
         found = self._rows.one("find_session_checks", (session,))
         return NO_RECORD if found is None or found[0] is None else _decode_record(found[0])
 
-    def save_record(self, session: str, record: SessionRecord) -> None:
-        state = session_state(session, record).state
-        self._rows.run("save_session_checks", (state, _record.encode(record), session))
+    def save_record(self, session: str, record: SessionRecord, *, at: datetime) -> None:
+        found = session_state(session, record)
+        check = "" if found.decided_by is None else found.decided_by.program
+        self._rows.run("save_session_checks", (found.state, check, _record.encode(record), session))
+        self._rows.mark(session, at)
 
     def records(self, *, session: str | None = None, project: str | None = None) -> dict[str, SessionRecord]:
         """Return the records of a session, of a project or of the board, by session."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from punchlist.core.events import Draft, Event, fold
+from punchlist.core.events import REPORTS, Draft, Event, fold
 from punchlist.core.todo import TodoList
 from punchlist.store import records
 from punchlist.store.overviews import OverviewRows
@@ -14,6 +14,11 @@ from punchlist.store.records import AgentRow, LastWrite, Queries, RowDamaged, Ro
 
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 """Kinds that tell the revision of a list, and did not make it."""
+
+_UNMARKED = (
+    REPORTS | _UNNUMBERED | {"agent.output", "approval.delta", "guidance.said", "finding.raised", "finding.cleared"}
+)
+"""Frequent kinds of which a status line shows nothing."""
 
 
 def append_events(
@@ -35,6 +40,8 @@ def append_events(
         total = records.checksum(event_head(seq, now, kind, by, agent, revision, 1), body)
         queries.run("add_event", (seq, now, kind, by, agent, revision, total, body, *(task or (None, None))))
         added.append((seq, kind, data))
+        if agent is not None and kind not in _UNMARKED:
+            queries.mark(agent, at)
     if agent is not None and added:
         OverviewRows(queries).add_events(agent, added, at)
     return seq

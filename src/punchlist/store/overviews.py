@@ -57,7 +57,7 @@ class KeptRow(Struct, frozen=True):
 class OverviewRows(Rows):
     def add_events(self, agent: int, events: Iterable[tuple[int, str, dict[str, Any]]], at: datetime) -> None:
         """Bring the rows of an agent up to date with events that are appended to its log."""
-        activity = self.load_activity(agent)
+        before = activity = self.load_activity(agent)
         for seq, kind, data in events:
             activity = fold_activity(activity, kind, data, at, seq)
             item_id = find_item_id(kind, data)
@@ -66,6 +66,8 @@ class OverviewRows(Rows):
                 self._add_item_event(agent, plan, item_id, kind, data, at, seq)
             elif kind == "agent.spawned":
                 self._wake_child(agent, data.get("child"))
+        if activity.rests != before.rests:
+            self._rows.mark(agent, at)
         self._rows.run("save_activity", (agent, _activity.encode(activity)))
 
     def _add_item_event(
@@ -100,15 +102,13 @@ class OverviewRows(Rows):
         found = self._rows.one("find_activity", (agent,))
         return NO_ACTIVITY if found is None or found[0] is None else _activity.decode(found[0])
 
+    def of_session(self, session: str, limit: int) -> Sequence[OverviewRow]:
+        """Return the root agents of a session and its latest subagents, up to a limit; oldest first."""
+        return [_overview_row(row) for row in self._rows.all("overviews_of_session", (session, session, limit))]
+
     def all(self, *, session: str | None = None, project: str | None = None) -> Sequence[OverviewRow]:
         """Return the agents of a session, of a project or of the board, oldest first."""
-        found: list[OverviewRow] = []
-        for row in self._rows.all("overviews", {"session": session, "project": project}):
-            number, its_session, name, where, parent, started_for, activity, summary = row
-            known = NO_ACTIVITY if activity is None else _activity.decode(activity)
-            short = ListSummary() if summary is None else _summary.decode(summary)
-            found.append(OverviewRow(number, its_session, name, where, parent, started_for or "", known, short))
-        return found
+        return [_overview_row(row) for row in self._rows.all("overviews", {"session": session, "project": project})]
 
     # Items.
 
@@ -182,3 +182,10 @@ class OverviewRows(Rows):
         if starts:
             self._wake(agent)
         self.save_list(agent, todos)
+
+
+def _overview_row(row: Any) -> OverviewRow:
+    number, session, name, project, parent, started_for, activity, summary = row
+    known = NO_ACTIVITY if activity is None else _activity.decode(activity)
+    short = ListSummary() if summary is None else _summary.decode(summary)
+    return OverviewRow(number, session, name, project, parent, started_for or "", known, short)

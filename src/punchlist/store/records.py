@@ -292,6 +292,12 @@ class Queries:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._sql = queries()
+        self.marked: dict[int | str, datetime] = {}
+        """Agents, by number, and sessions that changed in a way that the line of the session may show, and when."""
+
+    def mark(self, changed: int | str, at: datetime) -> None:
+        """Note a change of an agent or a session: its line is written before the transaction is committed."""
+        self.marked[changed] = at
 
     def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
         try:

@@ -36,6 +36,7 @@ from punchlist.store.files import (
     store_path,
 )
 from punchlist.store.forks import follow_forks, never_close
+from punchlist.store.lines import write_lines
 from punchlist.store.lock import SidecarLock
 from punchlist.store.notify import Notifier
 from punchlist.store.records import AgentRow, Durability, ListRow, RowDamaged, SessionRow
@@ -180,6 +181,7 @@ class SqliteStore:
                 self._lock.acquire(wait)
             tx = self._begin(durable)
             result = work(tx)
+            write_lines(tx)
             tx.connection.execute("COMMIT")
             self._notifier.announce()  # with the lock held: `close` must not close the notify file meanwhile
         except BaseException as error:

@@ -333,6 +333,10 @@ class TaskRows:
             self._queries.run("touch_agent", {"agent": agent, "at": now})
             for name in ("touch_agent_place", "touch_session_place"):
                 self._queries.run(name, {"agent": agent, "at": now, "before": now - records.MINUTE})
+        if row.agent is not None:
+            self._queries.mark(row.agent, at)
+        if row.list.session is not None:
+            self._queries.mark(row.list.session, at)
 
     def history(self, where: TaskListRow, id: int) -> Sequence[Event]:
         return in_order(0, self._queries.all("events_of_task", {"list": where.number, "task": id}))

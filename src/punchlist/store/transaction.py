@@ -203,6 +203,7 @@ class Transaction(Queries):
             if revision % SNAPSHOT_EVERY == 0:
                 self._add_snapshot(number, revision, whole)
         self.overviews.save_list(number, todos)
+        self.mark(number, at)
         shown = records.encode_shown(state)
         total = records.checksum(row_head(number, agent.name, revision, base), since or b"", shown)
         self.run("save_list", (revision, unseen, now, base, total, since, shown, number))

@@ -4,7 +4,18 @@ SELECT project FROM sessions WHERE id = :session;
 
 -- name: add_session
 -- A session belongs to the project in which it was first seen.
-INSERT INTO sessions (id, project, created_at, recent) VALUES (:session, :project, :at, :at) ON CONFLICT DO NOTHING;
+INSERT INTO sessions (id, project, created_at, recent, line) VALUES (:session, :project, :at, :at, '')
+ON CONFLICT DO NOTHING;
+
+-- name: find_line
+-- What the line of a session follows from, beside its agents; and the line as it is.
+SELECT s.id, s.state, s.check_name, s.line FROM agents a JOIN sessions s ON s.id = a.session WHERE a.id = ?;
+
+-- name: find_line_of_session
+SELECT id, state, check_name, line FROM sessions WHERE id = ?;
+
+-- name: save_line
+UPDATE sessions SET line = ? WHERE id = ?;
 
 -- name: find_agent
 -- One agent by its session and name, with its list.

@@ -2,7 +2,7 @@
 SELECT checks FROM sessions WHERE id = ?;
 
 -- name: save_session_checks
-UPDATE sessions SET state = ?, checks = ? WHERE id = ?;
+UPDATE sessions SET state = ?, check_name = ?, checks = ? WHERE id = ?;
 
 -- name: session_checks
 SELECT id, checks FROM sessions WHERE checks IS NOT NULL AND (:session IS NULL OR id = :session)

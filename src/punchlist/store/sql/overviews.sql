@@ -15,6 +15,13 @@ WHERE (:session IS NULL OR a.session = :session)
   AND (:project IS NULL OR a.session IN (SELECT id FROM sessions WHERE project = :project))
 ORDER BY a.id;
 
+-- name: overviews_of_session
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, o.activity, o.list
+FROM agents a LEFT JOIN overviews o ON o.agent = a.id
+WHERE a.session = ? AND (a.parent IS NULL OR a.id IN (
+  SELECT id FROM agents WHERE session = ? AND parent IS NOT NULL ORDER BY id DESC LIMIT ?))
+ORDER BY a.id;
+
 -- name: names_of_agents
 SELECT session, name FROM agents ORDER BY id;
 
