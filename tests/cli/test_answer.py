@@ -37,7 +37,7 @@ def test_without_arguments_it_lists_all_that_waits_and_how_to_answer(run: Run, a
         "  a plan to approve or reject; `punchlist plan show --session s1` shows it",
         "    punchlist answer plan approve",
         "    punchlist answer plan reject REASON",
-        "Ship it · errands · just now",
+        "Ship it · the tasks of errands · just now",
         "  a task that waits for a person",
         "    punchlist answer task-1 [TEXT]",
         "Send mail · main · session s1 · just now",

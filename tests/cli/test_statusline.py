@@ -76,7 +76,7 @@ def test_after_the_focus_comes_what_is_next_and_then_that_all_is_done(run: Run):
     run("todo", "append", "only")
     assert run("statusline").out == "○ Next: only (0/1)\n"
     run("todo", "block", "only")
-    assert run("statusline").out == "⊘ only (0/1)\n"
+    assert run("statusline").out == "⊘ only (0/1, 1 waits on you)\n"
     run("todo", "done", "only")
     assert run("statusline").out == "✓ All done (1/1)\n"
 
@@ -111,13 +111,15 @@ def test_the_list_of_a_child_that_has_finished_gives_way_to_its_parents(
         deeper.tool_finished("1", result="late to be told of")
         child.finished("Looked.")
         assert run("statusline", *words).out == "▸ Paint (0/1)\n"
-        assert run("statusline", *words, "--agent", "deeper").out == "▸ Look closer (0/1)\n"
+        assert run("statusline", *words, "--agent", "deeper").out == "○ Next: Look closer (0/1)\n"
         child.call("todo", {"set": ["Look again"]})
         if not words:
             assert run("statusline").out == "▸ Look again (0/1)\n"
         child.finished("Looked.")
         main.finished("Done.")
-        assert run("statusline", *words).out.startswith("▸ Paint" if words else "▸ Look")  # all is over: the latest
+        assert run("statusline", *words).out.startswith(
+            "○ Next: Paint" if words else "○ Next: Look"
+        )  # all is over: the latest
 
 
 def test_a_child_that_has_finished_does_not_stand_in_for_a_parent_without_a_list(

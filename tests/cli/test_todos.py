@@ -51,6 +51,7 @@ def test_a_terminal_without_such_signs_gets_ascii(
         "  [ ] Test",
         "  [!] Wait - waits: rain",
         "  [-] Leave",
+        "1 thing waits on you; `punchlist answer` shows it.",
     ]
 
 
@@ -271,3 +272,32 @@ def test_the_state_of_a_session_is_in_its_head_line(run: Run, board: Board, monk
     assert run("sessions").out.count("session red") == 2
     monkeypatch.setenv("COLUMNS", "40")
     assert run("todos").out.count("session red") == 2
+
+
+def test_what_a_finished_agent_left_in_progress_is_only_open(run: Run, board: Board):
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"set": ["Paint", "Sand"], "start": "1"})
+    assert "▸ Paint" in run("todos").out
+    agent.finished()
+    assert run("todos").out.splitlines() == ["2 items: agent finished", "  ○ Paint", "  ○ Sand"]
+    assert run("statusline", "--session", "s1").out == "○ Next: Paint (0/2)\n"
+    assert json.loads(run("todos", "--json").out)[0]["items"][0]["status"] == "in_progress"
+
+
+def test_every_view_counts_what_waits_on_the_reader(run: Run, board: Board):
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"set": ["Deploy", "Sweep"]})
+    agent.ask("1", "Which region?")
+    assert run("todos").out.splitlines()[-1] == "1 thing waits on you; `punchlist answer` shows it."
+    assert run("statusline", "--session", "s1").out == "○ Next: Sweep (0/2, 1 waits on you)\n"
+    flows, tasks = board.flows(agent=agent), board.tasks()
+    flows.set_waiting(flows.create_mirrored("post", "Send mail").id, {"kind": "manual"})
+    tasks.wait(tasks.create("Ship it").id)
+    assert run("todos").out.splitlines()[-1] == "3 things wait on you; `punchlist answer` shows them."
+    assert run("tasks", "list").out.splitlines()[-1] == "1 thing waits on you; `punchlist answer` shows it."
+    assert run("flows").out.splitlines()[-1] == "1 thing waits on you; `punchlist answer` shows it."
+    assert "2 wait on you" in run("sessions").out.splitlines()[0]
+    assert [row["waits"] for row in json.loads(run("sessions", "--json").out)] == [2]
+    run("answer", "deploy", "eu")
+    assert "wait" not in run("todos", "--agent", "nobody").out
+    assert run("todos").out.splitlines()[-1] == "2 things wait on you; `punchlist answer` shows them."

@@ -15,7 +15,7 @@ from punchlist.core.commands import Note, Operation, Target, Unblock
 from punchlist.core.matching import find_item
 from punchlist.core.overview import PersonWait
 from punchlist.errors import EditRefused
-from punchlist.surfaces.headlines import answer_command, wait_data
+from punchlist.surfaces.headlines import answer_command, name_task_list, wait_data
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import repair
 
@@ -83,7 +83,7 @@ def _lines(waits: Sequence[PersonWait], display: Display, now: datetime, *, is_h
     dot = f" {display.glyphs.dot} "
     names = [wait.name for wait in waits]
     for wait in waits:
-        place = [wait.agent, f"session {wait.session}" if wait.session else wait.list]
+        place = [wait.agent, _place(wait)]
         when = "" if wait.since is None else ago(wait.since, now)
         more = "".join(f"{dot}{safe_line(part)}" for part in (*place, when) if part)
         yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
@@ -91,6 +91,12 @@ def _lines(waits: Sequence[PersonWait], display: Display, now: datetime, *, is_h
         is_alone = is_here and names.count(wait.name) == 1
         for answer in wait.answers:
             yield (Span(f"    {safe_line(answer_command(wait, answer, is_alone=is_alone))}", "dim"),)
+
+
+def _place(wait: PersonWait) -> str:
+    if wait.session:
+        return f"session {wait.session}"
+    return name_task_list(wait.list) if wait.list else ""
 
 
 def _why(wait: PersonWait) -> str:

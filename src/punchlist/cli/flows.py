@@ -15,6 +15,7 @@ from punchlist.core.flow import Flow
 from punchlist.errors import FlowUnknown, InvalidInput
 from punchlist.flows import Flows
 from punchlist.surfaces.flows import flow_card, flow_data, flow_row
+from punchlist.surfaces.lists import waiting_lines
 from punchlist.surfaces.spans import plural, safe_line
 
 _EXAMPLES = """\
@@ -69,6 +70,7 @@ def _list(options: Namespace) -> None:
     most = choose_limit(options, _LISTED)
     with open_board(options, reads=True) as board:
         found = _find_flows(board.flows(), options, most + 1)
+        waits = sum(wait.kind == "flow" for wait in board.waits())
         now = board.now()
     if options.json:
         show_json([flow_data(flow) for flow in found[:most]])
@@ -79,6 +81,7 @@ def _list(options: Namespace) -> None:
         show(flow_row(flow, now, display) for flow in found[:most])
         if len(found) > most:
             print(f"{display.glyphs.ellipsis} and more; `--limit N` shows N of them.")
+        show(waiting_lines(waits))
 
 
 def _find_flows(flows: Flows, options: Namespace, most: int) -> tuple[Flow, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections import Counter
 from datetime import datetime
 
 from punchlist.cli.arguments import Parser, author, command_parser, find_folder, parse_age
@@ -11,7 +12,7 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import SessionRow
 from punchlist.store.inspect import count_old_agents
-from punchlist.surfaces.lists import state_spans
+from punchlist.surfaces.lists import state_spans, waiting_lines
 from punchlist.surfaces.spans import Display, Line, Span, ago, pad, plural, safe_line
 
 _EXAMPLES = """\
@@ -45,23 +46,26 @@ def parser() -> Parser:
 def _list(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         rows = board.sessions(project=find_folder(options), limit=options.limit)
+        waits = Counter(wait.session for wait in board.waits(project=find_folder(options)))
         now = board.now()
     if options.json:
-        show_json([row._asdict() for row in rows])
+        show_json([{**row._asdict(), "waits": waits[row.id]} for row in rows])
     elif not rows:
         where = "on this board" if options.all else "in this project; `punchlist sessions --all` shows every project's"
         print(f"There are no sessions {where}.")
     else:
         display = detect_display()
-        show(_row(row, display, now, project=options.all) for row in rows)
+        show(_row(row, waits[row.id], display, now, project=options.all) for row in rows)
+        show(waiting_lines(waits.total()))
 
 
-def _row(row: SessionRow, display: Display, now: datetime, *, project: bool) -> Line:
+def _row(row: SessionRow, waits: int, display: Display, now: datetime, *, project: bool) -> Line:
     line = (
         *pad((Span(safe_line(row.id), "bold"),), 24, display.glyphs),
         Span(f"  {plural(row.agents, 'agent'):<10}"),
         Span(f"  {ago(row.updated_at or row.created_at, now):<15}", "dim"),
         *state_spans(row.state, "  "),
+        Span(f"  {waits} {'waits' if waits == 1 else 'wait'} on you" if waits else "", "accent"),
         Span(f"  {safe_line(row.project)}" if project else "", "dim"),
     )
     return display.cut(line)

@@ -12,10 +12,11 @@ from typing import Any, cast
 
 from punchlist.cli.arguments import MAIN, Parser, board_url, command_parser, import_claude_files
 from punchlist.cli.terminal import detect_display
+from punchlist.core.overview import show_left_open
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import PunchlistError
 from punchlist.reader import BoardReader, system_clock
-from punchlist.store import ListRow, Transaction, store_path
+from punchlist.store import AgentRow, ListRow, Transaction, store_path
 from punchlist.store.sqlite import SqliteStore
 from punchlist.surfaces.lists import find_focus, status_line, with_tasks
 
@@ -82,9 +83,14 @@ def _describe_board(options: Namespace, session: str | None, given: dict[str, An
         row = _find_row(board, session, None if session else _find_folder(given), options.agent)
         if row is None:
             return ""
-        state = board.store.read(lambda tx: tx.session_state(row.session))
+        state, activity = board.store.read(
+            lambda tx: (tx.session_state(row.session), tx.overviews.load_activity(row.number))
+        )
         helped = board.helpers(row.session).get(row.agent, {})
-        return status_line(with_tasks(row).todos, detect_display(), helped, state, focus=find_focus(row))
+        waits = len(board.waits(session=row.session))
+        shown = row._replace(todos=show_left_open(row.todos, activity.state, helped))
+        todos, focus = with_tasks(shown).todos, find_focus(shown)
+        return status_line(todos, detect_display(), helped, state, focus=focus, waits=waits)
 
 
 def _find_row(board: BoardReader, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
@@ -99,11 +105,14 @@ def _find_row(board: BoardReader, session: str | None, project: str | None, agen
 def _is_gone(board: BoardReader, row: ListRow) -> bool:
     """True if a subagent finished while an ancestor is still running: its list is no longer what goes on."""
 
+    def has_finished(tx: Transaction, agent: AgentRow) -> bool:
+        return tx.overviews.load_activity(agent.number).state == "finished"
+
     def find(tx: Transaction) -> bool:
         agent = tx.agent(row.session, row.agent)
-        if agent is None or not tx.log.has_finished(agent.number):
+        if agent is None or not has_finished(tx, agent):
             return False
-        return any(not tx.log.has_finished(parent.number) for parent, _ in tx.ancestors(agent))
+        return any(not has_finished(tx, parent) for parent, _ in tx.ancestors(agent))
 
     return row.parent is not None and board.store.read(find)
 

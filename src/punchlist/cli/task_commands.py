@@ -23,6 +23,8 @@ from punchlist.core.matching import find_tasks
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
 from punchlist.store import Transaction
+from punchlist.store.waits import load_waits
+from punchlist.surfaces.lists import waiting_lines
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Span
 from punchlist.surfaces.tasks import (
@@ -195,7 +197,10 @@ def list_(options: Namespace) -> None:
         nothing = "" if found else _describe_nothing(tasks, options)
         if not options.json:
             found = _name_workers(tasks, found)
+        waits = tasks.board.store.read(lambda tx: [wait for wait in load_waits(tx, now) if wait.list == tasks.name])
     _show_rows(options, found[:most], now, nothing)
+    if not options.json:
+        show(waiting_lines(len(waits)))
     if len(found) > most and not options.json:
         more = f"{detect_display().glyphs.ellipsis} and more, from {found[most].id} on"
         print(f"{more}; `--limit N` shows N of them" + (f", `--after {found[most - 1].id}` the next." if most else "."))

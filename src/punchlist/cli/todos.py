@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import asdict
@@ -13,9 +13,10 @@ from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder, is_own_list, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
+from punchlist.core.overview import show_left_open
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import board_lines, find_focus, with_tasks
+from punchlist.surfaces.lists import Helped, board_lines, find_focus, waiting_lines, with_tasks
 from punchlist.surfaces.tasks import task_data
 
 _EXAMPLES = """\
@@ -47,6 +48,8 @@ def _show(options: Namespace) -> int:
         helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
         states = board.store.read(lambda tx: tx.session_states())
         now = board.now()
+        waits = board.waits(project=None if options.session else find_folder(options), session=options.session)
+        shown = _show_left_open(board, rows, helped)
     if options.json:
         show_json(
             [
@@ -59,9 +62,10 @@ def _show(options: Namespace) -> int:
             ]
         )
     elif rows:
-        rows = [with_tasks(_label_own(row)) for row in rows]
+        rows = [with_tasks(_label_own(row)) for row in shown]
         display = detect_display()
         show(board_lines(rows, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
+        show(waiting_lines(sum(options.agent in (None, wait.agent) for wait in waits)))
     else:
         print(_describe_nothing(options))
     return 0
@@ -84,10 +88,24 @@ def _follow(options: Namespace) -> int:
         title = "Every project" if options.all else os.path.basename(project_of(options.project))
 
         def find_shown() -> list[ListRow]:
-            return [with_tasks(row) for row in _find_lists(board, options)]
+            return [with_tasks(row) for row in _show_left_open(board, _find_lists(board, options))]
 
         follow_lists(board, find_shown, title, _describe_nothing(options))
     return 0
+
+
+def _show_left_open(
+    board: BoardReader, rows: Sequence[ListRow], helped: Mapping[int, Helped] | None = None
+) -> list[ListRow]:
+    """Return the lists as people see them; those that finished agents left open say so."""
+    activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
+    found: list[ListRow] = []
+    for row, activity in zip(rows, activities, strict=True):
+        todos, label = show_left_open(row.todos, activity.state, (helped or {}).get(row.number, {})), row.label
+        if activity.state == "finished" and todos.open_items:
+            label = ", ".join(filter(None, (label, "agent finished")))
+        found.append(row._replace(todos=todos, label=label))
+    return found
 
 
 def _label_own(row: ListRow) -> ListRow:

@@ -165,8 +165,10 @@ class Activity(Struct, frozen=True, omit_defaults=True):
 NO_ACTIVITY: Final = Activity()
 
 
-def fold_activity(known: Activity, kind: str, data: Mapping[str, Any], at: datetime, seq: int) -> Activity:
-    """Return the activity of an agent after one more of its events."""
+def fold_activity(
+    known: Activity, kind: str, data: Mapping[str, Any], at: datetime, seq: int, *, own: bool = False
+) -> Activity:
+    """Return the activity of an agent after one more of its events; `own` ones it caused itself."""
     known = replace(known, seq=seq, at=at)
     if kind == "agent.copied":
         return replace(known, copy_of=str(data.get("source") or "a transcript"))
@@ -184,6 +186,8 @@ def fold_activity(known: Activity, kind: str, data: Mapping[str, Any], at: datet
     if kind == "plan.started" and isinstance(plan := data.get("plan_id"), str):
         return replace(known, plan_id=plan)
     if kind.startswith("list.") or kind == "agent.output":
+        if known.state == "finished" and own:
+            return replace(known, state="working", rests=False)
         return replace(known, state="working" if known.state == "new" else known.state)
     return known
 
@@ -370,6 +374,17 @@ def is_under_way(status: Status, state: AgentState, helpers: Collection[str] = (
     if helpers and status is Status.PENDING:
         return True
     return status is Status.IN_PROGRESS and (state != "finished" or bool(helpers))
+
+
+def show_left_open(todos: TodoList, state: AgentState, helped: Mapping[str, Collection[str]]) -> TodoList:
+    """Return a list as people see it: an item in progress that is not under way is only open, and no more."""
+
+    def show(item: TodoItem) -> TodoItem:
+        if item.status is not Status.IN_PROGRESS or is_under_way(item.status, state, helped.get(item.id, ())):
+            return item
+        return replace(item, status=Status.PENDING)
+
+    return todos if state != "finished" else replace(todos, items=tuple(map(show, todos.items)))
 
 
 class AgentOverview(Struct, frozen=True, kw_only=True):

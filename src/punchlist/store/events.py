@@ -43,7 +43,7 @@ def append_events(
         if agent is not None and kind not in _UNMARKED:
             queries.mark(agent, at)
     if agent is not None and added:
-        OverviewRows(queries).add_events(agent, added, at)
+        OverviewRows(queries).add_events(agent, added, at, by)
     return seq
 
 
@@ -190,11 +190,6 @@ class LogQueries(Rows):
         """Return the kind of the latest event of an agent; empty if there is none."""
         found = self._rows.one("last_kind", {"agent": agent})
         return "" if found is None else found[0]
-
-    def has_finished(self, agent: int) -> bool:
-        """True if an agent said that it is done, and has done nothing since."""
-        found = self._rows.one("last_own_kind", {"agent": agent})
-        return found is not None and found[0] == "agent.finished"
 
     def mark(self, name: str) -> int:
         """Return the event up to which this reader has read, 0 at first."""

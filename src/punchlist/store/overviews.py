@@ -55,11 +55,13 @@ class KeptRow(Struct, frozen=True):
 
 
 class OverviewRows(Rows):
-    def add_events(self, agent: int, events: Iterable[tuple[int, str, dict[str, Any]]], at: datetime) -> None:
+    def add_events(self, agent: int, events: Iterable[tuple[int, str, dict[str, Any]]], at: datetime, by: str) -> None:
         """Bring the rows of an agent up to date with events that are appended to its log."""
         before = activity = self.load_activity(agent)
         for seq, kind, data in events:
-            activity = fold_activity(activity, kind, data, at, seq)
+            # Only after an agent finished does it matter who acts: the agent that goes on, or a person.
+            own = activity.state == "finished" and by == self._rows.one("name_of_agent", (agent,))[0]
+            activity = fold_activity(activity, kind, data, at, seq, own=own)
             item_id = find_item_id(kind, data)
             if item_id:
                 plan = data.get("plan", activity.plan_id)  # an item that left its list may be of an earlier plan
@@ -178,7 +180,7 @@ class OverviewRows(Rows):
             while starts and starts[-1] < event.seq:
                 starts.pop()
                 self._wake(agent)
-            self.add_events(agent, [(event.seq, event.kind, dict(event.data))], event.at)
+            self.add_events(agent, [(event.seq, event.kind, dict(event.data))], event.at, event.by)
         if starts:
             self._wake(agent)
         self.save_list(agent, todos)

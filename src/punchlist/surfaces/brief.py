@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from punchlist.surfaces.headlines import (
     around_data,
     count_words,
     first_lines,
+    name_task_list,
     names,
     red_commands,
     section,
@@ -164,17 +164,11 @@ def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
         items = count_words(one.added, "task" if one.list else "item")
         who = called.get((one.session, one.agent), "You")
         if one.list:
-            yield f"{items} added to {_name_task_list(one.list)}"
+            yield f"{items} added to {name_task_list(one.list)}"
         elif one.added == one.total:
             yield f"{who} began a list of {items}"
         else:
             yield f"{who} added {items} to a list, which has {one.total:,} now"
-
-
-def _name_task_list(name: str) -> str:
-    """Return the name of a list of tasks as people say it: the project's own by the project's folder."""
-    kind, _, rest = name.partition(":")
-    return f"the tasks of {os.path.basename(rest) if kind == 'project' else name}"
 
 
 def completed_items(brief: Brief) -> tuple[ItemReport, ...]:

@@ -99,12 +99,17 @@ def first_lines(
     for summary in around.git:
         yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
     waiting, stopped = waiting_words(waits), stopped_words(around, noticed)
-    yield from section(glyphs, WAITING, [wrap_row(text, glyphs, columns) for text in waiting], "accent", most)
+    yield from section(glyphs, WAITING, [wrap_row(text, glyphs, columns) for text in waiting], "accent", most, "answer")
     yield from section(glyphs, STOPPED, [wrap_row(text, glyphs, columns) for text in stopped], "warning", most)
 
 
-def section(glyphs: Glyphs, name: str, rows: Sequence[Sequence[str]], style: Style, most: int = 0) -> Iterator[Line]:
-    """Yield rows of one or more lines each, under their name; of more than `most` rows, the last are counted."""
+def section(
+    glyphs: Glyphs, name: str, rows: Sequence[Sequence[str]], style: Style, most: int = 0, see: str = "report"
+) -> Iterator[Line]:
+    """Yield rows of one or more lines each, under their name; of more than `most` rows, the last are counted.
+
+    `see` is the command that shows all of them.
+    """
     if not rows:
         return
     yield (Span(f"{name} ({len(rows)})", style),)
@@ -114,7 +119,7 @@ def section(glyphs: Glyphs, name: str, rows: Sequence[Sequence[str]], style: Sty
         yield from ((Span(f"    {line}", "dim"),) for line in more)
     if len(kept) < len(rows):
         said = f"  {glyphs.ellipsis} and {len(rows) - len(kept)} more"
-        yield (Span(f"{said}; `punchlist report` shows them", "dim"),)
+        yield (Span(f"{said}; `punchlist {see}` shows them", "dim"),)
 
 
 def wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
@@ -141,6 +146,12 @@ def names(owners: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
         (session, agent): agent if said.count(agent) == 1 else f"{agent} in {short_session(session)}"
         for session, agent in known
     }
+
+
+def name_task_list(name: str) -> str:
+    """Return a list of tasks as people say it: the project's own by the project's folder."""
+    kind, _, rest = name.partition(":")
+    return f"the tasks of {os.path.basename(rest) if kind == 'project' else name}"
 
 
 def short_session(session: str) -> str:

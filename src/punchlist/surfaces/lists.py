@@ -223,6 +223,13 @@ def tree(rows: Sequence[ListRow]) -> Iterator[tuple[int, ListRow]]:
     return walk_tree(rows, lambda row: row.number, lambda row: row.parent)
 
 
+def waiting_lines(waits: int) -> Iterator[Line]:
+    """Yield the line below a list that says how much waits on the reader; none if nothing does."""
+    if waits:
+        many = ("thing waits", "it") if waits == 1 else ("things wait", "them")
+        yield (Span(f"{waits} {many[0]} on you; `punchlist answer` shows {many[1]}.", "accent"),)
+
+
 def status_line(
     todos: TodoList,
     display: Display,
@@ -230,10 +237,12 @@ def status_line(
     state: str = "idle",
     *,
     focus: TodoItem | None = None,
+    waits: int = 0,
 ) -> str:
     """Return a list in one line for a status bar: the item in progress, else the next, the progress, doubtful items.
 
-    Subagents that are at work on items are counted. `state` is that of the session: red, unchecked, green or idle.
+    Subagents that are at work on items are counted, and what `waits` on a person. `state` is that of the session: red,
+    unchecked, green or idle.
     """
     done, total, _ = todos.progress
     if not todos.items:
@@ -255,6 +264,8 @@ def status_line(
     counts = [f"{done}/{total}"]
     if state != "idle":
         counts.append(f"session {state}")
+    if waits:
+        counts.append(f"{waits} {'waits' if waits == 1 else 'wait'} on you")
     if doubtful:
         counts.append(f"{doubtful} doubtful")
     if others:

@@ -47,23 +47,6 @@ SELECT kind FROM (
   ) AS listed
 ) AS latest ORDER BY seq DESC LIMIT 1;
 
--- name: last_own_kind
--- What an agent did last, on its list or elsewhere; ends of calls and what detectors saw may come after it has finished.
-SELECT kind FROM (
-  SELECT kind, seq FROM (
-    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NULL
-      AND author = (SELECT name FROM agents WHERE id = :agent)
-      AND kind NOT IN ('tool.updated', 'tool.finished', 'tool.failed', 'finding.raised', 'finding.cleared')
-    ORDER BY seq DESC LIMIT 1
-  ) AS beside
-  UNION ALL
-  SELECT kind, seq FROM (
-    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NOT NULL
-      AND author = (SELECT name FROM agents WHERE id = :agent)
-    ORDER BY revision DESC, seq DESC LIMIT 1
-  ) AS listed
-) AS latest ORDER BY seq DESC LIMIT 1;
-
 -- name: findings_of_agent
 -- What detectors found about an agent after a cursor, and what of it is over, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
