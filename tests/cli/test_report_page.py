@@ -140,7 +140,9 @@ def test_what_needs_a_persons_eyes_comes_first(page: str) -> None:
     assert names.index("Git") < names.index("main session s1") < names.index("Timeline")
     assert sections["Needs your eyes"].startswith("\nsession red s1: pytest tests/test_cart.py failed")
     assert f"$ pytest -q tests/test_cart.py\n{OUTPUT}\n" in sections["Needs your eyes"]
-    assert sections["Waiting on you (1)"].startswith("Deploy waits on ada: no <key>")
+    assert sections["Waiting on you (1)"].startswith(
+        "Deploy waits on ada: no <key>punchlist answer 4 [TEXT] --session s1"
+    )
     doubtful = sections["Marked done, but doubtful (2)"]
     assert "Paint (main) failing: pytest -q tests/test_cart.py failed" in doubtful
     assert "Sand (main) unseen: no work was seen" in doubtful
@@ -191,13 +193,13 @@ def test_the_timeline_leaves_out_idle_time_and_says_how_much(run: Run) -> None:
     assert "(14 h)" in said
     assert "(25 min)" in said
     assert "(9 min)" not in said
-    rows = re.findall(r'<div class="row">.*?</svg>', page, re.DOTALL)
+    rows = re.findall(r'<div class="row">.*?</svg></div>', page, re.DOTALL)
     bars = [[float(x) for x in re.findall(r'<rect class="\w+" x="([\d.]+)%" width', row)] for row in rows]
     assert len(rows) == 3
     # The second item began after the night, and both parts of the axis are to be seen.
     assert bars[0][0] < 5
     assert 10 < bars[1][0] < 60
-    assert [row.count('class="fold"') for row in rows] == [2, 2, 2]
+    assert [re.findall(r'class="fold" d="([^"]*)"', row)[0].count("M") for row in rows] == [2, 2, 2]
 
 
 def test_a_timeline_without_idle_time_has_no_folds(page: str) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from punchlist.core.events import json_time
 from punchlist.core.grounding.session import SessionState
+from punchlist.core.overview import PersonWait
 from punchlist.core.report import ItemReport, Report
 from punchlist.core.todo import Status
 from punchlist.surfaces.headlines import (
@@ -20,6 +21,7 @@ from punchlist.surfaces.headlines import (
     WAITING,
     Around,
     GitSummary,
+    answer_command,
     count_words,
     failing_checks,
     git_name,
@@ -80,7 +82,8 @@ svg { display: block; width: 100%; height: 20px; border-left: 1px solid var(--li
 .axis svg { border: 0; height: 32px }
 rect { fill: var(--none) } rect.verified, rect.confirmed { fill: var(--good) } rect.unchecked { fill: var(--calm) }
 rect.unseen { fill: var(--warn) } rect.failing { fill: var(--bad) } rect.span { opacity: .35 }
-rect.gap { fill: Canvas } .fold { stroke: var(--dim); stroke-dasharray: 2 3 } text { fill: var(--dim); font-size: 12px }
+.gap { fill: Canvas } .fold { fill: none; stroke: var(--dim); stroke-dasharray: 2 3; vector-effect: non-scaling-stroke }
+text { fill: var(--dim); font-size: 12px }
 .times { grid-column: 2; display: flex; flex-wrap: wrap; justify-content: space-between; column-gap: 1rem;
   font-size: 12px }
 .scroll { overflow-x: auto }
@@ -173,7 +176,7 @@ def _needs_eyes(report: Report, around: Around) -> Iterator[str]:
     red = [one for one in report.sessions if one.state == "red"]
     doubtful = [entry for entry in report.items if entry.grade in DOUBTFUL and not entry.is_gone]
     sections = {
-        WAITING: [_breakable(text) for text in waiting_words(report.waits)],
+        WAITING: [*map(_wait, report.waits, waiting_words(report.waits))],
         STOPPED: [_breakable(text) for text in stopped_words(around)],
         "Marked done, but doubtful": [*map(_doubt, doubtful)],
     }
@@ -189,6 +192,12 @@ def _needs_eyes(report: Report, around: Around) -> Iterator[str]:
         if rows:
             yield f"<h3>{name} ({len(rows)})</h3>{_list(rows)}"
     yield "</section>"
+
+
+def _wait(wait: PersonWait, text: str) -> str:
+    """Return what waits on a person, and the commands that resolve it."""
+    commands = [f"<code>{_breakable(answer_command(wait, answer))}</code>" for answer in wait.answers]
+    return f'{_breakable(text)}<div class="note">{" or ".join(commands)}</div>'
 
 
 def _doubt(entry: ItemReport) -> str:
@@ -363,7 +372,7 @@ def _timeline(report: Report, now: datetime) -> Iterator[str]:
         return
     ends = [(at, at) for entry in begun for begin, stop in entry.stints for at in (begin, max(stop or now, begin))]
     axis = _Axis([*ends, *(busy for entry in begun for busy in entry.tally.spans)])
-    folds = "".join(_draw_fold(axis, left) for left in axis.folds)
+    folds = _draw_folds(axis)
     several = len({_owner(entry) for entry in begun}) > 1
     yield "<h2>Timeline</h2>"
     for (_, agent), entries in groupby(begun, key=_owner):
@@ -388,10 +397,14 @@ def _draw_row(entry: ItemReport, axis: _Axis, folds: str, now: datetime) -> Iter
     yield f"{folds}</svg></div>"
 
 
-def _draw_fold(axis: _Axis, left: float) -> str:
-    middle = left + axis.fold / 2
-    line = f'<line class="fold" x1="{middle:.2f}%" x2="{middle:.2f}%" y1="0" y2="20"/>'
-    return f'<rect class="gap" x="{left + 0.3:.2f}%" width="{axis.fold - 0.3:.2f}%" y="0" height="20"/>{line}'
+def _draw_folds(axis: _Axis) -> str:
+    """Return the folds as one shape that hides the bars below it, and one of dashed lines: there may be hundreds."""
+    if not axis.folds:
+        return ""
+    hidden = "".join(f"M{left + 0.3:.2f} 0h{axis.fold - 0.3:.2f}v20h-{axis.fold - 0.3:.2f}z" for left in axis.folds)
+    lines = "".join(f"M{left + axis.fold / 2:.2f} 0v20" for left in axis.folds)
+    shapes = f'<path class="gap" d="{hidden}"/><path class="fold" d="{lines}"/>'
+    return f'<svg viewBox="0 0 100 20" preserveAspectRatio="none">{shapes}</svg>'
 
 
 def _draw_scale(axis: _Axis) -> Iterator[str]:
