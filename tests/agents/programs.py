@@ -227,7 +227,12 @@ class Opencode(Program):
 
     @property
     def variables(self) -> dict[str, str]:
-        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+        return {
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            # Beside a plugin file it installs a package of types, and would try for 70 s to reach the registry.
+            "npm_config_fetch_retries": "0",
+        }
 
     def configure(self) -> None:
         options = {"baseURL": f"{self.api.url}/v1", "apiKey": _KEY}
@@ -257,6 +262,7 @@ class Gemini(Program):
             "GOOGLE_GEMINI_BASE_URL": self.api.url,
             "GEMINI_API_KEY": _KEY,
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "GEMINI_CLI_NO_RELAUNCH": "true",  # else it starts a second Node with more memory
         }
 
     def configure(self) -> None:
