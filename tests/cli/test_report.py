@@ -366,7 +366,7 @@ def test_a_brief_is_pushed_by_a_command_and_only_when_there_is_something(run: Ru
     assert run("brief", "--push", command).code == 0
     assert target.read_text() == before
     assert run("brief", "--after", "0", "--push", f"cat > {target}").code == 0
-    assert target.read_text() == before
+    assert re.sub(r"\d+ s\b", "", target.read_text()) == re.sub(r"\d+ s\b", "", before)  # an item is in progress
     for bad, code in (("/no/such/program", 1), ("'", 2), (" ", 2), ("", 2)):
         assert run("brief", "--after", "0", "--push", bad).code == code
 
