@@ -29,6 +29,8 @@ SETTINGS: dict[str, str] = {
     "PUNCHLIST_STALL_LIFETIME": "seconds after which an agent is watched no longer; 21600 (6 hours) by default",
     "PUNCHLIST_TIMER_HORIZON": "the longest timer that a model may set for a flow: `12h`, `30d` (the default)",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
+    "PUNCHLIST_PROFILE": "what attached agents are told: `quiet` (the default), `classic` or `off`",
+    "PUNCHLIST_STOP_TRIES": "how often an attached agent is asked to go on per prompt, 0 for never; 1 by default",
     "PUNCHLIST_TODOS": "`off` offers no agent a todo tool, and no model is told about one; `on` is the default",
     "CLAUDE_CONFIG_DIR": "Claude Code's own: its home, `~/.claude` by default; `restore` looks there for transcripts",
     "CODEX_HOME": "Codex' own: its home, `~/.codex` by default",
@@ -63,6 +65,24 @@ def todos_offered() -> bool:
     if value not in ("on", "off"):
         raise ConfigInvalid(name="PUNCHLIST_TODOS", value=value, problem="use `on` or `off`")
     return value == "on"
+
+
+def host_profile() -> str:
+    """Return the profile of agents that hosts attach, by the environment."""
+    value = os.environ.get("PUNCHLIST_PROFILE") or "quiet"
+    if value not in ("quiet", "classic", "off"):
+        raise ConfigInvalid(name="PUNCHLIST_PROFILE", value=value, problem="use `quiet`, `classic` or `off`")
+    return value
+
+
+def stop_tries() -> int | None:
+    """Return how often an attached agent may be kept from stopping per prompt; None to go by its profile."""
+    value = os.environ.get("PUNCHLIST_STOP_TRIES")
+    if not value:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) <= 3):
+        raise ConfigInvalid(name="PUNCHLIST_STOP_TRIES", value=value, problem="use a number from 0 to 999")
+    return int(value)
 
 
 def own_secrets(given: Collection[str] | str | None = None) -> re.Pattern[str] | None:

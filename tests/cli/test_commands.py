@@ -27,6 +27,7 @@ OPTIONS = {
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "mcp": {"--dialect", "--host"},
+    "hook": set[str](),
     "statusline": {"--session", "--agent"},
     "report": {"--session", "--all", "--project", "--format", "--json", "--html", "-o", "--output", "--transcript"},
     "brief": {"--all", "--project", "--by", "--after", "--keep", "--push", "--json"},

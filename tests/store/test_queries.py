@@ -265,6 +265,16 @@ def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
         "seq",
         "kind",
         "data",
+        "host",
+        "conversation",
+        "pid",
+        "event",
+        "spawns",
+        "label",
+        "most",
+        "answer",
+        "generation",
+        "place",
     )
     values: dict[str, int] = {**VALUES, **dict.fromkeys(more, 1)}
     sources = "".join(path.read_text() for path in Path("src/punchlist/store").glob("*.py"))

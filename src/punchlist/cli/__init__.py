@@ -43,6 +43,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "answer": CommandEntry("answer", "list what waits on you, and resolve it"),
     "events": CommandEntry("events", "show what happened, or follow it live"),
     "mcp": CommandEntry("mcp", "serve the board to an agent over MCP, on standard input and output"),
+    "hook": CommandEntry("hook", "take a hook event of an agent from standard input"),
     "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),
     "report": CommandEntry("report", "show for each item the time, the work that was seen, its grade and evidence"),
     "brief": CommandEntry(

@@ -224,11 +224,23 @@ def board_url(options: Namespace, *, reads: bool = False) -> str | None:
     return url
 
 
+def has_inbox(url: str | None) -> bool:
+    """True if hooks of agents left events next to the board that no process has ingested yet."""
+    from punchlist.store import store_path
+
+    path = store_path(url)
+    return bool(path) and os.path.lexists(f"{os.path.realpath(path)}.inbox")
+
+
 def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
     """Open the board that is meant, for a command that shows lists, sessions or events; without `reads`, later ones."""
     from punchlist.reader import BoardReader
 
     url = board_url(options, reads=reads)
+    if has_inbox(url):
+        from punchlist.cli.boards import open_board  # to ingest needs more than a reader
+
+        open_board(options).close()
     import_claude_files(options)
     board = BoardReader.open(url)
     if reads:

@@ -6,12 +6,17 @@ import os
 from argparse import Namespace
 
 from punchlist.board import Board
-from punchlist.cli.arguments import board_url, check_names
+from punchlist.cli.arguments import board_url, check_names, has_inbox
 
 
 def open_board(options: Namespace, *, reads: bool = False) -> Board:
     """Open the board that is meant. With `reads`, the file of `--db`, the session and the agent have to exist."""
-    board = Board.open(board_url(options, reads=reads))
+    url = board_url(options, reads=reads)
+    board = Board.open(url)
+    if has_inbox(url):
+        from punchlist.hosts.inbox import ingest  # most boards have none
+
+        ingest(board)
     if reads:
         check_names(board, options)
     # Bridges are an extra: only those who asked for one import it.

@@ -10,7 +10,17 @@ from punchlist.core.events import REPORTS, Draft, Event, fold
 from punchlist.core.todo import TodoList
 from punchlist.store import records
 from punchlist.store.overviews import OverviewRows
-from punchlist.store.records import AgentRow, LastWrite, Queries, RowDamaged, Rows, check_row, readable, whole_head
+from punchlist.store.records import (
+    AgentRow,
+    LastWrite,
+    Queries,
+    RowDamaged,
+    Rows,
+    check_row,
+    moment,
+    readable,
+    whole_head,
+)
 
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 """Kinds that tell the revision of a list, and did not make it."""
@@ -190,6 +200,11 @@ class LogQueries(Rows):
         """Return the kind of the latest event of an agent; empty if there is none."""
         found = self._rows.one("last_kind", {"agent": agent})
         return "" if found is None else found[0]
+
+    def last_time(self, agent: int) -> datetime | None:
+        """Return the time of the latest event of an agent; None if there is none."""
+        (found,) = self._rows.one("last_time", {"agent": agent})
+        return None if found is None else moment(found)
 
     def mark(self, name: str) -> int:
         """Return the event up to which this reader has read, 0 at first."""

@@ -126,6 +126,8 @@ class SqliteStore:
         self._closed = False
         self._snapshot_open = False
         self._inside = False  # True while the process forks inside a transaction of ours
+        self._joined: Transaction | None = None  # that of `joined`, for the thread that holds the lock
+        self._in_step = False  # True inside a savepoint of it
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         with faults(self.path), ExitStack() as undo:
@@ -174,7 +176,9 @@ class SqliteStore:
         A function and no context manager: so a Ctrl-C cannot strike between taking the lock and the `try` around it.
         """
         if self._lock.is_mine:
-            raise RuntimeError(_NESTED)
+            if self._joined is None or self._in_step:
+                raise RuntimeError(_NESTED)
+            return self._run_step(self._joined.connection, work)
         interrupted: BaseException | None = None
         try:
             with faults(self.path):
@@ -201,6 +205,52 @@ class SqliteStore:
             if interrupted is not None:
                 raise interrupted
         return result
+
+    def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
+        """Run the work in one transaction of which every `transact` within it is a savepoint, and every `read` a part.
+
+        So several steps are committed together, or not at all. A step that raises is rolled back alone: the work may
+        catch that and go on. `durable` and `wait` are those of the whole. It holds the lock: keep it short.
+        """
+
+        def run(tx: Transaction) -> T:
+            self._joined = tx
+            try:
+                result = work(tx)
+            finally:
+                self._joined = None
+            if not tx.connection.in_transaction:  # SQLite rolled back all of it, and the work caught the error
+                raise StoreFailed(path=self.path, problem="a fault rolled back the transaction")
+            return result
+
+        return self.transact(run, durable=durable, wait=wait)
+
+    def _run_step(self, connection: sqlite3.Connection, work: Callable[[Transaction], T]) -> T:
+        """Run work as a savepoint of the transaction that is open."""
+        if not connection.in_transaction:
+            raise StoreFailed(path=self.path, problem="a fault rolled back the transaction")
+        self._in_step = True
+        try:
+            connection.execute("SAVEPOINT step")
+            result = work(Transaction(connection))
+            connection.execute("RELEASE step")
+        except BaseException as error:
+            self._roll_back_step(connection)
+            if isinstance(error, sqlite3.Error):
+                raise fault(error, self.path, seconds=self._timeout) from error
+            raise
+        finally:
+            self._in_step = False
+        return result
+
+    def _roll_back_step(self, connection: sqlite3.Connection) -> None:
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK TO step")
+                connection.execute("RELEASE step")
+        except sqlite3.Error:  # then nothing of the whole may be committed
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
 
     def _begin(self, durable: bool) -> Transaction:
         if self._closed:
@@ -242,7 +292,15 @@ class SqliteStore:
     # Reading.
 
     def read(self, what: Callable[[Transaction], T]) -> T:
-        """Run a piece of work that only reads, on one snapshot of what was committed. Waits for no writer."""
+        """Run a piece of work that only reads, on one snapshot of what was committed. Waits for no writer.
+
+        Within `joined` it sees what was written there so far.
+        """
+        if self._joined is not None and self._lock.is_mine:
+            try:
+                return what(Transaction(self._joined.connection))
+            except sqlite3.Error as error:
+                raise fault(error, self.path, seconds=self._timeout) from error
         with self._read_lock:
             if self._closed:
                 raise StoreClosed(path=self.path)

@@ -11,6 +11,7 @@ from punchlist.core.todo import ListState, TodoList
 from punchlist.store import records
 from punchlist.store.events import ListHistory, LogQueries, append_events, in_order
 from punchlist.store.flows import FlowRows
+from punchlist.store.hosts import HostRows
 from punchlist.store.overviews import OverviewRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.records import (
@@ -109,6 +110,10 @@ class Transaction(Queries):
     @property
     def subagents(self) -> SubagentRows:
         return SubagentRows(self)
+
+    @property
+    def hosts(self) -> HostRows:
+        return HostRows(self)
 
     # Agents and their lists.
 
@@ -289,6 +294,7 @@ class Transaction(Queries):
         self.run("move_session", {"source": source, "target": target})
         self.run("move_agents", {"source": source, "target": target})
         self.run("move_task_lists", {"source": source, "target": target, "name": f"session:{target}"})
+        self.run("move_conversations", {"source": source, "target": target})
         self.flows.move(source, target)
 
     def copy_session(self, source: str, target: str, *, at: datetime) -> None:
@@ -315,6 +321,7 @@ class Transaction(Queries):
         if len(agents) < limit:
             self.run("delete_empty_sessions", {"before": cutoff})
             self.run("delete_old_calls", {"before": cutoff})
+            self.run("delete_old_conversations", {"before": cutoff})
             self.run("delete_old_task_calls", {"before": cutoff})
         return len(agents)
 
@@ -327,6 +334,7 @@ class Store(Protocol):
     @property
     def durable(self) -> bool: ...
     def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T: ...
+    def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T: ...
     def read(self, what: Callable[[Transaction], T]) -> T: ...
     def agent(self, session: str, name: str) -> AgentRow | None: ...
     def list_at(self, number: int, revision: int) -> TodoList | None: ...

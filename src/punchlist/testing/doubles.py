@@ -96,6 +96,9 @@ class FaultyStore:
             raise StoreFailed(path=self.path, problem="a planned fault after the write")
         return result
 
+    def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
+        return self.store.joined(work, durable=durable, wait=wait)
+
     @property
     def path(self) -> str:
         return self.store.path

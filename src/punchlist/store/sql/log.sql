@@ -47,6 +47,18 @@ SELECT kind FROM (
   ) AS listed
 ) AS latest ORDER BY seq DESC LIMIT 1;
 
+-- name: last_time
+-- When something happened to an agent last, on its list or elsewhere.
+SELECT max(at) FROM (
+  SELECT at FROM (
+    SELECT at FROM events WHERE agent = :agent AND revision IS NULL ORDER BY seq DESC LIMIT 1
+  ) AS beside
+  UNION ALL
+  SELECT at FROM (
+    SELECT at FROM events WHERE agent = :agent AND revision IS NOT NULL ORDER BY revision DESC, seq DESC LIMIT 1
+  ) AS listed
+) AS latest;
+
 -- name: findings_of_agent
 -- What detectors found about an agent after a cursor, and what of it is over, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name

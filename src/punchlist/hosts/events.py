@@ -1,0 +1,396 @@
+"""Apply a hook event of a host to the board, and return the answer for the host.
+
+A host tells of its prompts, tool calls, subagents and stops. These are the calls of the public handle of an agent; no
+rule of the board is repeated here. An event is data: unknown names are passed over, and no path in it is opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple, cast
+
+from punchlist.agent import Agent
+from punchlist.agent.context import LONGEST_ID, check_name
+from punchlist.board import Board
+from punchlist.config import host_profile, project_of, stop_tries
+from punchlist.core.task import Task
+from punchlist.errors import GateRefused, PunchlistError
+from punchlist.hosts.conversations import MAIN
+from punchlist.options import AgentOptions
+from punchlist.store import Transaction
+from punchlist.store.hosts import ConversationState
+from punchlist.tasks.gates import Gate, ask_gates
+from punchlist.text import cut
+from punchlist_hook import TASK_NOTIFICATION
+
+HOSTS: Final = ("claude-code", "codex", "gemini", "opencode")
+"""Hosts whose events are understood."""
+
+_OWN_TOOLS: Final = re.compile(r"mcp__(?:plugin_punchlist_)?punchlist__\w+")
+_NATIVE: Final[Mapping[str, str]] = {
+    "TodoWrite": "claude-code",
+    "TaskCreate": "claude-tasks",
+    "TaskUpdate": "claude-tasks",
+    "TaskList": "claude-tasks",
+    "TaskGet": "claude-tasks",
+    "update_plan": "codex",
+    "write_todos": "gemini",
+    "todowrite": "opencode",
+}
+"""Todo tools of the hosts themselves: their calls are applied to the list, in their dialect."""
+
+_TASK_FIELDS: Final = ("subject", "description", "activeForm", "status", "taskId")
+"""Fields of a native task call that are applied. The board might refuse owners and blockers that the host let pass."""
+
+_DELEGATING: Final = ("Task", "Agent")
+_RESTORING: Final = ("resume", "compact")
+"""Sources of a `SessionStart` after which the model may not know its open items."""
+
+_UNATTENDED: Final = ("bypassPermissions", "dontAsk", "auto")
+"""Permission modes in which the host itself, and no person, may have agreed to a plan."""
+
+_BUSY: Final = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact"})
+_IDLE: Final = frozenset({"SessionStart", "Stop", "StopFailure"})
+_EXIT: Final = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
+_LONGEST_REASON: Final = 8_000
+
+
+class _EventBoard(Board):
+    """The board at the time of an event. Its gates are not asked again: the host has done what it tells of."""
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        return ()
+
+
+class HookEvent(NamedTuple):
+    """An event with the fields that every host gives."""
+
+    board: Board
+    host: str
+    name: str
+    conversation: str
+    session: str
+    fields: Mapping[str, Any]
+    at: datetime
+
+    def text(self, key: str) -> str:
+        """Return a field that is a text; empty if it is none."""
+        value = self.fields.get(key)
+        return value if isinstance(value, str) else ""
+
+    def agent(self, dialect: str = "punchlist") -> Agent:
+        """Return the agent that the event is about: that of the conversation, or its subagent."""
+        main = self.main(dialect)
+        spawn_id = self.text("agent_id")
+        if not spawn_id:
+            return main
+        name = _short_name(self.text("agent_type"))
+        return main.spawn(name, id=spawn_id)
+
+    def main(self, dialect: str = "punchlist") -> Agent:
+        options: AgentOptions = {"guidance": {"stop_tries": stop_tries()}} if stop_tries() is not None else {}
+        project = self.text("cwd")
+        return self.board.handle(
+            MAIN, session=self.session, dialect=dialect, profile=host_profile(), project=project or None, **options
+        )
+
+
+def is_report(payload: Mapping[str, Any]) -> bool:
+    """True for an event that only reports on a tool call, which need not survive a power loss at once."""
+    name, tool = payload.get("hook_event_name"), payload.get("tool_name")
+    return (
+        name in ("PreToolUse", "PostToolUse", "PostToolUseFailure") and tool not in _NATIVE and tool != "ExitPlanMode"
+    )
+
+
+def answer_event(
+    board: Board, host: str, payload: Mapping[str, Any], at: datetime, *, pid: int | None = None
+) -> dict[str, Any]:
+    """Apply an event that happened at this time; return the answer, empty for none.
+
+    Raise `PunchlistError` for an event that lacks what every event has.
+    """
+    event = _read_event(board, host, payload, at)
+    answer = _ANSWERS[event.name](event) if event.name in _ANSWERS else {}
+    _save_state(event, pid, blocked="decision" in answer)
+    return answer
+
+
+def _read_event(board: Board, host: str, payload: Mapping[str, Any], at: datetime) -> HookEvent:
+    name, conversation = payload.get("hook_event_name"), payload.get("session_id")
+    check_name("host", host)
+    check_name("event", cast("str", name))
+    check_name("session", cast("str", conversation))
+    known_as = str(conversation)
+
+    def read(tx: Transaction) -> tuple[str, datetime]:
+        known = tx.hosts.find_conversation(host, known_as)
+        session = known_as if known is None else known.session
+        row = tx.agent(session, MAIN)
+        last = None if row is None else tx.log.last_time(row.number)
+        return session, at if last is None else max(at, last)  # a list that was written since is not older than this
+
+    session, moment = board.store.read(read)
+    return HookEvent(
+        _EventBoard(board.store, clock=lambda: moment), host, str(name), known_as, session, payload, moment
+    )
+
+
+def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
+    """Record what the conversation does now. A subagent in the background says nothing about it."""
+
+    def work(tx: Transaction) -> None:
+        known = tx.hosts.find_conversation(event.host, event.conversation)
+        state: ConversationState = "idle" if known is None else known.state
+        if event.name == "SessionEnd":
+            state = "ended"
+        elif not event.text("agent_id"):
+            if event.name in _BUSY or (event.name == "Stop" and blocked):
+                state = "busy"
+            elif event.name in _IDLE:
+                state = "idle"
+        project = known.project if known is not None else project_of(event.text("cwd") or None)
+        tx.hosts.save_conversation(
+            event.host, event.conversation, project=project, pid=pid, state=state, event=event.name, at=event.at
+        )
+
+    event.board.store.transact(work)
+
+
+# Conversations.
+
+
+def _start_session(event: HookEvent) -> dict[str, Any]:
+    """Give a model its open items where it may have lost them; else say nothing."""
+    if event.text("source") not in _RESTORING:
+        return {}
+    return _context(event, event.main().compaction_block())
+
+
+def _take_prompt(event: HookEvent) -> dict[str, Any]:
+    """Note that the person spoke; tell the model what happened since its last turn."""
+    agent = event.main()
+    _follow_plan_mode(event, agent)
+    said = agent.assistant_turn()
+    if not event.text("prompt").startswith(TASK_NOTIFICATION):
+        agent.user_turn()
+    return _context(event, "\n\n".join(one.text for one in said))
+
+
+def _stop(event: HookEvent) -> dict[str, Any]:
+    """Let the model stop, or give the reason why it should go on."""
+    agent = event.agent()
+    _follow_plan_mode(event, agent)
+    last = event.text("last_assistant_message")
+    said = agent.about_to_stop(last, background=_count_background(event))
+    if said is not None:
+        return {"decision": "block", "reason": said.text}
+    if event.name == "SubagentStop":
+        agent.finished(last)
+    return {}
+
+
+def _count_background(event: HookEvent) -> int:
+    """Return how much of the agent's work still runs elsewhere; our own monitor is no work."""
+    tasks = event.fields.get("background_tasks")
+    if not isinstance(tasks, list) or event.name == "SubagentStop":
+        return 0
+    return sum(_is_work(task) for task in cast("list[Any]", tasks))
+
+
+def _is_work(task: Any) -> bool:
+    fields = cast("dict[str, Any]", task) if isinstance(task, dict) else {"status": ""}
+    return fields.get("status") in (None, "running") and "punchlist" not in str(fields.get("command", ""))
+
+
+def _compact(event: HookEvent) -> dict[str, Any]:
+    event.agent().compacted()
+    return {}
+
+
+def _follow_plan_mode(event: HookEvent, agent: Agent) -> None:
+    """Switch plan mode on and off as the host does: nobody is told to go on with a plan that waits."""
+    wanted, mode = event.text("permission_mode"), agent.plan_mode
+    if wanted == "plan" and mode is None:
+        agent.enter_plan_mode(by=event.host)
+    elif wanted and wanted != "plan" and mode is not None and mode.by == event.host:
+        agent.exit_plan_mode(by=event.host)
+
+
+# Tool calls.
+
+
+def _begin_call(event: HookEvent) -> dict[str, Any]:
+    """Record that a call begins. One of our own tools is tied to its conversation, for the server that answers it."""
+    tool, given = event.text("tool_name"), event.fields.get("tool_input")
+    call_id = event.text("tool_use_id")[:LONGEST_ID]
+    agent = event.agent()
+    if _OWN_TOOLS.fullmatch(tool):
+        _note_call(event, call_id, agent.name)
+    elif tool == "ExitPlanMode":
+        _propose_plan(event, agent)
+    elif tool not in _NATIVE:
+        if tool in _DELEGATING:
+            _note_call(event, call_id, agent.name, given)
+        agent.tool_started(call_id or None, tool, given)
+    return {}
+
+
+def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) -> None:
+    if not call_id:
+        return
+    arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    label, spawns = arguments.get("description"), arguments.get("subagent_type")
+    board = event.board
+    board.store.transact(
+        lambda tx: tx.hosts.add_call(
+            call_id,
+            event.host,
+            event.conversation,
+            agent,
+            at=event.at,
+            spawns=_short_name(spawns) if isinstance(label, str) else None,
+            label=cut(label, 200) if isinstance(label, str) else None,
+        )
+    )
+
+
+def _end_call(event: HookEvent) -> dict[str, Any]:
+    """Record that a call went well, as far as the host knows; apply those of native todo tools."""
+    tool, result = event.text("tool_name"), event.fields.get("tool_response")
+    call_id = event.text("tool_use_id")[:LONGEST_ID] or None
+    if _OWN_TOOLS.fullmatch(tool):
+        return {}
+    if tool in _NATIVE:
+        _apply_native(event, tool, call_id, result)
+    elif tool == "ExitPlanMode":
+        _approve_plan(event)
+    else:
+        event.agent().tool_finished(call_id, result, is_error=_is_error(event.host), name=tool)
+    return {}
+
+
+def _is_error(host: str) -> bool | None:
+    """Return what the event itself says: Claude Code has another one for failures, other hosts have not."""
+    return False if host == "claude-code" else None
+
+
+def _fail_call(event: HookEvent) -> dict[str, Any]:
+    """Record that a call failed. A command that ran to its end says so by its exit code."""
+    tool, error = event.text("tool_name"), event.text("error")
+    call_id = event.text("tool_use_id")[:LONGEST_ID] or None
+    if _OWN_TOOLS.fullmatch(tool) or tool in _NATIVE:
+        return {}
+    if tool == "ExitPlanMode":
+        _reject_plan(event, error)
+        return {}
+    agent = event.agent()
+    code = _EXIT.match(error)
+    if code is not None and event.fields.get("is_interrupt") is not True:
+        agent.tool_finished(call_id, error, is_error=True, exit_code=int(code[1]), name=tool)
+    else:
+        agent.tool_failed(call_id, error, name=tool)
+    return {}
+
+
+def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any) -> None:
+    """Apply a call of the host's own todo tool, which the host has answered already."""
+    given = event.fields.get("tool_input")
+    answered = cast("dict[str, Any]", result) if isinstance(result, dict) else {}
+    if answered.get("success") is False or answered.get("error"):
+        return
+    dialect = _NATIVE[tool]
+    if dialect == "claude-tasks":
+        if not isinstance(given, dict) or tool in ("TaskList", "TaskGet"):
+            return
+        fields = cast("dict[str, Any]", given)
+        given = {key: fields[key] for key in _TASK_FIELDS if key in fields}
+    event.agent(dialect).call(tool, given, call_id=call_id)
+
+
+# Plans.
+
+
+def _find_plan(event: HookEvent) -> str:
+    given = event.fields.get("tool_input")
+    plan = cast("dict[str, Any]", given).get("plan") if isinstance(given, dict) else None
+    return plan if isinstance(plan, str) else ""
+
+
+def _propose_plan(event: HookEvent, agent: Agent) -> None:
+    plan = _find_plan(event)
+    if plan.strip():
+        agent.propose_plan(plan)
+
+
+def _approve_plan(event: HookEvent) -> None:
+    """Approve the plan that the host shows no longer: the call went through."""
+    agent = event.agent()
+    person = event.text("permission_mode") not in _UNATTENDED
+    if agent.plan is not None and agent.plan.waits(event.at):
+        agent.approve_plan(by="user" if person else event.host, person=person)
+
+
+def _reject_plan(event: HookEvent, reason: str) -> None:
+    agent = event.agent()
+    if agent.plan is not None and agent.plan.waits(event.at):
+        agent.reject_plan(cut(reason, _LONGEST_REASON) or "declined", by="user", person=True)
+
+
+# Subagents and gates.
+
+
+def _start_subagent(event: HookEvent) -> dict[str, Any]:
+    kind = _short_name(event.text("agent_type"))
+    if not event.text("agent_id"):
+        return {}
+    take = event.board.store.transact
+    label = take(lambda tx: tx.hosts.take_label(event.host, event.conversation, kind))
+    event.main().spawn(kind, id=event.text("agent_id"), label=label)
+    return {}
+
+
+def _short_name(kind: Any) -> str:
+    """Return the type of a subagent as the name of an agent."""
+    name = "".join(one for one in str(kind or "") if one.isprintable()).strip()[:60]
+    return name or "subagent"
+
+
+def ask_task_gates(board: Board, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Ask the gates of the board about a native task that is to be created or completed; None if they let it pass."""
+    name, session, task_id = (payload.get(key) for key in ("hook_event_name", "session_id", "task_id"))
+    if name not in ("TaskCreated", "TaskCompleted"):
+        return None
+    subject, description = (str(payload.get(key) or "") for key in ("task_subject", "task_description"))
+    task = Task(list=f"session:{session}", id=str(task_id), subject=subject, description=description)
+    try:
+        ask_gates(board.gates, "create" if name == "TaskCreated" else "complete", task)
+    except GateRefused as refused:
+        return {"decision": "block", "reason": str(refused)}
+    return None
+
+
+def _context(event: HookEvent, text: str | None) -> dict[str, Any]:
+    """Return the answer that puts a text before the model."""
+    if not text:
+        return {}
+    return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+
+
+_ANSWERS: Final = {
+    "SessionStart": _start_session,
+    "UserPromptSubmit": _take_prompt,
+    "PreToolUse": _begin_call,
+    "PostToolUse": _end_call,
+    "PostToolUseFailure": _fail_call,
+    "SubagentStart": _start_subagent,
+    "SubagentStop": _stop,
+    "Stop": _stop,
+    "PreCompact": _compact,
+}
+"""What is done at each event; at others only the state of the conversation is recorded."""
+
+__all__ = ["HOSTS", "PunchlistError", "answer_event", "ask_task_gates", "is_report"]

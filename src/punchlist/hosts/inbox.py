@@ -1,0 +1,235 @@
+"""Take hook events: from the socket of a running `punchlist mcp`, or from the inbox, each exactly once.
+
+An event and the note that it was taken are committed together: its id, and for a line of the inbox the place after it.
+So a process may be killed at any point, and two may ingest at the same time. The answer is kept with the id: another
+process than the one that asked may have taken the event.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple, cast
+
+from punchlist.board import Board
+from punchlist.errors import StoreBusy, StoreFailed
+from punchlist.hosts.events import answer_event, ask_task_gates, is_report
+from punchlist.store import Transaction
+from punchlist_hook import GATE_SECONDS, LONGEST_LINE, inbox_path, lock_inbox, log_error, open_private
+
+_SLICE: Final = 0.02
+"""Seconds after which the lines so far are committed: other processes wait for the lock meanwhile."""
+
+_LOCK_SECONDS: Final = 1.0
+_MOST: Final = 8 * LONGEST_LINE
+"""Bytes of the inbox that are read at a time."""
+
+
+class HookLine(NamedTuple):
+    """An event as a hook handed it over. `pid` is the host's process."""
+
+    id: str
+    host: str
+    at: datetime
+    pid: int | None
+    event: Mapping[str, Any]
+
+
+def parse_line(line: bytes, now: datetime) -> HookLine:
+    """Read a line; raise `ValueError` if it is none. A time in the future is now."""
+    value: Any = json.loads(line)
+    if not isinstance(value, dict):
+        raise ValueError("a line is no object")
+    fields = cast("dict[str, Any]", value)
+    event_id, host, at, pid, event = (fields.get(name) for name in ("id", "host", "at", "pid", "event"))
+    if not (isinstance(event_id, str) and 0 < len(event_id) <= 64 and isinstance(host, str)):
+        raise ValueError("a line lacks its id or host")
+    if not isinstance(event, dict):
+        raise ValueError("a line lacks its event")
+    seconds = at if isinstance(at, int | float) else now.timestamp()
+    moment = datetime.fromtimestamp(min(max(0.0, float(seconds)), now.timestamp()), UTC)
+    known = pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
+    return HookLine(event_id, host, moment, known, cast("dict[str, Any]", event))
+
+
+def take_line(board: Board, line: bytes) -> dict[str, Any]:
+    """Take one event that was handed over; return the answer for the host. Raise what keeps it from being recorded."""
+    hook = parse_line(line, board.now())
+    refusal = _ask_gates(board, hook)
+    durable = not is_report(hook.event)
+    return board.store.joined(lambda tx: _take(board, tx, hook, refusal), durable=durable, wait=_LOCK_SECONDS)
+
+
+def answer_hook(path: str, id: str) -> dict[str, Any]:
+    """Ingest the inbox of the board at this path; return the answer to the event of that id."""
+    with Board.open(path) as board:
+        ingest(board)
+        return find_answer(board, id)
+
+
+def find_answer(board: Board, id: str) -> dict[str, Any]:
+    """Return the answer to an event, empty if it got none."""
+    found = board.store.read(lambda tx: tx.hosts.find_answer(id))
+    return {} if found is None else json.loads(found)
+
+
+def _take(board: Board, tx: Transaction, hook: HookLine, refusal: dict[str, Any] | None) -> dict[str, Any]:
+    """Record an event within a joined transaction, unless it is known already."""
+    if tx.hosts.has_event(hook.id):
+        known = tx.hosts.find_answer(hook.id)
+        return {} if known is None else json.loads(known)
+    try:
+        answer = answer_event(board, hook.host, hook.event, hook.at, pid=hook.pid)
+    except Exception as error:  # what it changed in its own steps stands; it is not tried again
+        name = str(hook.event.get("hook_event_name", ""))[:40]
+        _report_fault(board, f"an event ({name}) of {hook.host[:40]} was left out: {type(error).__name__}: {error}")
+        answer = {}
+    if not tx.connection.in_transaction:  # SQLite rolled back: what follows would be committed by itself
+        raise StoreFailed(path=board.store.path, problem="a fault rolled back the transaction")
+    answer = refusal or answer
+    tx.hosts.add_event(hook.id, json.dumps(answer).encode() if answer else None, at=hook.at)
+    return answer
+
+
+def _ask_gates(board: Board, hook: HookLine) -> dict[str, Any] | None:
+    """Ask the gates about an event, outside any lock, if its host may still wait for the answer."""
+    if not board.gates or (board.now() - hook.at).total_seconds() > GATE_SECONDS:
+        return None
+    return ask_task_gates(board, hook.event)
+
+
+# The inbox.
+
+
+class _Inbox:
+    """The open inbox: its generation and the end of its first line."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        head, newline, _ = os.pread(handle, 4096, 0).partition(b"\n")
+        self.start = len(head) + 1
+        self.generation = ""
+        if newline:
+            try:
+                self.generation = str(json.loads(head)["generation"])[:64]
+            except (ValueError, LookupError, TypeError):
+                self.generation = f"unknown {head[:40]!r}"
+
+    def read(self, place: int) -> bytes:
+        """Return the whole lines from a place on, as far as they are read at a time."""
+        found = os.pread(self.handle, _MOST, place)
+        return found[: found.rfind(b"\n") + 1]
+
+
+def ingest(board: Board) -> int:
+    """Take all events of the inbox, delete it, and return how many there were. Without an inbox it costs one look.
+
+    A fault of a line is logged, and the line is passed over. Where another process holds the lock for a second, the
+    rest is left to the next caller. A store that cannot write raises.
+    """
+    path = _board_file(board)
+    if not path or not os.path.lexists(inbox_path(path)):
+        return 0
+    count = 0
+    try:
+        while True:
+            handle = open_private(inbox_path(path), os.O_RDWR)
+            try:
+                inbox = _Inbox(handle)
+                while taken := _take_slice(board, inbox):
+                    count += taken - 1
+            finally:
+                os.close(handle)
+            if _delete_if_ingested(board, path):
+                return count
+    except StoreBusy:
+        return count
+    except OSError as error:
+        _report_fault(board, f"the inbox cannot be read: {error}")
+        return count
+
+
+def _take_slice(board: Board, inbox: _Inbox) -> int:
+    """Take some lines in one transaction; return how many were new, plus one, and 0 at the end of the inbox."""
+    if not inbox.generation:
+        return 0
+    place = board.store.read(lambda tx: tx.hosts.inbox_place(inbox.generation)) or inbox.start
+    lines = inbox.read(place)
+    if not lines:
+        return 0
+    refusals = _ask_gates_about(board, lines) if board.gates else {}
+
+    def work(tx: Transaction) -> int:
+        start = tx.hosts.inbox_place(inbox.generation) or inbox.start
+        if start != place:
+            return 1  # another process has taken them
+        at, ends, count = place, time.monotonic() + _SLICE, 1
+        for line in lines.splitlines(keepends=True):
+            at += len(line)
+            count += _take_inbox_line(board, tx, line, refusals)
+            if time.monotonic() > ends:
+                break
+        tx.hosts.save_inbox_place(inbox.generation, at)
+        return count
+
+    return board.store.joined(work, wait=_LOCK_SECONDS)
+
+
+def _take_inbox_line(board: Board, tx: Transaction, line: bytes, refusals: Mapping[str, dict[str, Any]]) -> bool:
+    """Take one line of the inbox; True if it is an event that was not known."""
+    try:
+        hook = parse_line(line, board.now())
+    except (ValueError, RecursionError, OverflowError) as error:
+        if line.strip():
+            _report_fault(board, f"a line of the inbox is not readable: {error}")
+        return False
+    is_new = not tx.hosts.has_event(hook.id)
+    _take(board, tx, hook, refusals.get(hook.id))
+    return is_new
+
+
+def _ask_gates_about(board: Board, lines: bytes) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for line in lines.splitlines():
+        try:
+            hook = parse_line(line, board.now())
+        except (ValueError, RecursionError, OverflowError):
+            continue
+        refusal = _ask_gates(board, hook)
+        if refusal:
+            found[hook.id] = refusal
+    return found
+
+
+def _delete_if_ingested(board: Board, path: str) -> bool:
+    """Delete the inbox if all of it is ingested, while no hook can write to it; True if it is gone."""
+    if not os.path.lexists(inbox_path(path)):
+        return True
+    handle = lock_inbox(path)
+    try:
+        inbox = _Inbox(handle)
+        size = os.fstat(handle).st_size
+        if inbox.generation:
+            place = board.store.read(lambda tx: tx.hosts.inbox_place(inbox.generation)) or inbox.start
+            if inbox.read(place):
+                return False
+            if place < size:
+                _report_fault(board, "the last line of the inbox was cut off, because its hook was killed")
+        os.unlink(inbox_path(path))
+        return True
+    finally:
+        os.close(handle)
+
+
+def _board_file(board: Board) -> str:
+    """Return the file of a board, which others lie next to; empty for a board in memory."""
+    return os.path.realpath(board.store.path) if board.store.durable else ""
+
+
+def _report_fault(board: Board, problem: str) -> None:
+    path = _board_file(board)
+    if path:
+        log_error(path, problem)

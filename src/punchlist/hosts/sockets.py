@@ -1,0 +1,106 @@
+"""Serve hooks: a unix socket on which a running `punchlist mcp` takes the events of its agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, Self
+
+from punchlist.board import Board
+from punchlist.hosts.inbox import ingest, take_line
+from punchlist_hook import LONGEST_LINE, is_private_folder, log_error, socket_folder
+
+OnEvent = Callable[[Mapping[str, Any]], None]
+"""Called after an event is committed, with the line of the hook."""
+
+_LINE_SECONDS: Final = 2.0
+"""Seconds in which a hook has to send its line."""
+
+_BACKLOG: Final = 16
+
+
+class HookServer:
+    """A socket and the thread that answers it, one hook after the other: an agent's events are taken in order."""
+
+    def __init__(self, board: Board, host_pid: int, on_event: OnEvent | None = None) -> None:
+        self._board = board
+        self._on_event = on_event
+        self._file = os.path.realpath(board.store.path)
+        self.path = os.path.join(_make_folder(self._file), f"{host_pid}.{os.getpid()}.sock")
+        with suppress(FileNotFoundError):  # of a process that had our id and was killed
+            os.unlink(self.path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.bind(self.path)
+        os.chmod(self.path, 0o600)  # nobody else can enter the folder, before and after
+        self._socket.listen(_BACKLOG)
+        self._closed = False
+        self._thread = threading.Thread(target=self._serve, name="punchlist-hooks", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take no further events; wait for the one that is being taken."""
+        self._closed = True
+        with suppress(OSError):
+            os.unlink(self.path)
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        self._socket.close()
+        self._thread.join(_LINE_SECONDS)
+
+    def _serve(self) -> None:
+        while not self._closed:
+            try:
+                hook, _ = self._socket.accept()
+            except OSError:
+                return
+            with hook:
+                try:
+                    self._answer(hook)
+                except Exception as error:  # the hook gets no reply, and puts its line into the inbox
+                    if not self._closed:
+                        log_error(self._file, f"a hook was not answered: {type(error).__name__}: {error}")
+
+    def _answer(self, hook: socket.socket) -> None:
+        hook.settimeout(_LINE_SECONDS)
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            part = hook.recv(65_536)
+            if not part or len(line) > LONGEST_LINE:
+                raise ValueError("its line is cut off or too long")
+            line += part
+        ingest(self._board)  # what was left there is older
+        answer = take_line(self._board, bytes(line))
+        with suppress(OSError):  # a hook that has given up puts its line into the inbox, where it is known
+            hook.sendall(json.dumps(answer).encode() + b"\n")
+        if self._on_event is not None:
+            self._on_event(json.loads(line))
+
+
+def serve_hooks(board: Board, host_pid: int | None = None, on_event: OnEvent | None = None) -> HookServer | None:
+    """Serve the hooks of the agent with this process id, by default our parent; None for a board in memory.
+
+    Raise `OSError` where the socket cannot be made: hooks then use the inbox.
+    """
+    if not board.store.durable:
+        return None
+    return HookServer(board, os.getppid() if host_pid is None else host_pid, on_event)
+
+
+def _make_folder(board: str) -> str:
+    folder = socket_folder(board)
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    if not is_private_folder(folder):
+        raise OSError(f"`{folder}` is not a private folder of our own")
+    return folder

@@ -1,0 +1,117 @@
+"""Rows about the hosts that Punchlist is attached to: conversations, their calls and events, the place in the inbox."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, Literal, NamedTuple
+
+from punchlist.store.records import Rows, microseconds, moment
+
+ConversationState = Literal["busy", "idle", "ended"]
+
+_MOST_CALLS: Final = 1_000
+_MOST_EVENTS: Final = 5_000
+"""Rows that are kept, the latest: a call is asked for within seconds, a line that was handed over twice lies in the
+inbox with the lines after it."""
+
+
+class Conversation(NamedTuple):
+    """A conversation of a host as it was last seen, and the session of the board that it belongs to."""
+
+    host: str
+    id: str
+    session: str
+    project: str
+    pid: int | None
+    state: ConversationState
+    event: str
+    """Name of the last hook event."""
+    since: datetime
+    """Begin of the present state."""
+    seen_at: datetime
+
+
+class HostCall(NamedTuple):
+    """A tool call that a hook told of before it ran."""
+
+    host: str
+    conversation: str
+    agent: str
+
+
+class HostRows(Rows):
+    """Reads and writes the rows of hosts, within one transaction."""
+
+    def find_conversation(self, host: str, id: str) -> Conversation | None:
+        row = self._rows.one("find_conversation", {"host": host, "id": id})
+        return None if row is None else _conversation(row)
+
+    def conversations(self, session: str | None = None, limit: int = 100) -> list[Conversation]:
+        """Return the conversations of a session or of the board, the latest first."""
+        return [
+            _conversation(row) for row in self._rows.all("list_conversations", {"session": session, "limit": limit})
+        ]
+
+    def save_conversation(
+        self, host: str, id: str, *, project: str, pid: int | None, state: ConversationState, event: str, at: datetime
+    ) -> None:
+        """Record an event of a conversation. A new one belongs to the session of its own id."""
+        values = {"host": host, "id": id, "session": id, "project": project, "pid": pid, "state": state}
+        self._rows.run("save_conversation", {**values, "event": event, "at": microseconds(at)})
+
+    def bind_conversation(self, host: str, id: str, session: str, *, project: str, at: datetime) -> None:
+        values = {"host": host, "id": id, "session": session, "project": project, "at": microseconds(at)}
+        self._rows.run("bind_conversation", values)
+
+    def add_call(
+        self,
+        id: str,
+        host: str,
+        conversation: str,
+        agent: str,
+        *,
+        at: datetime,
+        spawns: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        values = {"id": id, "host": host, "conversation": conversation, "agent": agent, "at": microseconds(at)}
+        self._rows.run("add_host_call", {**values, "spawns": spawns, "label": label})
+        self._rows.run("forget_host_calls", {"most": _MOST_CALLS})
+
+    def find_call(self, id: str) -> HostCall | None:
+        row = self._rows.one("find_host_call", {"id": id})
+        return None if row is None else HostCall(*row)
+
+    def take_label(self, host: str, conversation: str, spawns: str) -> str | None:
+        """Return the label of the next subagent of a type, once."""
+        row = self._rows.one("find_label", {"host": host, "conversation": conversation, "spawns": spawns})
+        if row is None:
+            return None
+        number, label = row
+        self._rows.run("use_label", {"number": number})
+        return label
+
+    def has_event(self, id: str) -> bool:
+        return self._rows.one("find_host_event", {"id": id}) is not None
+
+    def find_answer(self, id: str) -> bytes | None:
+        """Return the answer to an event; None if the event is not known, or got none."""
+        row = self._rows.one("find_host_event", {"id": id})
+        return None if row is None else row[0]
+
+    def add_event(self, id: str, answer: bytes | None, *, at: datetime) -> None:
+        self._rows.run("add_host_event", {"id": id, "at": microseconds(at), "answer": answer})
+        self._rows.run("forget_host_events", {"most": _MOST_EVENTS})
+
+    def inbox_place(self, generation: str) -> int:
+        """Return how many bytes of an inbox of this generation were ingested."""
+        row = self._rows.one("inbox_place", {"generation": generation})
+        return 0 if row is None else row[0]
+
+    def save_inbox_place(self, generation: str, place: int) -> None:
+        self._rows.run("save_inbox_place", {"generation": generation, "place": place})
+
+
+def _conversation(row: tuple[str, str, str, str, int | None, ConversationState, str, int, int]) -> Conversation:
+    host, conversation, session, project, pid, state, event, since, seen_at = row
+    return Conversation(host, conversation, session, project, pid, state, event, moment(since), moment(seen_at))

@@ -1,0 +1,60 @@
+-- name: find_conversation
+SELECT host, id, session, project, pid, state, event, since, seen_at FROM conversations WHERE host = :host AND id = :id;
+
+-- name: list_conversations
+-- The ones of a session or of the board, the latest first.
+SELECT host, id, session, project, pid, state, event, since, seen_at FROM conversations
+WHERE (:session IS NULL OR session = :session) ORDER BY seen_at DESC LIMIT :limit;
+
+-- name: save_conversation
+-- The project is that of the first event; a session to which it was bound stays.
+INSERT INTO conversations (host, id, session, project, pid, state, event, since, seen_at)
+VALUES (:host, :id, :session, :project, :pid, :state, :event, :at, :at)
+ON CONFLICT (host, id) DO UPDATE SET
+    pid = coalesce(excluded.pid, pid), event = excluded.event, seen_at = max(seen_at, excluded.seen_at),
+    since = CASE WHEN state = excluded.state THEN since ELSE excluded.since END, state = excluded.state;
+
+-- name: bind_conversation
+INSERT INTO conversations (host, id, session, project, pid, state, event, since, seen_at)
+VALUES (:host, :id, :session, :project, NULL, 'idle', '', :at, :at)
+ON CONFLICT (host, id) DO UPDATE SET session = excluded.session;
+
+-- name: move_conversations
+UPDATE conversations SET session = :target WHERE session = :source;
+
+-- name: delete_old_conversations
+DELETE FROM conversations WHERE seen_at < :before;
+
+-- name: add_host_call
+INSERT INTO host_calls (id, host, conversation, agent, at, spawns, label)
+VALUES (:id, :host, :conversation, :agent, :at, :spawns, :label) ON CONFLICT (id) DO NOTHING;
+
+-- name: forget_host_calls
+DELETE FROM host_calls WHERE number <= (SELECT max(number) FROM host_calls) - :most;
+
+-- name: find_host_call
+SELECT host, conversation, agent FROM host_calls WHERE id = :id;
+
+-- name: find_label
+-- The label of the subagent that was asked for first and has not begun.
+SELECT number, label FROM host_calls
+WHERE host = :host AND conversation = :conversation AND spawns = :spawns ORDER BY number LIMIT 1;
+
+-- name: use_label
+UPDATE host_calls SET spawns = NULL WHERE number = :number;
+
+-- name: add_host_event
+INSERT INTO host_events (id, at, answer) VALUES (:id, :at, :answer);
+
+-- name: forget_host_events
+DELETE FROM host_events WHERE number <= (SELECT max(number) FROM host_events) - :most;
+
+-- name: find_host_event
+SELECT answer FROM host_events WHERE id = :id;
+
+-- name: inbox_place
+SELECT place FROM inbox WHERE generation = :generation;
+
+-- name: save_inbox_place
+INSERT INTO inbox (number, generation, place) VALUES (1, :generation, :place)
+ON CONFLICT (number) DO UPDATE SET generation = excluded.generation, place = excluded.place;
