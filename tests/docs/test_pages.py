@@ -20,8 +20,8 @@ def test_what_a_page_shows_runs(block: check_docs.Block) -> None:
     assert check_docs.fault(block) is None
 
 
-def test_the_readme_shows_the_library_and_the_shell() -> None:
-    assert {block.language for block in BLOCKS if block.place.startswith("README.md")} == {"python", "sh"}
+def test_the_readme_shows_commands_that_run() -> None:
+    assert {block.language for block in BLOCKS if block.place.startswith("README.md")} == {"sh"}
 
 
 def test_commands_and_settings_are_listed_as_the_program_has_them() -> None:
