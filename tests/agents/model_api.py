@@ -43,7 +43,7 @@ class Request:
 
     method: str
     path: str
-    headers: dict[str, str]
+    headers: dict[str, str]  # names in lower case
     body: Json
     tools: tuple[str, ...] = ()
     is_side: bool = True  # takes no turn of the script
@@ -53,6 +53,11 @@ class Request:
     def text(self) -> str:
         """The whole body as text, for asserts that a sentence reached the model."""
         return json.dumps(self.body, ensure_ascii=False)
+
+    @property
+    def session(self) -> str | None:
+        """The program's own id of the conversation; only Claude Code and Codex send it."""
+        return self.headers.get("x-claude-code-session-id") or self.headers.get("session-id")
 
 
 Script = Sequence[Turn] | Callable[[Request], Turn]
@@ -182,7 +187,8 @@ class ModelApi:
                     body = {"raw": raw.decode(errors="replace")}
                 if not isinstance(body, dict):
                     body = {"raw": body}
-                kind, answer = api.receive(self.command, self.path, dict(self.headers), cast("Json", body))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                kind, answer = api.receive(self.command, self.path, headers, cast("Json", body))
                 try:
                     self.send_response(200)
                     self.send_header("content-type", kind)

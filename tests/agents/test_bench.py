@@ -79,6 +79,18 @@ def test_codex_shows_its_prompt_and_takes_a_turn_in_a_terminal(
     assert len(program.api.main_requests) == 1
 
 
+def test_two_sessions_of_one_stand_in_are_told_apart(claude: Callable[[Script], ClaudeCode]) -> None:
+    program = claude(lambda request: [Say(f"This is {request.session}.")])
+    for session in (str(uuid4()), str(uuid4())):
+        assert program.run("Who is this?", "--session-id", session).stdout.strip() == f"This is {session}."
+
+
+def test_a_request_of_codex_names_its_session(codex: Callable[[Script], Codex]) -> None:
+    program = codex([])
+    done = program.run("Hello")
+    assert f"session id: {program.api.main_requests[0].session}\n" in done.stderr
+
+
 def test_a_compaction_takes_no_turn_of_the_script(claude: Callable[[Script], ClaudeCode]) -> None:
     program = claude([[Say("One.")], [Say("Two.")]])
     session = str(uuid4())
