@@ -313,6 +313,8 @@ def test_a_brief_says_that_lists_were_begun_or_grew_by_whom(run: Run, board: Boa
     assert "Nothing happened" not in run("brief").out
     agent.finished()
     run("brief")
+    run("todo", "reword", "buy", "Buy red paint", "--mine")
+    assert run("brief").out.startswith("Nothing was finished since you last looked; `punchlist events` shows")
     assert run("brief").out.startswith("Nothing happened since you last looked")
 
 

@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from punchlist.core.overview import WATCHED, Activity, ListSummary, PersonWait
+from punchlist.core.overview import WATCHED, Activity, ListSummary, PersonWait, is_under_way
+from punchlist.core.todo import Status
 from punchlist.text import cut, for_terminal
 
 _LONGEST: Final = 160
@@ -81,6 +83,8 @@ def prepare_line(
     work = ListSummary() if shown is None else shown.list
     busy = [agent for agent in agents if agent is not shown and agent.parent is not None and _is_at_work(agent, now)]
     done, total = _progress(work)
+    if shown is not None and not is_under_way(Status.IN_PROGRESS, shown.activity.state):
+        work = replace(work, focus=None, since=None, next=work.focus or work.next)
     return SessionLine(
         focus=_line(work.focus),
         since=0 if work.since is None else int(work.since.timestamp()),

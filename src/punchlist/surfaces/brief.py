@@ -151,7 +151,9 @@ def _opening_words(brief: Brief, around: Around) -> str:
     if around.is_first:
         return "Hello. This is your first brief here, on all that there is; the next one says what is new."
     if not is_empty(brief, around):
-        return ""
+        shown = (completed_items(brief), brief.failed, brief.under_way, brief.lists, brief.waits, brief.noticed)
+        is_bare = not any((*shown, around.stopped, around.stalls)) and brief.work.is_empty
+        return "Nothing was finished since you last looked; `punchlist events` shows what changed." if is_bare else ""
     if brief.under_way:
         return "Work is going on. Nothing is new since you last looked, and nothing waits on you."
     return "Nothing happened since you last looked, and nothing waits on you."
