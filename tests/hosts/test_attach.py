@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -283,14 +284,23 @@ def test_a_folder_of_that_name_that_is_not_ours_is_refused(run: Run, home: Path)
 @pytest.mark.parametrize("host", ["opencode", "codex"])
 def test_a_file_or_table_of_that_name_that_is_not_ours_is_refused(run: Run, home: Path, host: str):
     if host == "opencode":
-        path = home / ".config" / "opencode" / "plugins" / "punchlist.js"
-        path.parent.mkdir()
-        path.write_text("// mine")
+        (home / ".config" / "opencode" / "config.json").write_text("{}")
     else:
         (home / ".codex" / "config.toml").write_text('[mcp_servers.punchlist]\ncommand = "mine"\n')
     before = snapshot(home)
     assert run("attach", host, "--yes").code == 1
     run("detach", host, "--yes")
+    assert snapshot(home) == before
+
+
+def test_a_file_of_ours_that_the_person_edited_is_not_deleted(run: Run, home: Path):
+    run("attach", "opencode", "--yes")
+    path = home / ".config" / "opencode" / "config.json"
+    path.write_text(path.read_text().replace('"mcp"', '"theme": "dark", "mcp"'))
+    before = snapshot(home)
+    assert run("detach", "opencode", "--yes").code == 1
+    assert run("attach", "opencode", "--yes").code == 1
+    assert run("status").code == 0
     assert snapshot(home) == before
 
 
@@ -323,12 +333,19 @@ def test_commands_are_absolute_isolated_and_quoted(run: Run, home: Path, tmp_pat
     for groups in hooks.values():
         handler = groups[0]["hooks"][0]
         words = shlex.split(handler["command"])
-        assert words[:4] == ["exec", sys.executable, "-I", "-S"]
-        assert str(odd / "b.db") in words
+        assert words[words.index("exec") : -1][1:4] == [sys.executable, "-I", "-S"]
+        assert words[-1] == str(odd / "b.db")
         assert handler["timeout"] > 0
     server = json.loads((folder / ".mcp.json").read_text())["mcpServers"]["punchlist"]
     assert server["command"] == sys.executable
     assert server["args"][:4] == ["-I", "-m", "punchlist", "mcp"]
+    assert server["env"] == {"PUNCHLIST_DB": str(odd / "b.db")}
+
+
+def test_a_hook_is_silent_once_the_package_is_gone(tmp_path: Path):
+    command = plugin.Launch(sys.executable, str(tmp_path), str(tmp_path / "b.db")).hook("claude-code")
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_the_homes_that_agents_name_themselves_are_used(

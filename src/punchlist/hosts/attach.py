@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 from typing import Any, cast
@@ -44,7 +45,7 @@ class Marker(Struct, frozen=True, omit_defaults=True):
     version: str
     board: str
     files: list[str] = []
-    """Our files in the folder, by relative path."""
+    """Our files in the folder, by relative path; of a marker within a file, the hash of what follows it."""
     folders: int = 0
     """How many folders were made for it, from the innermost outwards."""
     status_line: StatusLineRecord | None = None
@@ -76,7 +77,7 @@ def find_place(host: Host) -> str:
         "claude-code": os.path.join(home, "skills", NAME),
         "codex": os.path.join(home, "config.toml"),
         "gemini": os.path.join(home, "extensions", NAME),
-        "opencode": os.path.join(home, "plugins", f"{NAME}.js"),
+        "opencode": os.path.join(home, "config.json"),
     }
     return places[host.name]
 
@@ -167,8 +168,9 @@ def _plan_file(path: str, launch: Launch) -> list[FileChange]:
     if old is None and before is not None:
         raise AttachRefused(problem=f"`{path}` is not of Punchlist's making; move it away first. Nothing was changed.")
     made = old.folders if old else len(list_missing_folders(path))
-    marker = Marker(_MADE_BY, __version__, launch.board, [], made)
-    after = opencode_file(launch, msgspec.json.encode(marker).decode())
+    body = opencode_file(launch)
+    marker = Marker(_MADE_BY, __version__, launch.board, [_hash(body)], made)
+    after = b"// " + msgspec.json.encode(marker) + b"\n" + body
     return [] if before == after else [FileChange(path, before, after)]
 
 
@@ -239,8 +241,13 @@ def _read_marker(folder: str) -> Marker | None:
 
 
 def _read_file_marker(path: str) -> Marker | None:
-    content = read_file(path)
-    return None if content is None else _decode_marker(content.partition(b"\n")[0].removeprefix(b"// "))
+    """Return the marker in the first line of a file; raise `AttachRefused` if somebody edited what follows it."""
+    first, _, body = (read_file(path) or b"").partition(b"\n")
+    marker = _decode_marker(first.removeprefix(b"// "))
+    if marker is not None and marker.files != [_hash(body)]:
+        problem = f"`{path}` was edited; take out what is yours and delete the file. Nothing was changed."
+        raise AttachRefused(problem=problem)
+    return marker
 
 
 def _decode_marker(content: bytes | None) -> Marker | None:
@@ -249,6 +256,10 @@ def _decode_marker(content: bytes | None) -> Marker | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return marker if marker and marker.made_by == _MADE_BY else None
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _join_own(folder: str, name: str) -> str:

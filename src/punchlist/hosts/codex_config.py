@@ -73,9 +73,7 @@ def find_board(text: str) -> str | None:
         return None
     if not _is_our_server(server):
         return None
-    arguments = cast("dict[str, list[str]]", server)["args"]
-    place = arguments.index("--db") + 1 if "--db" in arguments else len(arguments)
-    return arguments[place] if place < len(arguments) else ""
+    return str(_tables(cast("Tables", server), "env").get("PUNCHLIST_DB", ""))
 
 
 def find_written_version(text: str) -> str:
@@ -108,6 +106,7 @@ def _write_block(launch: Launch) -> str:
         f"[mcp_servers.{NAME}]",
         f"command = {_quote(command)}",
         f"args = [{', '.join(map(_quote, arguments))}]",
+        f"env = {{ {', '.join(f'{name} = {_quote(value)}' for name, value in launch.environment.items())} }}",
         'default_tools_approval_mode = "approve"',
     ]
     for event, groups in hook_groups(launch, "codex", CODEX_EVENTS).items():

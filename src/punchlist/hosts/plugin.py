@@ -85,15 +85,8 @@ I changed the list of this session by hand, as shown above. Take it into account
 
 
 _OPENCODE = """\
-// {marker}
 // Connects opencode with your Punchlist board; `punchlist detach opencode` removes this file.
-const server = {server}
-
-export const Punchlist = async () => ({{
-  config: async (config) => {{
-    config.mcp = {{ ...config.mcp, punchlist: server }}
-  }},
-}})
+{settings}
 """
 
 
@@ -110,12 +103,22 @@ class Launch(Struct, frozen=True):
         is_user_site = self.folder == site.getusersitepackages()
         return [self.python, "-P" if is_user_site else "-I", "-m", NAME, *arguments]
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of the tool server. Unlike `--db`, the variable may name a board that is not there yet."""
+        return {"PUNCHLIST_DB": self.board}
+
     def server(self, host: str) -> list[str]:
-        return self.program("mcp", "--db", self.board, "--host", host)
+        return self.program("mcp", "--host", host)
 
     def hook(self, *arguments: str) -> str:
-        """Return the shell command of a hook. `exec`: the hook's parent is then the agent, not a shell."""
-        return f"exec {shlex.join(self._slim('punchlist_hook.py', *arguments, '--board', self.board))}"
+        """Return the shell command of a hook. `exec`: the hook's parent is then the agent, not a shell.
+
+        A file that Python does not find ends with 2, by which a hook blocks its agent: nothing may happen after an
+        uninstall.
+        """
+        words = self._slim("punchlist_hook.py", *arguments, "--board", self.board)
+        return f"[ ! -e {shlex.quote(words[3])} ] || exec {shlex.join(words)}"
 
     def status_line(self, theirs: str | None) -> str:
         """Return the shell command of the status line: the person's own first, if they have one, then our rows."""
@@ -133,9 +136,9 @@ def find_launch(board: str) -> Launch:
 
 
 def server_entry(launch: Launch, host: str) -> dict[str, Any]:
-    """Return an MCP server as most hosts configure it: a command and its arguments."""
+    """Return an MCP server as most hosts configure it: a command, its arguments and variables."""
     command, *arguments = launch.server(host)
-    return {"command": command, "args": arguments}
+    return {"command": command, "args": arguments, "env": launch.environment}
 
 
 def claude_files(launch: Launch) -> dict[str, bytes]:
@@ -183,10 +186,14 @@ def gemini_files(launch: Launch) -> dict[str, bytes]:
     return {"gemini-extension.json": _json(extension), "commands/punchlist/todos.toml": command.encode()}
 
 
-def opencode_file(launch: Launch, marker: str) -> bytes:
-    """Return the plugin file for opencode: it adds our tool server to the configuration, which stays as it is."""
-    server = {"type": "local", "command": launch.server("opencode"), "enabled": True}
-    return _OPENCODE.format(marker=marker, server=json.dumps(server, ensure_ascii=False)).encode()
+def opencode_file(launch: Launch) -> bytes:
+    """Return a configuration file for opencode that names our tool server; opencode merges it with the person's own.
+
+    A plugin could do so too, but opencode then waits for its package manager at every start, for minutes if offline.
+    """
+    server = {"type": "local", "command": launch.server("opencode"), "environment": launch.environment}
+    settings = json.dumps({"mcp": {NAME: server}}, indent=2, ensure_ascii=False)
+    return _OPENCODE.format(settings=settings).encode()
 
 
 def hook_groups(launch: Launch, host: str, events: dict[str, int], unit: int = 1) -> dict[str, Any]:

@@ -1,0 +1,148 @@
+"""Attach and detach with the real agents: they accept our files, load them, and keep nothing of ours afterwards."""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.model_api import Script
+from tests.agents.programs import PROGRAMS, ClaudeCode, Codex, Sandbox
+
+HOSTS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
+
+
+def hash_files(home: Path) -> dict[str, str]:
+    files = sorted(path for path in home.rglob("*") if path.is_file())
+    return {str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def find_mentions(home: Path) -> list[str]:
+    """Return the files of a home, except the board's, that mention us by content or name."""
+    own = home / ".local" / "share" / "punchlist"
+    return [
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if path.is_file()
+        and own not in path.parents
+        and (b"punchlist" in path.read_bytes() or "punchlist" in str(path.relative_to(home)))
+    ]
+
+
+def punchlist(sandbox: Sandbox, *words: str) -> str:
+    """Run a command of ours in the sandbox and return what it printed; it has to succeed."""
+    done = sandbox.run(["punchlist", *words])
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_detach_leaves_every_file_as_it_was_when_no_agent_ran(sandbox: Sandbox, host: str) -> None:
+    with PROGRAMS[HOSTS[host]](sandbox):
+        before = hash_files(sandbox.home)
+        rows = ["--statusline"] if host == "claude-code" else []
+        punchlist(sandbox, "attach", host, "--yes", *rows)
+        assert hash_files(sandbox.home) != before
+        punchlist(sandbox, "detach", host, "--yes")
+        assert hash_files(sandbox.home) == before
+
+
+def test_claude_code_accepts_and_enables_the_plugin(claude: Callable[[Script], ClaudeCode]) -> None:
+    program = claude([])
+    sandbox = program.sandbox
+    print(program.version())
+    punchlist(sandbox, "attach", "claude-code", "--yes")
+    folder = sandbox.home / ".claude" / "skills" / "punchlist"
+    checked = sandbox.run(["claude", "plugin", "validate", "--strict", str(folder)], env=program.variables)
+    assert checked.returncode == 0, checked.stdout
+    listed = sandbox.run(["claude", "plugin", "list", "--json"], env=program.variables)
+    (plugin,) = json.loads(listed.stdout)
+    assert (plugin["id"], plugin["enabled"], "errors" in plugin) == ("punchlist@skills-dir", True, False)
+    servers = sandbox.run(["claude", "mcp", "list"], env=program.variables)
+    assert "plugin:punchlist:punchlist" in servers.stdout
+    assert "Connected" in servers.stdout
+    punchlist(sandbox, "detach", "claude-code", "--yes")
+    assert find_mentions(sandbox.home) == []
+
+
+def test_claude_code_finds_the_plugin_where_its_own_variable_says(claude: Callable[[Script], ClaudeCode]) -> None:
+    program = claude([])
+    moved = {"CLAUDE_CONFIG_DIR": str(program.sandbox.home / "elsewhere")}
+    done = program.sandbox.run(["punchlist", "attach", "claude-code", "--yes"], env=moved)
+    assert done.returncode == 0, done.stderr
+    listed = program.sandbox.run(["claude", "plugin", "list", "--json"], env=program.variables | moved)
+    assert [plugin["enabled"] for plugin in json.loads(listed.stdout)] == [True]
+
+
+def test_codex_loads_the_server_and_keeps_nothing_after_detach(codex: Callable[[Script], Codex]) -> None:
+    program = codex([])
+    sandbox = program.sandbox
+    print(program.version())
+    before = program.config.read_bytes()
+    punchlist(sandbox, "attach", "codex", "--yes")
+    listed = sandbox.run(["codex", "mcp", "list", "--json"], env=program.variables)
+    (server,) = json.loads(listed.stdout)
+    assert (server["name"], server["enabled"]) == ("punchlist", True)
+    sandbox.run(["codex", "mcp", "add", "other", "--", "/bin/true"], env=program.variables)
+    punchlist(sandbox, "detach", "codex", "--yes")
+    assert find_mentions(sandbox.home) == []
+    sandbox.run(["codex", "mcp", "remove", "other"], env=program.variables)
+    assert program.config.read_bytes().split() == before.split()
+
+
+def test_status_sees_that_codex_trusts_our_hooks(codex: Callable[[Script], Codex]) -> None:
+    program = codex([])
+    punchlist(program.sandbox, "attach", "codex", "--yes")
+    assert "/hooks" in punchlist(program.sandbox, "status")
+    listed = _ask_app_server(program, "hooks/list", {"cwds": [str(program.sandbox.project)]})
+    hooks = listed["data"][0]["hooks"]
+    assert {hook["trustStatus"] for hook in hooks} == {"untrusted"}
+    states = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in hooks}
+    edit = {"keyPath": "hooks.state", "value": states, "mergeStrategy": "upsert"}
+    _ask_app_server(program, "config/batchWrite", {"edits": [edit]})
+    assert "/hooks" not in punchlist(program.sandbox, "status")
+    punchlist(program.sandbox, "detach", "codex", "--yes")
+    assert b"hooks" not in program.config.read_bytes()
+
+
+def _ask_app_server(program: Codex, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Send one request to Codex' own server and return its result."""
+    with subprocess.Popen(
+        ["codex", "app-server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=program.env,
+        text=True,
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        hello = {"clientInfo": {"name": "test", "version": "1"}}
+        for number, (name, value) in enumerate([("initialize", hello), (method, params)]):
+            server.stdin.write(json.dumps({"id": number, "method": name, "params": value}) + "\n")
+            server.stdin.flush()
+            while (reply := json.loads(server.stdout.readline())).get("id") != number:
+                pass
+        server.kill()
+    return reply["result"]
+
+
+# The name under which a model sees our tool, and the option without which a tool that writes is not offered.
+TOOLS = {
+    "claude-code": ("mcp__plugin_punchlist_punchlist__todo", ()),
+    "codex": ("mcp__punchlist", ()),
+    "gemini": ("mcp_punchlist_todo", ("--yolo",)),
+    "opencode": ("punchlist_todo", ()),
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_our_tool_is_in_the_first_request(sandbox: Sandbox, host: str) -> None:
+    tool, options = TOOLS[host]
+    with PROGRAMS[HOSTS[host]](sandbox) as program:
+        punchlist(sandbox, "attach", host, "--yes")
+        program.run("Hello", *options)
+        assert tool in program.api.main_requests[0].tools
