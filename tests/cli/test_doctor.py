@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import punchlist_hook
 from punchlist import Board
 from punchlist.cli.doctor import check_file_system, find_lock_holder
 from punchlist.config import SETTINGS
@@ -232,11 +234,30 @@ def test_the_doctor_says_which_agents_are_here_and_whether_they_are_connected(
     (tmp_path / ".codex" / "sessions").mkdir(parents=True)
     found = _findings(run)
     assert "agents" not in found
-    assert found["codex"]["text"].endswith("not connected")
-    assert found["claude-code"]["text"].endswith("not connected")
+    assert found["codex"]["text"].endswith("not attached")
+    assert found["claude-code"]["text"].endswith("not attached")
     settings = {"statusLine": {"type": "command", "command": "punchlist statusline"}}
     (tmp_path / ".claude" / "settings.json").write_text(json.dumps(settings))
-    assert "and connected" in _findings(run)["claude-code"]["text"]
+    assert ", connected: " in _findings(run)["claude-code"]["text"]
+    monkeypatch.setenv("PATH", "/nowhere")
+    run("attach", "claude-code", "--yes")
+    run("attach", "codex", "--yes")
+    found = [finding for finding in json.loads(run("doctor", "--json").out)["findings"] if finding["name"] == "codex"]
+    assert "attached to " in found[0]["text"]
+    assert "/hooks" in found[1]["text"]
+    assert "attached to " in _findings(run)["claude-code"]["text"]
+
+
+def test_the_doctor_says_when_a_hook_was_heard_and_what_went_wrong(run: Run, path: Path):
+    assert _findings(run)["hooks"]["state"] == "note"
+    event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s1", "cwd": str(path.parent)}
+    command = [sys.executable, "-I", "-S", punchlist_hook.__file__, "claude-code", "--board", str(path)]
+    for given in (json.dumps(event), "no JSON"):
+        subprocess.run(command, input=given, text=True, check=True, timeout=60)
+    found = _findings(run)
+    assert found["hooks"]["text"].startswith("last heard of claude-code: SessionStart, ")
+    assert found["hook faults"]["text"].startswith("1 fault in ")
+    assert run("doctor").code == 0
 
 
 def test_a_mark_stands_before_each_finding(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -37,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(("PUNCHLIST_", "XDG_", "CLAUDE", "CODEX")):
             monkeypatch.delenv(name)
     folder = tmp_path / "home"
-    for inner in HOMES.values():
+    for inner in (*HOMES.values(), ".local/share"):
         (folder / inner).mkdir(parents=True)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("PATH", "/nowhere")

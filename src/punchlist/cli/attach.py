@@ -9,7 +9,14 @@ from argparse import BooleanOptionalAction, Namespace
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import show_json
-from punchlist.hosts.attach import ChangePlan, find_status_line, plan_attach, plan_detach
+from punchlist.hosts.attach import (
+    ChangePlan,
+    find_status_line,
+    make_board_folder,
+    plan_attach,
+    plan_detach,
+    remove_board_folder,
+)
 from punchlist.hosts.changes import show_change
 from punchlist.hosts.plugin import NAME, find_launch, server_entry
 from punchlist.hosts.programs import HOSTS, Host, find_home, find_host, is_found
@@ -76,18 +83,20 @@ def _attach(options: Namespace) -> int:
         wanted = _ask("Show the list under the prompt, as Claude Code's status line?", default=True)
     plan = plan_attach(host, board, status_line=wanted)
     if not plan.changes:
+        make_board_folder(board)
         print(f"{host.title} is attached to {_shorten(board)} and up to date; nothing to write.")
         return OK
     print(f"{host.title} is to be attached to {_shorten(board)}:")
     if not _confirm(plan, options, "Write this?"):
         return FAILED
+    make_board_folder(board)
     print(f"{host.title} is attached. {_NEXT[host.name]}")
     return OK
 
 
 _NEXT = {
     "claude-code": "Start `claude` anew: sessions that run already do not see it.",
-    "codex": "Start `codex` anew; it asks you once to trust the new hooks (or type /hooks), and runs none before.",
+    "codex": "Start `codex` anew: it asks you to trust the new hooks, and runs none of them before.",
     "gemini": "Start `gemini` anew.",
     "opencode": "Start `opencode` anew.",
 }
@@ -102,6 +111,7 @@ def _detach(options: Namespace) -> int:
     print(f"{host.title} is to be detached:")
     if not _confirm(plan, options, "Do this?"):
         return FAILED
+    remove_board_folder()
     print(f"{host.title} is detached. Sessions that run now keep the tool until they end.")
     return OK
 

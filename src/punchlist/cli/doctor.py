@@ -11,6 +11,7 @@ import stat
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Literal
 
 from msgspec import Struct
@@ -19,17 +20,20 @@ from punchlist import __version__, config
 from punchlist.bridges.folder import claude_folder
 from punchlist.bridges.homes import list_agents
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.arguments import Parser, board_url, command_parser, open_reader
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import SETTINGS, own_secrets
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
+from punchlist.hosts.programs import HOSTS, Host
+from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
 from punchlist.store import store_path
 from punchlist.store.files import check_board
 from punchlist.store.inspect import inspect
 from punchlist.store.lock import SidecarLock
 from punchlist.store.sqlite import faults
-from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, plural, safe_line
+from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
+from punchlist_hook import log_path
 
 CheckState = Literal["ok", "note", "wrong"]
 
@@ -76,7 +80,10 @@ def _examine(options: Namespace) -> int:
         with open_board(options) as board:
             board.rebuild_overviews()
             board.store.transact(lambda tx: tx.tasks.rebuild())
-    found = [*_check_installation(), *_check_board(options), *_check_agents(), *_check_settings()]
+    about_board = list(_check_board(options))
+    is_usable = all(checkup.state != "wrong" for checkup in about_board)
+    about_hooks = _check_hooks(options) if is_usable else ()
+    found = [*_check_installation(), *about_board, *_check_agents(), *about_hooks, *_check_settings()]
     wrong = sum(checkup.state == "wrong" for checkup in found)
     if options.json:
         show_json({"ok": not wrong, "findings": found})
@@ -289,19 +296,54 @@ def _check_content(path: str) -> Iterator[Checkup]:
 
 
 def _check_agents() -> Iterator[Checkup]:
-    """Say which agents are on this machine, and whether they are connected, as far as files tell."""
-    found = list_agents()
-    for agent, folder in found.items():
-        how = _find_connection() if agent == "claude-code" else ""
-        if how:
-            yield Checkup(agent, "ok", f"on this machine ({folder}) and connected: {how}")
-        else:
-            fix = "`punchlist restore` brings its list to the board"
-            if agent == "claude-code":
-                fix += "; `punchlist statusline --help` says how to connect it"
-            yield Checkup(agent, "note", f"on this machine ({folder}), not connected", fix)
-    if not found:
-        yield Checkup("agents", "note", "none of the agents that Punchlist knows has transcripts on this machine")
+    """Say which agents are on this machine, whether they are attached, and what is in the way."""
+    found = [status for status in map(find_status, HOSTS.values()) if status.found or status.attached]
+    for status in found:
+        yield from _check_host(status, HOSTS[status.name])
+    others = {agent: folder for agent, folder in list_agents().items() if agent not in HOSTS}
+    for agent, folder in others.items():
+        fix = "`punchlist restore` brings its list to the board"
+        yield Checkup(agent, "note", f"on this machine ({folder}), not attached", fix)
+    if not found and not others:
+        yield Checkup("agents", "note", "none of the agents that Punchlist knows is on this machine")
+
+
+def _check_host(status: HostStatus, host: Host) -> Iterator[Checkup]:
+    """Check an agent that can be attached: its attachment, what keeps that from working, and its own todo tool."""
+    where = f"{host.title} {status.version or '(version unknown)'} ({status.program or status.home})"
+    how = _find_connection() if host.name == "claude-code" else ""
+    if status.attached:
+        rows = ", with rows under the prompt" if status.status_line == "ours" else ""
+        state: CheckState = "ok" if status.up_to_date else "note"
+        yield Checkup(host.name, state, f"{where}, attached to {status.board}{rows}")
+    elif how:
+        yield Checkup(host.name, "ok", f"{where}, connected: {how}")
+    else:
+        yield Checkup(host.name, "note", f"{where}, not attached", f"`punchlist attach {host.name}` connects it")
+    for sentence in status.missing:
+        yield Checkup(host.name, "note", sentence)
+    native = explain_native_todos(host, status.version)
+    if native:
+        yield Checkup(host.name, "ok" if status.attached else "note", native)
+
+
+def _check_hooks(options: Namespace) -> Iterator[Checkup]:
+    """Say when the last hook of an agent was heard, and what went wrong in hooks."""
+    path, now = store_path(board_url(options)), datetime.now(UTC)
+    if path and os.path.exists(path):
+        with open_reader(options) as board:
+            heard = board.store.read(lambda tx: tx.hosts.conversations(None))[:1]
+        for one in heard:
+            said = f"last heard of {one.host}: {one.event}, {ago(one.seen_at, now)}"
+            yield Checkup("hooks", "ok", said)
+        if not heard:
+            fix = "start an attached agent anew: sessions that ran before `attach` have no hooks"
+            yield Checkup("hooks", "note", "no hook of an agent was heard yet", fix)
+    faults = read_faults(path) if path else []
+    if faults:
+        at, problem = faults[-1]
+        said = f"{plural(len(faults), 'fault')} in {log_path(path)}; the last, {ago(at, now)}: {problem}"
+        yield Checkup("hook faults", "note", said, "the agent went on; delete the file once that is mended")
 
 
 def _find_connection() -> str:

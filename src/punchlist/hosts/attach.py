@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, cast
 
 import msgspec
@@ -23,7 +24,7 @@ from punchlist.hosts.changes import (
     resolve_file,
 )
 from punchlist.hosts.plugin import NAME, Launch, claude_files, find_launch, gemini_files, opencode_file
-from punchlist.hosts.programs import Host, find_home, find_root
+from punchlist.hosts.programs import HOSTS, Host, find_home, find_root
 from punchlist.hosts.status_line import (
     StatusLineRecord,
     insert_status_line,
@@ -31,6 +32,7 @@ from punchlist.hosts.status_line import (
     read_status_line,
     remove_status_line,
 )
+from punchlist.store.files import default_path
 
 MARKER = ".punchlist.json"
 """The file that makes a folder ours."""
@@ -140,6 +142,20 @@ def plan_detach(host: Host) -> ChangePlan:
     return ChangePlan(
         changes, [*_list_inner_folders(place, inner), *_list_parents(os.path.join(place, MARKER), marker)]
     )
+
+
+def make_board_folder(board: str) -> None:
+    """Make the folder of a board that is not there yet: without it, hooks have nowhere to leave what they saw."""
+    os.makedirs(os.path.dirname(board), mode=0o700, exist_ok=True)
+
+
+def remove_board_folder() -> None:
+    """Remove the folder of the user's own board if it is empty and no agent is attached any more."""
+    for host in HOSTS.values():
+        with suppress(AttachRefused, OSError):
+            if find_attachment(host) is not None:
+                return
+    remove_empty_folders([os.path.dirname(default_path())])
 
 
 def _plan_folder(folder: str, files: dict[str, bytes], board: str, record: StatusLineRecord | None) -> list[FileChange]:

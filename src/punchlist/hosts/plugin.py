@@ -123,7 +123,7 @@ class Launch(Struct, frozen=True):
     def status_line(self, theirs: str | None) -> str:
         """Return the shell command of the status line: the person's own first, if they have one, then our rows."""
         words = self._slim("punchlist_statusline.py", "--board", self.board)
-        return f"exec {shlex.join([*words, '--first', theirs] if theirs else words)}"
+        return f"exec {shlex.join([*words, '--before', theirs] if theirs else words)}"
 
     def _slim(self, file: str, *arguments: str) -> list[str]:
         return [self.python, "-I", "-S", os.path.join(self.folder, file), *arguments]

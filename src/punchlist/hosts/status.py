@@ -6,8 +6,10 @@ import glob
 import json
 import os
 import sys
+from datetime import UTC, datetime
 from typing import Any, cast
 
+import msgspec
 from msgspec import Struct
 
 from punchlist.errors import AttachRefused
@@ -15,6 +17,7 @@ from punchlist.hosts import codex_config
 from punchlist.hosts.attach import find_attachment, find_place, find_status_line, plan_attach
 from punchlist.hosts.changes import read_file
 from punchlist.hosts.programs import Host, find_home, find_program, find_version, is_found, parse_version
+from punchlist_hook import log_path
 
 _MANAGED = (
     "/Library/Application Support/ClaudeCode/managed-settings"
@@ -132,8 +135,8 @@ def _list_codex_obstacles(host: Host) -> list[str]:
     untrusted = codex_config.list_untrusted(text, path)
     if untrusted:
         problems.append(
-            f"Codex does not run our hooks for {', '.join(untrusted)} until you trust them: "
-            "start `codex`, type /hooks, and trust those that run punchlist_hook.py."
+            f"Codex runs none of our hooks that you do not trust ({', '.join(untrusted)}): "
+            "start `codex` and choose to trust them when it asks, or type /hooks there."
         )
     return problems
 
@@ -145,3 +148,27 @@ def _read_settings(path: str) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError, AttachRefused):
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def read_faults(board: str) -> list[tuple[datetime, str]]:
+    """Return what went wrong in hooks next to a board, oldest first: when, and what."""
+    faults: list[tuple[datetime, str]] = []
+    for line in (_read_log(f"{log_path(board)}.1") + _read_log(log_path(board))).splitlines():
+        try:
+            fault = msgspec.json.decode(line, type=_Fault)
+            faults.append((datetime.fromtimestamp(fault.at, UTC), fault.problem))
+        except (msgspec.DecodeError, ValueError, OverflowError, OSError):
+            continue  # a line that was cut short when the machine stopped
+    return faults
+
+
+class _Fault(Struct, frozen=True):
+    at: float
+    problem: str
+
+
+def _read_log(path: str) -> bytes:
+    try:
+        return read_file(path) or b""
+    except (OSError, AttachRefused):
+        return b""
