@@ -21,14 +21,13 @@ def hash_files(home: Path) -> dict[str, str]:
 
 
 def find_mentions(home: Path) -> list[str]:
-    """Return the files of a home, except the board's, that mention us by content or name."""
-    own = home / ".local" / "share" / "punchlist"
+    """Return the files of a home that mention us by content or name, but for the board and the agents' own logs."""
+    names = {str(path.relative_to(home)): path for path in home.rglob("*") if path.is_file()}
     return [
-        str(path.relative_to(home))
-        for path in home.rglob("*")
-        if path.is_file()
-        and own not in path.parents
-        and (b"punchlist" in path.read_bytes() or "punchlist" in str(path.relative_to(home)))
+        name
+        for name, path in names.items()
+        if not name.startswith((".local/share/punchlist/", ".cache/claude-cli-nodejs/", ".codex/logs_"))
+        and (b"punchlist" in path.read_bytes() or "punchlist" in name)
     ]
 
 
