@@ -106,3 +106,16 @@ def test_where_nothing_can_be_drawn_it_says_what_works(run: Run, more: tuple[str
     said = run("todos", "--follow", *more)
     assert (said.code, said.out) == (2, "")
     assert "punchlist events --follow" in said.err
+
+
+@pytest.mark.usefixtures("project")
+def test_tasks_of_a_session_are_shown_live_from_the_first_on(board: Board) -> None:
+    with follow(100, 24) as terminal, board:
+        terminal.wait_for("There are no lists")
+        agent = board.agent("main", session="s1", dialect="claude-tasks")
+        agent.call("TaskCreate", {"subject": "Paint", "description": "", "activeForm": "Painting"})
+        assert "0/1" in terminal.wait_for("main added task 1 “Paint”")
+        agent.call("TaskUpdate", {"taskId": "1", "status": "in_progress"})
+        terminal.wait_for("Painting 0:0")
+        agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
+        assert "1/1 100 %" in terminal.wait_for("1 of 1 done")

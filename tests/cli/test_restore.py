@@ -255,6 +255,32 @@ def test_a_copy_is_read_only_until_its_agent_is_attached(
     assert run("todo", "start", "sand").out == f"Started: Sand (main, session {SESSION})\n"
 
 
+@pytest.mark.parametrize("how", [(), ("--history",), ("--with-work",)])
+@pytest.mark.usefixtures("person")
+def test_tasks_of_a_copied_session_are_read_only_until_its_agent_is_attached(
+    run: Run, board: Board, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
+) -> None:
+    path, name = str(save(tmp_path / "run.jsonl", RECORDS)), f"session:{SESSION}"
+    for _ in range(2):  # restored again, they stay a copy
+        assert run("restore", path, *how).code == 0
+        for words in (["done", "2"], ["start", "2"], ["add", "Sell"], ["cancel", "2"], ["delete", "2"], ["claim"]):
+            ran = run("tasks", *words, "--list", name)
+            assert (ran.code, ran.out) == (1, ""), words
+            assert f"The tasks of session {SESSION} are read-only: they are a copy from {path}" in ran.err
+            assert f'`board.agent("main", session="{SESSION}")`' in ran.err
+    assert run("tasks", "list", "--all", "--list", name).code == 0
+    assert "Sweep" in run("todos", "--session", SESSION).out
+    with monkeypatch.context() as patched:  # a folder that is kept in step is seen by the agent
+        patched.setenv("PUNCHLIST_CLAUDE_TASKS", str(tmp_path / "tasks"))
+        assert run("tasks", "add", "Sell", "--list", name).code == 0
+    with board:
+        agent = board.agent("main", session=SESSION, dialect="claude-tasks", project=project)
+        agent.call("TaskCreate", {"subject": "Oil", "description": ""})
+    assert run("tasks", "start", "Oil", "--list", name).code == 0
+    assert run("restore", path, *how).code == 0
+    assert run("tasks", "done", "Oil", "--list", name).code == 0
+
+
 def test_a_list_that_its_own_program_restored_is_no_copy(run: Run, board: Board, project: Path, tmp_path: Path) -> None:
     path = save(tmp_path / "run.jsonl", records(project, "> Oil"))
     with board:

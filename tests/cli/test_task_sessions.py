@@ -70,6 +70,25 @@ def test_tasks_that_an_agent_began_on_a_shared_list_are_its_work_and_others_are_
     assert run("statusline").out == "▸ Sand (0/1)\n"
 
 
+def test_a_task_that_a_finished_agent_left_in_progress_is_only_open(run: Run, board: Board) -> None:
+    with board:
+        agent = _begin(board)
+        agent.finished("Enough.")
+        assert "○ Paint\n" in run("todos").out
+        assert run("statusline").out.startswith("○ Next: Paint (1/3")
+        agent.call("TaskUpdate", {"taskId": "3", "status": "in_progress"})  # it is at work again
+    assert run("statusline").out.startswith("▸ Shiping (1/3")
+
+
+def test_a_task_whose_lease_has_ended_is_nobodys_work(run: Run, board: Board) -> None:
+    with board:
+        _begin(board)
+        board.agent("main", session="s2").tasks(lease=0.001).create("Sand")
+        board.agent("main", session="s2").tasks(lease=0.001).claim()
+        assert run("todos").out.startswith("3 tasks:")
+        assert "Sand" not in run("statusline").out
+
+
 def test_a_flow_is_the_work_of_the_agent_that_began_it(run: Run, board: Board) -> None:
     with board:
         agent = board.agent("main", session="s1", dialect="taskflow")

@@ -31,8 +31,18 @@ from contextlib import ExitStack, contextmanager
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part, claude_folder, refuse_errors
-from punchlist.bridges.task_files import HELD, NO_EDGES, STALE, TaskFolder, hold_folder, is_held
+from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part, claude_folder
+from punchlist.bridges.task_files import (
+    HELD,
+    NO_EDGES,
+    SESSION,
+    STALE,
+    TaskFolder,
+    hold_folder,
+    is_held,
+    name_folder,
+    open_folder,
+)
 from punchlist.bridges.task_sync import (
     AgreedFile,
     AgreedFiles,
@@ -43,7 +53,6 @@ from punchlist.bridges.task_sync import (
     write_files,
 )
 from punchlist.config import project_of
-from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import InvalidInput, ListFileRefused
 from punchlist.store import AgentRow, Transaction
 from punchlist.tasks import Work
@@ -51,7 +60,6 @@ from punchlist.tasks import Work
 AUTHOR = "claude-code"
 """The author of changes that files brought, in the board's history."""
 
-SESSION = "session:"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SHORT = re.compile(r"session-([0-9a-zA-Z]{8})")
 _TURNS = 5
@@ -89,12 +97,7 @@ class ClaudeTasks:
 
         A session's is `session-<first 8 of its id>` where there is such a folder, else its id.
         """
-        name = list.removeprefix(SESSION)
-        if list.startswith(SESSION) and os.path.isdir(os.path.join(self.folder, f"session-{name[:8]}")):
-            name = f"session-{name[:8]}"
-        check_part("list", name)
-        check_length(name)
-        return name
+        return name_folder(self.folder, list)
 
     def list_of(self, board: Board, folder: str) -> str:
         """Return the list of a folder: that of a session by its id or its first 8 characters, else its name."""
@@ -107,26 +110,9 @@ class ClaudeTasks:
 
     def _open(self, name: str, *, make: bool) -> TaskFolder | None:
         """Return the folder of that name, made if asked for; None if there is none."""
-        path = os.path.join(self.folder, name)
-        if os.path.islink(path) and os.path.dirname(os.path.realpath(path)) != os.path.realpath(self.folder):
-            raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
-        if make:
-            with refuse_errors(path):
-                os.makedirs(path, mode=0o700, exist_ok=True)
-        return TaskFolder(path) if os.path.isdir(path) else None
+        return open_folder(self.folder, name, make=make)
 
     # Files and a board.
-
-    def read_items(self, list: str) -> TodoList:
-        """Return the tasks in the folder of a list as items, without a board."""
-        found = self._open(self.folder_of(list), make=False)
-        files = [(number, found.read(number)) for number in found.numbers()] if found is not None else []
-        items = [
-            TodoItem(id=f"#{number}", content=file.subject, active_form=file.active_form, status=Status(file.status))
-            for number, file in files
-            if not isinstance(file, str)
-        ]
-        return TodoList(items=tuple(items))
 
     def import_list(
         self, board: Board, folder: str, *, list: str | None = None, project: str | os.PathLike[str] | None = None

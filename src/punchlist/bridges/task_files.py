@@ -21,8 +21,9 @@ from typing import Any, cast
 
 from msgspec import Struct, field
 
-from punchlist.bridges.folder import FileSignature, Folder, refuse_errors
+from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part, claude_folder, refuse_errors
 from punchlist.core.task import Task
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.errors import ListFileRefused
 from punchlist.text import repair
@@ -362,3 +363,46 @@ class TaskFolder:
 
 def _file_name(number: int) -> str:
     return f"{number}.json"
+
+
+# The folders of all lists, in `~/.claude/tasks`.
+
+SESSION = "session:"
+"""Begins the name of a session's list on a board."""
+
+
+def name_folder(home: str, list: str) -> str:
+    """Return the folder name of a list. Raises `InvalidInput` where the list has none.
+
+    A session's is `session-<first 8 of its id>` where there is such a folder, else its id.
+    """
+    name = list.removeprefix(SESSION)
+    if list.startswith(SESSION) and os.path.isdir(os.path.join(home, f"session-{name[:8]}")):
+        name = f"session-{name[:8]}"
+    check_part("list", name)
+    check_length(name)
+    return name
+
+
+def open_folder(home: str, name: str, *, make: bool) -> TaskFolder | None:
+    """Return the folder of that name, made if asked for; None if there is none."""
+    path = os.path.join(home, name)
+    if os.path.islink(path) and os.path.dirname(os.path.realpath(path)) != os.path.realpath(home):
+        raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
+    if make:
+        with refuse_errors(path):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+    return TaskFolder(path) if os.path.isdir(path) else None
+
+
+def read_session(session: str, home: str | None = None) -> TodoList:
+    """Return Claude Code's own tasks of a session as items, without a board; empty if it has none."""
+    path = os.path.abspath(os.path.expanduser(home or claude_folder("tasks")))
+    found = open_folder(path, name_folder(path, f"{SESSION}{session}"), make=False)
+    files = [] if found is None else [(number, found.read(number)) for number in found.numbers()]
+    items = [
+        TodoItem(id=f"#{number}", content=file.subject, active_form=file.active_form, status=Status(file.status))
+        for number, file in files
+        if not isinstance(file, str)
+    ]
+    return TodoList(items=tuple(items))

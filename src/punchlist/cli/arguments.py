@@ -259,6 +259,16 @@ def import_claude_files(options: Namespace) -> None:
                     board.tasks(row.name).list(limit=1)  # a look at a list takes over what its files say
 
 
+def settle_due_tasks(board: BoardReader) -> None:
+    """Bring tasks up to date whose lease or timer has ended, before they are shown."""
+    due = board.store.read(lambda tx: tx.tasks.lists_due(board.now()))
+    if due:
+        from punchlist.board import Board  # tasks are a third of all that a command loads
+
+        for row in due:
+            Board(board.store).tasks(row.name).list(limit=1)
+
+
 def check_names(board: BoardReader, options: Namespace) -> None:
     """Raise, and close the board, if `--session` or `--agent` names none that it has."""
     check_session(board, options)

@@ -49,12 +49,13 @@ def follow_lists(board: BoardReader, find_lists: Callable[[], Sequence[ListRow]]
             )
             screen.draw(frame_lines(frame, screen.display, screen.height - 1))
             if board.store.wait(seen, FRAME_SECONDS):
+                events = list(board.events(seen))
+                rows = find_lists()  # after the events, so that it shows all that they tell
                 sessions = {row.session for row in rows}
-                for event in board.events(seen):
+                for event in events:
                     seen = event.seq
                     if event.session in sessions and _is_news(event):
                         feed.append(_describe_event(event, screen.display.glyphs))
-                rows = find_lists()
             tick += 1
 
 

@@ -102,11 +102,13 @@ def _is_copy(agent: Agent) -> bool:
 
 
 def _mark_copy(agent: Agent, transcript: Transcript, options: Namespace) -> None:
-    """Note that the list is a copy, unless there is none or that is known."""
+    """Note that the list and the session's tasks are copies, unless there are none or that is known."""
 
     def note(tx: Transaction) -> None:
         row = tx.agent(agent.session, agent.name)
-        if row is None or not row.state.todos.revision or tx.overviews.load_activity(row.number).copy_of:
+        if row is None or tx.overviews.load_activity(row.number).copy_of:
+            return
+        if not row.state.todos.revision and tx.tasks.find_list(agent.task_list) is None:
             return
         copied = Draft("agent.copied", {"source": transcript.source})
         tx.add_events(row, [copied], by=author(options), at=agent.board.now())

@@ -10,7 +10,7 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import Any, cast
 
-from punchlist.cli.arguments import MAIN, Parser, board_url, command_parser, import_claude_files
+from punchlist.cli.arguments import MAIN, Parser, board_url, command_parser, import_claude_files, settle_due_tasks
 from punchlist.cli.terminal import detect_display
 from punchlist.core.overview import show_left_open
 from punchlist.core.todo import ListState, TodoList
@@ -80,6 +80,7 @@ def _describe_board(options: Namespace, session: str | None, given: dict[str, An
         return ""
     import_claude_files(options)
     with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
+        settle_due_tasks(board)
         row = _find_row(board, session, None if session else _find_folder(given), options.agent)
         if row is None:
             return ""
@@ -88,8 +89,8 @@ def _describe_board(options: Namespace, session: str | None, given: dict[str, An
         )
         helped = board.helpers(row.session).get(row.agent, {})
         waits = len(board.waits(session=row.session))
-        shown = row._replace(todos=show_left_open(row.todos, activity.state, helped))
-        todos, focus = with_tasks(shown).todos, find_focus(shown)
+        todos = show_left_open(with_tasks(row).todos, activity.state, helped)
+        focus = None if activity.state == "finished" else find_focus(row)
         return status_line(todos, detect_display(), helped, state, focus=focus, waits=waits)
 
 
@@ -137,10 +138,10 @@ def _describe_files(session: Any, given: dict[str, Any]) -> str:
 
 
 def _read_task_files(session: str) -> TodoList:
-    from punchlist.bridges.claude_tasks import SESSION, ClaudeTasks
+    from punchlist.bridges.task_files import read_session
 
     with suppress(PunchlistError):  # an id that names no folder
-        return ClaudeTasks(os.environ.get("PUNCHLIST_CLAUDE_TASKS") or None).read_items(f"{SESSION}{session}")
+        return read_session(session, os.environ.get("PUNCHLIST_CLAUDE_TASKS"))
     return TodoList()
 
 

@@ -153,13 +153,18 @@ def _attach(board: Board, row: ListRow, *, reads: bool = False) -> Agent:
     """Return the agent of a list; raise if the list is a copy, which its agent does not see."""
     source = board.store.read(lambda tx: tx.overviews.load_activity(row.number)).copy_of
     if source and not reads:
-        problem = (
-            f"The list of {row.agent} in session {row.session} is read-only: it is a copy from {source}, and its agent "
-            f'is not attached to this board. `board.agent("{row.agent}", session="{row.session}")` in the program that '
-            "runs the agent attaches it; `punchlist todo append --mine` adds to your own list."
-        )
-        raise EditRefused(problem=problem)
+        what = f"The list of {row.agent} in session {row.session} is read-only: it is a copy from {source}"
+        own = "`punchlist todo append --mine` adds to your own list"
+        raise EditRefused(problem=f"{what}, {explain_attaching(row)}; {own}.")
     return board.agent(row.agent, session=row.session, project=row.project)
+
+
+def explain_attaching(row: ListRow) -> str:
+    """Return why the copy of an agent's work is read-only, and how to attach the agent."""
+    return (
+        f'and its agent is not attached to this board. `board.agent("{row.agent}", session="{row.session}")` in the '
+        "program that runs the agent attaches it"
+    )
 
 
 def _several_error(query: str, found: Sequence[_Found], *, is_number: bool) -> EditRefused:

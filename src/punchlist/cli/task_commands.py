@@ -17,6 +17,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number
 from punchlist.cli.boards import open_board
 from punchlist.cli.events import clock
+from punchlist.cli.targets import explain_attaching
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.matching import find_tasks
@@ -43,6 +44,7 @@ from punchlist.text import for_terminal, repair
 _LISTED, _READY = 100, 20
 """How many tasks `list` and `ready` show a person by default."""
 
+_SESSION = "session:"
 _MOST_NAMED = 5
 _LONGEST_INPUT = 1_000_000
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -59,7 +61,22 @@ def open_tasks(options: Namespace, *, by: str = "", reads: bool = False) -> Gene
         tasks = board.tasks(list_name(options), by="" if reads else by or author(options))
         if reads and options.list:
             _check_list(tasks)
+        if not reads:
+            _check_copy(tasks)
         yield tasks
+
+
+def _check_copy(tasks: Tasks) -> None:
+    """Raise if the tasks are those of a session that is known from its transcript alone: its agent sees no change."""
+    session = tasks.name.removeprefix(_SESSION)
+    if session == tasks.name or os.environ.get("PUNCHLIST_CLAUDE_TASKS"):  # the agent sees a folder kept in step
+        return
+    rows = tasks.board.store.lists(session=session)
+    source = tasks.board.store.read(lambda tx: tx.overviews.load_activity(rows[0].number)).copy_of if rows else ""
+    if source:
+        what = f"The tasks of session {session} are read-only: they are a copy from {source}"
+        own = "`punchlist tasks add` adds to the project's own list"
+        raise TaskError(problem=f"{what}, {explain_attaching(rows[0])}; {own}.")
 
 
 def _check_list(tasks: Tasks) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.cli import UNUSABLE, complain
-from punchlist.cli.arguments import Parser, command_parser, find_folder, is_own_list, open_reader
+from punchlist.cli.arguments import Parser, command_parser, find_folder, is_own_list, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.overview import show_left_open
@@ -49,7 +49,7 @@ def _show(options: Namespace) -> int:
         states = board.store.read(lambda tx: tx.session_states())
         now = board.now()
         waits = board.waits(project=None if options.session else find_folder(options), session=options.session)
-        shown = _show_left_open(board, rows, helped)
+        shown = _show_work(board, rows, helped)
     if options.json:
         show_json(
             [
@@ -62,7 +62,7 @@ def _show(options: Namespace) -> int:
             ]
         )
     elif rows:
-        rows = [with_tasks(_label_own(row)) for row in shown]
+        rows = [_label_own(row) for row in shown]
         display = detect_display()
         show(board_lines(rows, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
         show(waiting_lines(sum(options.agent in (None, wait.agent) for wait in waits)))
@@ -75,6 +75,7 @@ def _find_lists(board: BoardReader, options: Namespace) -> list[ListRow]:
     where = None if options.session else find_folder(options)
     # Agents are picked by name here, not by the store: more than the latest lists have to be read for one.
     most = 1000 if options.agent else options.limit
+    settle_due_tasks(board)
     rows = board.work(project=where, session=options.session, limit=most)
     return [row for row in rows if options.agent in (None, row.agent)][: options.limit]
 
@@ -88,20 +89,21 @@ def _follow(options: Namespace) -> int:
         title = "Every project" if options.all else os.path.basename(project_of(options.project))
 
         def find_shown() -> list[ListRow]:
-            return [with_tasks(row) for row in _show_left_open(board, _find_lists(board, options))]
+            return _show_work(board, _find_lists(board, options))
 
         follow_lists(board, find_shown, title, _describe_nothing(options))
     return 0
 
 
-def _show_left_open(
+def _show_work(
     board: BoardReader, rows: Sequence[ListRow], helped: Mapping[int, Helped] | None = None
 ) -> list[ListRow]:
-    """Return the lists as people see them; those that finished agents left open say so."""
+    """Return lists and tasks as people see them; those that finished agents left open say so."""
     activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
     found: list[ListRow] = []
     for row, activity in zip(rows, activities, strict=True):
-        todos, label = show_left_open(row.todos, activity.state, (helped or {}).get(row.number, {})), row.label
+        todos = show_left_open(with_tasks(row).todos, activity.state, (helped or {}).get(row.number, {}))
+        label = row.label
         if activity.state == "finished" and todos.open_items:
             label = ", ".join(filter(None, (label, "agent finished")))
         found.append(row._replace(todos=todos, label=label))

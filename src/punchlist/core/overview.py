@@ -37,6 +37,7 @@ _SIGNS_OF_AGENT: Final = (
     | TURN_ENDS
     | {"agent.output"}
     | {f"list.{deed}" for deed in ("replaced", "merged", "edited", "restored", "confirmed", "refused")}
+    | {f"task.{deed}" for deed in ("created", "changed", "claimed", "started", "released", "completed", "deleted")}
 )
 """Events that only a program with a handle on the agent causes: a copied list is the agent's own from then on."""
 
@@ -185,7 +186,7 @@ def fold_activity(
         return replace(known, findings=_fold_findings(known.findings, kind, data, at, seq))
     if kind == "plan.started" and isinstance(plan := data.get("plan_id"), str):
         return replace(known, plan_id=plan)
-    if kind.startswith("list.") or kind == "agent.output":
+    if kind.startswith("list.") or kind in _SIGNS_OF_AGENT:
         if known.state == "finished" and own:
             return replace(known, state="working", rests=False)
         return replace(known, state="working" if known.state == "new" else known.state)
