@@ -4,3 +4,6 @@
 ALTER TABLE sessions ADD COLUMN line TEXT;
 
 ALTER TABLE sessions ADD COLUMN check_name TEXT NOT NULL DEFAULT '';
+
+-- What waits is asked for on the whole board, with every look at a list.
+CREATE INDEX tasks_waiting ON tasks (list) WHERE status = 'waiting';
