@@ -36,7 +36,8 @@ def test_there_is_one_tool_with_a_short_description(agent: Agent) -> None:
 @pytest.mark.requirement("punchlist.schema")
 def test_the_schema_names_every_verb_and_allows_no_other(agent: Agent) -> None:
     schema = agent.tools[0].input_schema
-    verbs = {"set", "add", "start", "done", "drop", "reword", "block", "note", "evidence", "next", "view"}
+    verbs = {"set", "add", "start", "done", "drop", "reword", "block", "note", "ask", "plan"}
+    verbs |= {"evidence", "next", "view"}
     assert (set(schema["properties"]), schema["additionalProperties"]) == (verbs, False)
 
 
@@ -350,3 +351,59 @@ def test_a_text_that_nobody_can_see_is_refused(agent: Agent) -> None:
     before = agent.todos
     assert agent.call("todo", {"add": ["\u200b"]}).is_error
     assert agent.todos == before
+
+
+# Questions and plans.
+
+
+@pytest.mark.requirement("punchlist.ask")
+def test_ask_puts_a_question_to_a_person_and_its_item_waits(board: Board, agent: Agent) -> None:
+    reply = todo(agent, ask={"1": "Which colour?"})
+    assert "The user is asked about 1." in reply.text
+    assert reply.data["asked"] == ["1"]
+    assert agent.todos.items[0].blocker == Blocker("Which colour?", "a person")
+    (wait,) = board.waits()
+    assert (wait.kind, wait.id, wait.text) == ("question", "1", "Which colour?")
+    agent.answer("1", "Red", by="ada", person=True)
+    assert lines(agent.todos)[:2] == ["1   Paint", "2 > Sweep"]
+    assert "ada answered: Red" in (agent.take_answers() or "")
+
+
+@pytest.mark.requirement("punchlist.ask")
+@pytest.mark.parametrize("ask", [{"9": "Which colour?"}, {"1": " "}, {"1": "\u200b"}, "1", [], {"1": 7}])
+def test_a_question_about_nothing_or_without_a_text_is_refused(board: Board, agent: Agent, ask: Any) -> None:
+    before = agent.todos
+    assert agent.call("todo", {"ask": ask, "done": "2"}).is_error
+    assert agent.todos == before
+    assert board.waits() == []
+
+
+@pytest.mark.requirement("punchlist.ask")
+def test_an_item_that_is_asked_about_and_done_in_one_call_asks_nothing(board: Board, agent: Agent) -> None:
+    reply = todo(agent, ask={"1": "Which colour?"}, done=["1"])
+    assert "asked" not in reply.data
+    assert board.waits() == []
+
+
+@pytest.mark.requirement("punchlist.ask")
+def test_an_item_that_is_added_in_the_same_call_may_ask(board: Board, agent: Agent) -> None:
+    todo(agent, add=["Choose"], ask={"4": "Which?"})
+    assert [(wait.id, wait.title) for wait in board.waits()] == [("4", "Choose")]
+
+
+@pytest.mark.requirement("punchlist.plan")
+def test_plan_proposes_a_plan_that_waits_for_a_person(board: Board, agent: Agent) -> None:
+    reply = todo(agent, plan="# Paint\n- Sand it\n- Paint it")
+    assert "waits for a person" in reply.text
+    assert agent.plan is not None
+    assert reply.awaits == agent.plan.id
+    assert lines(agent.todos)[0] == "1 > Paint"
+    agent.reject_plan("Tests first", by="ada", person=True)
+    assert "Tests first" in (agent.take_answers() or "")
+
+
+@pytest.mark.requirement("punchlist.plan")
+@pytest.mark.parametrize("args", [{"plan": ""}, {"plan": 7}, {"plan": "x", "view": True}, {"plan": "x" * 100_000}])
+def test_a_plan_that_is_empty_too_long_or_not_alone_is_refused(agent: Agent, args: Any) -> None:
+    assert agent.call("todo", args).is_error
+    assert agent.plan is None

@@ -13,14 +13,15 @@ import msgspec
 from punchlist.agent import detectors
 from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner
 from punchlist.agent.grading import doubt, judge_claims, refusal, save_graded
-from punchlist.agent.plans import answer_plan_call
+from punchlist.agent.plans import answer_plan_call, answer_proposal
+from punchlist.agent.questions import save_questions
 from punchlist.core.apply import Applied, apply
-from punchlist.core.commands import Command, Elsewhere, Problem, Query, Repeat, Replace
+from punchlist.core.commands import Command, Edit, Elsewhere, Problem, Query, Repeat, Replace
 from punchlist.core.events import Draft
 from punchlist.core.flow import FlowCommand
 from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState
-from punchlist.dialects.base import Invalid, Reply, Result, reply_invalid, reply_unknown_tool
+from punchlist.dialects.base import Invalid, Reply, Result, SubmitPlan, reply_invalid, reply_unknown_tool
 from punchlist.flows.model_calls import FlowModelCall
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
@@ -92,6 +93,8 @@ def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> t
     """
     if agent.offered and agent.dialect.has_tool(name):
         parsed = agent.dialect.parse(name, args)
+        if isinstance(parsed, SubmitPlan):
+            return _count_call(agent, answer_proposal(parsed, by=agent.name), arguments), False, None
         if not isinstance(parsed, Elsewhere):
             return partial(_answer, agent, parsed, arguments), isinstance(parsed, Query), None
         if agent.dialect.layer == "flows":
@@ -197,6 +200,8 @@ def _save_and_reply(
     _count(agent, ctx, arguments, reply, events)
     ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now, events=events)
     ctx.tx.add_events(row, events, by=agent.name, at=ctx.now)
+    if isinstance(parsed, Edit):
+        save_questions(ctx.tx, row, parsed, before=row.state.todos, after=state.todos, by=agent.name, now=ctx.now)
     if events:
         detectors.observe_list_write(ctx, events, agent.settings.staleness, agent.name)
     else:

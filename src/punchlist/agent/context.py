@@ -156,7 +156,8 @@ class AgentRunner:
         self.settings = read_options(options, self.dialect)
         self.policy = _policy(self.dialect, self.settings)
         self.offered = _is_offered(self.dialect, self.settings)
-        self.task_list = task_list(self.settings.task_list, session)
+        shared = f"project:{project}" if self.dialect.shares_tasks else None
+        self.task_list = task_list(self.settings.task_list or shared, session)
         if self.dialect.layer == "tasks":
             check_list_name(self.task_list)
         self.rules = self._make_rules()
@@ -197,12 +198,13 @@ class AgentRunner:
         return TodoList() if row is None else row.state.todos
 
     def find_open_tasks(self, tx: Transaction, row: AgentRow) -> tuple[Task, ...]:
-        """Return the open tasks that this agent started or owns; with a task tool also unowned ones of its list.
+        """Return the open tasks that this agent started or owns; with a task tool also unowned ones of its session.
 
-        A subagent shares the list, and only owes what it claimed.
+        A subagent shares the list, and only owes what it claimed; so does every agent that shares the project's list.
         """
         found = {each.number: each for each in tx.tasks.of_agent(row)}
-        where = tx.tasks.find_list(self.task_list) if self.dialect.layer == "tasks" else None
+        is_own = self.dialect.layer == "tasks" and not self.dialect.shares_tasks
+        where = tx.tasks.find_list(self.task_list) if is_own else None
         if where is not None and row.parent is None:
             for status in _OPEN:
                 for each in tx.tasks.page(where, status=status.value, limit=_MOST):

@@ -402,6 +402,24 @@ def answer_plan_call(
     return answer
 
 
+def answer_proposal(call: SubmitPlan, *, by: str) -> Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]:
+    """Return the function that answers the proposal of our own tool, in plan mode or out of it."""
+    plan_id = str(uuid4())  # made outside the transaction, as above
+
+    def answer(tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
+        since = load_plan_mode(tx, row, now).entered_at if row.mode == "plan" else None
+        try:
+            decision = propose(tx.plans.current(row.number), call.text, id=plan_id, by=by, now=now, entered_at=since)
+        except PlanRefused as error:
+            refused = Draft("approval.refused", {"code": error.code, "problem": str(error)[:500]})
+            tx.add_events(row, [refused], by=by, at=now)
+            return reply_invalid(Invalid(f"Nothing changed: {error}", code=error.code)), False
+        save_decision(tx, row, decision, by=by, now=now)
+        return reply_plan_state(decision.plan, now), False
+
+    return answer
+
+
 def _enter(planning: PlanSettings, tx: Transaction, row: AgentRow, call: EnterPlan, now: datetime, by: str) -> Reply:
     interactive = row.parent is None if planning.interactive is None else planning.interactive
     if not interactive:

@@ -11,7 +11,7 @@ from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.plans import resolve_plan
 from punchlist.core.approval import describe_decision
-from punchlist.core.commands import Block, Edit, Operation, Start, Target, Unblock
+from punchlist.core.commands import Ask, Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
 from punchlist.core.question import ANYBODY, Question, clean_answer, describe_answers
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
@@ -38,30 +38,58 @@ def ask_person(agent: AgentRunner, item: str, question: str, of: str | None) -> 
             raise InvalidInput(problem=f"`{item}` is a task, and only items of a todo list can ask: {then}.")
         if found is None or not found.is_open:
             raise ItemGone(item=item)
-        earlier = tx.questions.latest(row.number, found.id, row.state.todos.plan_id)
-        begun = found.status is Status.IN_PROGRESS
-        if earlier is not None and earlier.answer is None and _is_blocked_by(found, earlier):
-            begun |= earlier.begun
         target = Target(item=found.id, by="id")
         state = _operate(tx, row, Block(target, said, asked), by=agent.name, now=now)
         blocked = state.todos.find(found.id)
         reason = said if blocked is None or blocked.blocker is None else blocked.blocker.reason
-        made = Question(
-            item=found.id,
-            plan_id=state.todos.plan_id,
-            content=found.content,
-            question=reason,
-            of=asked,
-            asked_at=now,
-            asked_by=agent.name,
-            begun=begun,
-        )
-        tx.questions.ask(row.number, made, at=now)
-        data = {"item": found.id, "content": found.content, "question": reason}
-        tx.add_events(row, [Draft("question.asked", data)], by=agent.name, at=now)
-        return made
+        return _save_question(tx, row, found, reason, plan_id=state.todos.plan_id, of=asked, by=agent.name, now=now)
 
     return agent.board.store.transact(work)
+
+
+def save_questions(
+    tx: Transaction, row: AgentRow, command: Edit, *, before: TodoList, after: TodoList, by: str, now: datetime
+) -> None:
+    """Record the questions of a call that has been applied."""
+    for operation in command.operations:
+        if isinstance(operation, Ask) and operation.target.item is not None:
+            item = after.find(operation.target.item)
+            if item is not None and item.blocker is not None and item.blocker.on == ANYBODY:
+                earlier = before.find(item.id) if before.plan_id == after.plan_id else None
+                reason, plan_id = item.blocker.reason, after.plan_id
+                _save_question(tx, row, earlier or item, reason, plan_id=plan_id, of=ANYBODY, by=by, now=now)
+
+
+def _save_question(
+    tx: Transaction,
+    row: AgentRow,
+    item: TodoItem,
+    question: str,
+    *,
+    plan_id: str,
+    of: str,
+    by: str,
+    now: datetime,
+) -> Question:
+    """Record a question; `item` is as it was before it was blocked."""
+    earlier = tx.questions.latest(row.number, item.id, plan_id)
+    begun = item.status is Status.IN_PROGRESS
+    if earlier is not None and earlier.answer is None and _is_blocked_by(item, earlier):
+        begun |= earlier.begun
+    made = Question(
+        item=item.id,
+        plan_id=plan_id,
+        content=item.content,
+        question=question,
+        of=of,
+        asked_at=now,
+        asked_by=by,
+        begun=begun,
+    )
+    tx.questions.ask(row.number, made, at=now)
+    data = {"item": item.id, "content": item.content, "question": question}
+    tx.add_events(row, [Draft("question.asked", data)], by=by, at=now)
+    return made
 
 
 def _is_task(agent: AgentRunner, tx: Transaction, row: AgentRow, name: str) -> bool:

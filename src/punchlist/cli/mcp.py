@@ -9,8 +9,10 @@ from argparse import Namespace
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from punchlist.cli import complain
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.dialects import REGISTRY
+from punchlist.errors import InvalidInput
 from punchlist.mcp.server import McpServer
 from punchlist.mcp.stdio import Connection, Dispatcher
 from punchlist.mcp.tools import DIALECTS, ToolSet
@@ -42,13 +44,17 @@ def _serve(options: Namespace) -> int:
 
         return open_board(options)
 
+    try:
+        tools = ToolSet(options.dialect or DIALECTS)
+    except InvalidInput as error:
+        return complain(str(error))
     # Only messages go to the client: whatever else is printed here or by a child process goes to stderr.
     target = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     signal.signal(signal.SIGTERM, _leave)
-    server = McpServer(open_board, ToolSet(options.dialect or DIALECTS), host=options.host)
     connection = Connection(sys.stdin.buffer, target)
+    server = McpServer(open_board, tools, connection, host=options.host)
     try:
         Dispatcher(connection, server).serve()
     finally:

@@ -334,7 +334,7 @@ def _walk_texts(command: Command) -> Iterator[tuple[str, str | None]]:
                         yield from _pair_texts(entries)
                     case do.Reword(_, content, form):
                         yield content, form
-                    case do.Note(_, text) | do.Block(_, text) | do.Fail(_, text):
+                    case do.Note(_, text) | do.Block(_, text) | do.Ask(_, text) | do.Fail(_, text):
                         yield text or "-", None
                     case _:
                         pass

@@ -224,6 +224,13 @@ class Block(Struct, frozen=True):
     on: str | None = None
 
 
+class Ask(Struct, frozen=True):
+    """Block an item until a person answers; the agent's call also records the question."""
+
+    target: Target
+    question: str
+
+
 class Unblock(Struct, frozen=True):
     target: Target = EVERYTHING
 
@@ -247,7 +254,8 @@ class Refuse(Struct, frozen=True):
 
 
 Operation = (
-    Init | Refuse | Append | Start | Done | Fail | Drop | Reopen | Remove | Note | Block | Unblock | Reword | Restore
+    Init | Refuse | Append | Start | Done | Fail | Drop | Reopen | Remove | Note | Block | Ask | Unblock | Reword
+    | Restore
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
 from punchlist.core.identity import match
+from punchlist.core.question import ANYBODY
 from punchlist.core.todo import (
     ENDED,
     Blocker,
@@ -122,6 +123,8 @@ class Editing:
                 self._note(target, text)
             case do.Block(target, reason, on):
                 self._block(target, Blocker(self.cleaner.text(reason), self.cleaner.optional(on)))
+            case do.Ask(target, question):
+                self._block(target, Blocker(self.cleaner.text(question), ANYBODY))
             case do.Unblock(target):
                 self._unblock(target)
             case do.Reword():

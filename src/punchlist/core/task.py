@@ -39,6 +39,9 @@ WaitKind = Literal["timer", "event", "manual"]
 FLOWS = "board:flows"
 """The list in which flows are kept (see `core/flow.py`). It is theirs alone."""
 
+REASON = "blocked"
+"""The key in a task's state under which a model's reason for blocking it is kept."""
+
 FIRST, LAST, USUAL = 0, 4, 2
 """Priorities: 0 comes first, 4 last."""
 
@@ -202,13 +205,15 @@ class CreateTask(Elsewhere, frozen=True):
 class UpdateTask(Elsewhere, frozen=True):
     """Changes to one task. `fields` are those of `tasks.fields.TaskChanges`; `delete` takes the task off its list.
 
-    In a status of `unless` the task already shows as it is asked to be, and its status is left alone.
+    In a status of `unless` the task already shows as it is asked to be, and its status is left alone. With `only_own`
+    a task that another worker has in progress is refused.
     """
 
     id: str
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     delete: bool = False
     unless: frozenset[TaskStatus] = frozenset()
+    only_own: bool = False
 
 
 class GetTask(Elsewhere, frozen=True):
@@ -220,7 +225,20 @@ class ListTasks(Elsewhere, frozen=True):
     reads: ClassVar[bool] = True
 
 
-TaskCommand = CreateTask | UpdateTask | GetTask | ListTasks
+class ClaimTask(Elsewhere, frozen=True):
+    """Claim one task, or the next ready one; nothing changes where there is none, or where the agent has it already."""
+
+    id: str | None = None
+
+
+class BlockTask(Elsewhere, frozen=True):
+    """Set a task waiting for a person; `reason` is kept in its state."""
+
+    id: str
+    reason: str = ""
+
+
+TaskCommand = CreateTask | UpdateTask | GetTask | ListTasks | ClaimTask | BlockTask
 
 
 class TaskResult(NamedTuple):

@@ -10,6 +10,7 @@ from punchlist.errors import UnknownName
 
 REGISTRY: dict[str, str] = {
     "punchlist": "punchlist.dialects.punchlist",
+    "punchlist-tasks": "punchlist.dialects.punchlist_tasks",
     "claude-code": "punchlist.dialects.claude_code",
     "claude-tasks": "punchlist.dialects.claude_tasks",
     "nexo": "punchlist.dialects.nexo",

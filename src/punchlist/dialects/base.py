@@ -117,8 +117,8 @@ class EnterPlan(Struct, frozen=True):
     reason: str | None = None
 
 
-class SubmitPlan(Struct, frozen=True):
-    """A call that submits a plan."""
+class SubmitPlan(Elsewhere, frozen=True):
+    """A call that submits a plan: of a plan tool, or of our own todo tool."""
 
     text: str
 
@@ -204,6 +204,8 @@ class Dialect(Struct, frozen=True, kw_only=True):
     writers: tuple[str, ...] = ()
     """Tools that write, where others only read: only their use counts, and texts for the model name them."""
     plans: PlanTools | None = None
+    shares_tasks: bool = False
+    """A task tool writes the project's list of tasks, which all sessions share, not that of the session."""
 
     @property
     def name(self) -> str:

@@ -23,7 +23,18 @@ from itertools import islice
 from typing import Any, Final, assert_never, cast
 
 from punchlist.core.commands import Policy, Problem
-from punchlist.core.task import CreateTask, GetTask, ListTasks, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask
+from punchlist.core.task import (
+    BlockTask,
+    ClaimTask,
+    CreateTask,
+    GetTask,
+    ListTasks,
+    Task,
+    TaskCommand,
+    TaskResult,
+    TaskStatus,
+    UpdateTask,
+)
 from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import ONE_AT_A_TIME, THREE, Dialect, Invalid, Reply
 from punchlist.dialects.claude_code import MOST_ISSUES, describe_type, report_issues
@@ -255,7 +266,7 @@ def render(result: TaskResult) -> Reply:
             return _reply_created(command, result.after) if error is None else _reply_refused(error)
         case UpdateTask():
             return _reply_updated(command, result) if error is None else _reply_refused(error, command.id)
-        case GetTask():
+        case GetTask() | ClaimTask() | BlockTask():  # the last two are commands of our own tool
             return _reply_task(result.after)
         case ListTasks():
             return _reply_list(result.tasks)

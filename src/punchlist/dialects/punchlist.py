@@ -1,5 +1,7 @@
 """`todo`, our own tool: several small changes in one call, by short id, all or nothing.
 
+`ask` puts a question to a person, and its item waits for the answer. `plan` proposes a plan that a person decides on.
+
 A reply shows the changes, the focus and done/total; the whole list when asked for, or after ten replies without it.
 It makes every repair that `repair.py` knows, and says what it repaired. Nothing is lost in this dialect.
 """
@@ -14,7 +16,7 @@ from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query,
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, Result
+from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, Result, SubmitPlan
 from punchlist.dialects.repair import mend, read_fields
 from punchlist.text import clean, cut, for_prompt
 from punchlist.text import repair as repair_text
@@ -37,9 +39,9 @@ _FLAG = {"type": "boolean"}
 TOOL = Tool(
     name="todo",
     description=(
-        "Track work of three or more steps. No arguments: view. set: the whole list; add: items, each with text (Run "
-        "tests) and doing (Running tests). start, done, drop: ids. reword, block, note: id and text. done moves on to "
-        "the next item; next: false stops that. Mark done at once, with evidence."
+        "Track work of three or more steps. No argument: view. set: whole list; add: items; text (Run tests), doing "
+        "(Running tests). start, done, drop: ids. reword, block, note, ask (the user): id and text. plan: text the "
+        "user approves. done starts the next; next: false not. Mark done at once, with evidence."
     ),
     input_schema=object_of(
         {
@@ -51,6 +53,8 @@ TOOL = Tool(
             "reword": _BY_ID,
             "block": _BY_ID,
             "note": _BY_ID,
+            "ask": _BY_ID,
+            "plan": TEXT,
             "evidence": TEXT,
             "next": _FLAG,
             "view": _FLAG,
@@ -81,7 +85,8 @@ TOOL = Tool(
         rules=(
             "Items have short ids, which the reply tells. done moves on to the next item by itself; start names "
             "another, next false none. Say with evidence how you know that it is done: the command that you ran, a url "
-            "or a file."
+            "or a file. ask puts a question about an item to the user, and the item waits; plan, alone, proposes a "
+            "plan."
         ),
     ),
 )
@@ -94,7 +99,7 @@ WIDE = 10_000
 _VERBS = tuple(cast("dict[str, Any]", TOOL.input_schema["properties"]))
 
 
-def parse(_tool: str, args: Any) -> Parsed:
+def parse(_tool: str, args: Any) -> Parsed | SubmitPlan:
     given = {} if args is None else repair.as_object(args)
     if given is None:
         return Invalid(f"Nothing changed: the arguments are {repair.type_name(args)}, not an object.")
@@ -104,7 +109,7 @@ def parse(_tool: str, args: Any) -> Parsed:
         return Invalid(f"Nothing changed: {refusal}")
 
 
-def _read_command(given: dict[str, Any]) -> Command | Query:
+def _read_command(given: dict[str, Any]) -> Command | Query | SubmitPlan:
     unknown = [key for key in given if key not in _VERBS]
     if unknown:
         raise Malformed(f"`{repair.key_name(unknown[0])}` is unknown; use {', '.join(_VERBS)}.")
@@ -115,6 +120,8 @@ def _read_command(given: dict[str, Any]) -> Command | Query:
         if "evidence" in given:
             raise Malformed("`evidence` goes with `done`.")
         return Query()
+    if "plan" in asked:
+        return _read_plan(given)
     written = _read_set(repair.from_json(given.get("set")))
     whole = None
     if isinstance(written, list):
@@ -123,6 +130,14 @@ def _read_command(given: dict[str, Any]) -> Command | Query:
         if asked == {"set"} and not view:
             return whole
     return do.Edit(tuple(_read_operations(given, written, moves_on=moves_on)), view=view, first=whole)
+
+
+def _read_plan(given: dict[str, Any]) -> SubmitPlan:
+    if len(given) > 1:
+        raise Malformed("`plan` stands alone: propose it first, and write the list when it is approved.")
+    if not isinstance(given["plan"], str):
+        raise Malformed("`plan` is a text.")
+    return SubmitPlan(repair_text(given["plan"]))
 
 
 def _read_set(value: Any) -> Any:
@@ -145,6 +160,10 @@ def _read_operations(given: dict[str, Any], written: Any, *, moves_on: bool) -> 
         yield do.Note(_target(item), text)
     for item, text in _read_by_id("block", given.get("block")):
         yield do.Block(_target(item), text)
+    for item, text in _read_by_id("ask", given.get("ask")):
+        if not clean(text[:WIDE]).text.strip():
+            raise Malformed("`ask` needs the text of a question.")
+        yield do.Ask(_target(item), text)
     done = _read_ids("done", given.get("done"))
     evidence = _read_evidence(given, done)
     for item in done:
@@ -291,19 +310,33 @@ def render(result: Result) -> Reply:
         said = " ".join(problem.text for problem in result.refusals)
         return result.refuse(f"Nothing changed: {said}")
     after = result.after
-    asked = isinstance(result.command, Query) or bool(getattr(result.command, "view", False))
-    whole = asked or result.behind or result.unseen >= VIEW_AFTER
+    is_view = isinstance(result.command, Query) or bool(getattr(result.command, "view", False))
+    whole = is_view or result.behind or result.unseen >= VIEW_AFTER
     lines = [problem.text for problem in result.problems]
     if not isinstance(result.command, Query):
         lines.extend(_describe_changes(result))
+    asked = _find_asked(result)
+    if asked:
+        lines.append(f"The user is asked about {', '.join(asked)}.")
     done, total, _ = after.progress
     if whole:
         lines.extend([*render_list(after), f"{done}/{total} done"])
     else:
         lines.append(f"{_describe_focus(after)} {done}/{total}")
     focus = after.focus
-    data = {"revision": after.revision, "focus": focus.id if focus else None, "done": done, "total": total}
+    data: dict[str, Any] = {"revision": after.revision, "focus": focus.id if focus else None}
+    data |= {"done": done, "total": total}
+    if asked:
+        data["asked"] = asked
     return result.reply("\n".join(lines), data, shows_list=whole or _is_whole_write(result))
+
+
+def _find_asked(result: Result) -> list[str]:
+    """Return the ids of the items that wait for the answer to a question of this call."""
+    operations = result.command.operations if isinstance(result.command, Edit) else ()
+    named = [one.target.item for one in operations if isinstance(one, do.Ask)]
+    found = [result.after.find(name) for name in named if name is not None]
+    return [item.id for item in found if item is not None and item.status is Status.BLOCKED]
 
 
 def _is_whole_write(result: Result) -> bool:
@@ -321,12 +354,17 @@ def render_list(todos: TodoList) -> list[str]:
         if item.phase != phase and item.phase is not None:
             lines.append(f"# {for_prompt(item.phase)}")
         phase = item.phase
-        lines.append(f"{item.id} {_SHOWN[item.status][0]} {_show_text(item)}{_show_blocker(item)}")
+        lines.append(f"{item.id} {render_item(item)}")
     if todos.omitted:
         names = "; ".join(f"{item.id} {_show_text(item)}" for item in todos.omitted[-5:])
         more = f"; and {len(todos.omitted) - 5} more" if len(todos.omitted) > 5 else ""
         lines.append(f"Left out earlier: {names}{more}.")
     return lines
+
+
+def render_item(item: TodoItem) -> str:
+    """Return an item on one line without its id: mark, text, and what it waits for."""
+    return f"{_SHOWN[item.status][0]} {_show_text(item)}{_show_blocker(item)}"
 
 
 def _describe_changes(result: Result) -> Iterator[str]:

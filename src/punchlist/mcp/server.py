@@ -7,16 +7,30 @@ fraction of the time, and leaves no trace on the board.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from punchlist import __version__
 from punchlist.dialects.base import Reply, reply_unknown_tool
 from punchlist.errors import PunchlistError
-from punchlist.mcp.stdio import INVALID_PARAMS, METHOD_NOT_FOUND, Call, Later, Message, RpcError
+from punchlist.mcp.dialogs import Dialogs, has_dialogs
+from punchlist.mcp.prompts import PROMPTS, write_prompt
+from punchlist.mcp.resources import RESOURCES, TEMPLATES, read_resource
+from punchlist.mcp.stdio import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Call,
+    Connection,
+    Later,
+    Message,
+    RpcError,
+    read_object,
+)
 from punchlist.mcp.tools import ToolSet, describe_reply
 
 if TYPE_CHECKING:
+    from punchlist.agent import Agent
     from punchlist.board import Board
     from punchlist.mcp.sessions import SessionFinder
 
@@ -35,12 +49,14 @@ class McpServer:
         self,
         open_board: Callable[[], Board],
         tools: ToolSet,
+        connection: Connection,
         *,
         host: str | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self._open_board = open_board
         self._tools = tools
+        self._connection = connection
         self._named_host = host
         self._environment = environment
         self._opened: tuple[Board, SessionFinder] | None = None
@@ -51,6 +67,11 @@ class McpServer:
             "initialize": self._initialize,
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
+            "resources/list": lambda _: {"resources": list(RESOURCES)},
+            "resources/templates/list": lambda _: {"resourceTemplates": list(TEMPLATES)},
+            "resources/read": self._read_resource,
+            "prompts/list": lambda _: {"prompts": list(PROMPTS)},
+            "prompts/get": self._get_prompt,
         }
 
     def run(self, call: Call) -> Message | Later:
@@ -84,16 +105,13 @@ class McpServer:
     def _initialize(self, call: Call) -> Message:
         wanted = call.params.get("protocolVersion")
         version = wanted if wanted in VERSIONS else VERSIONS[-1]
-        client, capabilities = call.params.get("clientInfo"), call.params.get("capabilities")
-        if isinstance(client, dict):
-            name = cast("Message", client).get("name")
-            self.client = name[:100] if isinstance(name, str) else ""
-        if isinstance(capabilities, dict):
-            self.capabilities = cast("Message", capabilities)
+        name = read_object(call.params.get("clientInfo")).get("name")
+        self.client = name[:100] if isinstance(name, str) else ""
+        self.capabilities = read_object(call.params.get("capabilities"))
         self.has_batches = version == _BATCH_VERSION
         return {
             "protocolVersion": version,
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
             "serverInfo": {"name": "punchlist", "title": "Punchlist", "version": __version__},
         }
 
@@ -114,7 +132,54 @@ class McpServer:
             caller = sessions.find(call.params.get("_meta"))
             agent = board.agent(caller.agent, session=caller.session, dialect=dialect)
             reply = agent.call(name, arguments, call_id=caller.call_id)
-            news = agent.take_answers()
+            asked = _find_asked(reply)
+            if (reply.awaits is not None or asked) and has_dialogs(self.capabilities):
+                return lambda: self._show_dialogs(call, agent, reply, asked)
+            return describe_reply(reply, _list_news(agent))
         except PunchlistError as error:
             return describe_reply(Reply(str(error), is_error=True))
-        return describe_reply(reply, [] if news is None else [news])
+
+    def _show_dialogs(self, call: Call, agent: Agent, reply: Reply, asked: Sequence[str]) -> Message:
+        """Ask the person before the call is answered."""
+        dialogs = Dialogs(self._connection, call.cancelled.is_set)
+        try:
+            if reply.awaits is not None:
+                reply = dialogs.decide_plan(agent, reply.awaits) or reply
+            told = dialogs.ask(agent, asked)
+            return describe_reply(reply, [*told, *_list_news(agent)])
+        except PunchlistError as error:
+            return describe_reply(Reply(str(error), is_error=True))
+
+    # Resources and prompts.
+
+    def _read_resource(self, call: Call) -> Message:
+        uri = call.params.get("uri")
+        if not isinstance(uri, str):
+            raise RpcError(INVALID_PARAMS, "`uri` is missing: the address of a resource.")
+        board, sessions = self._open_for_reading()
+        return {"contents": [read_resource(board, sessions.find(call.params.get("_meta")), uri)]}
+
+    def _get_prompt(self, call: Call) -> Message:
+        name, arguments = call.params.get("name"), call.params.get("arguments")
+        if not isinstance(name, str) or not isinstance(arguments, dict | None):
+            raise RpcError(INVALID_PARAMS, "`name` is the name of a prompt, `arguments` an object.")
+        board, sessions = self._open_for_reading()
+        return write_prompt(board, sessions.find(call.params.get("_meta")), name, read_object(arguments))
+
+    def _open_for_reading(self) -> tuple[Board, SessionFinder]:
+        try:
+            return self.open()
+        except PunchlistError as error:
+            raise RpcError(INTERNAL_ERROR, str(error)) from error
+
+
+def _find_asked(reply: Reply) -> list[str]:
+    """Return the items about which a call asked the person."""
+    asked = read_object(reply.data).get("asked")
+    return cast("list[str]", asked) if isinstance(asked, list) and not reply.is_error else []
+
+
+def _list_news(agent: Agent) -> list[str]:
+    """Return what people answered and decided since the model was last told, once."""
+    news = agent.take_answers()
+    return [] if news is None else [news]

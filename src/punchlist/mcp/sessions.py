@@ -7,9 +7,10 @@ import os
 import subprocess
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from punchlist.config import project_of
+from punchlist.mcp.stdio import read_object
 from punchlist.store.files import open_own_file
 
 MAIN = "main"
@@ -36,9 +37,9 @@ class SessionFinder:
 
     def find(self, meta: Any) -> Caller:
         """Return the caller: by the host's ids in `_meta`, else by the environment, else by directory and parent."""
-        given = _read_object(meta)
+        given = read_object(meta)
         call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
-        codex = _read_object(given.get("x-codex-turn-metadata"))
+        codex = read_object(given.get("x-codex-turn-metadata"))
         session = _read_text(codex, "session_id") or _read_text(given, "threadId") or self._default()
         return Caller(session, MAIN, call_id)
 
@@ -113,10 +114,6 @@ def _find_start(process: int) -> str:
         return found.stdout.decode(errors="replace").strip()
     except (OSError, subprocess.SubprocessError):
         return ""
-
-
-def _read_object(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _read_text(given: Mapping[str, Any], key: str) -> str | None:

@@ -25,6 +25,9 @@ _MOST_QUEUED = 256
 _END_SECONDS = 5.0
 """How long the server waits for running requests when its input has ended."""
 
+_LOOK_SECONDS = 0.25
+"""How often a request to the client looks if its answer is still needed."""
+
 Id = str | int
 Message = dict[str, Any]
 Send = Callable[[Message | None], None]
@@ -130,18 +133,18 @@ class Connection:
             while view:
                 view = view[os.write(self._target, view) :]
 
-    def request(self, method: str, params: Message, cancelled: threading.Event) -> Message:
-        """Send a request and return the client's result. Raises `Unanswered`."""
+    def request(self, method: str, params: Message, is_over: Callable[[], bool]) -> Message:
+        """Send a request and return the client's result. Raises `Unanswered`, also once the request `is_over`."""
         asked = _Asked()
         with self._writing:
             self._count += 1
             number = f"punchlist-{self._count}"
             self._asked[number] = asked
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        while not asked.is_over.wait(0.1):
-            if cancelled.is_set() or self.is_closed.is_set():
+        while not asked.is_over.wait(_LOOK_SECONDS):
+            if self.is_closed.is_set() or is_over():
                 self._asked.pop(number, None)
-                told = {"requestId": number, "reason": "The request that needed it was cancelled."}
+                told = {"requestId": number, "reason": "The answer is no longer needed."}
                 self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told})
                 raise Unanswered
         result = (asked.message or {}).get("result")
@@ -245,8 +248,6 @@ class Dispatcher:
             call.refuse(RpcError(INVALID_PARAMS, "`params` is no object."))
         elif method == "ping":
             call.answer({})
-        elif call.id in self._running:
-            call.refuse(RpcError(INVALID_REQUEST, "A request with this id is still running."))
         else:
             self._running[call.id] = call
             self._queue.put(call)
@@ -263,7 +264,7 @@ class Dispatcher:
         while (call := self._queue.get()) is not None:
             later = self._run(call, lambda call=call: self._handler.run(call))
             if later is None:
-                self._running.pop(call.id, None)
+                self._forget(call)
                 continue
             thread = threading.Thread(target=self._run_later, args=(call, later), name="mcp-dialog", daemon=True)
             self._waiting = [each for each in self._waiting if each.is_alive()] + [thread]
@@ -271,7 +272,12 @@ class Dispatcher:
 
     def _run_later(self, call: Call, later: Later) -> None:
         self._run(call, later)
-        self._running.pop(call.id, None)
+        self._forget(call)
+
+    def _forget(self, call: Call) -> None:
+        # Once a request is answered, the client may have sent another under the same id.
+        if self._running.get(call.id) is call:
+            del self._running[call.id]
 
     def _run(self, call: Call, step: Callable[[], Message | Later]) -> Later | None:
         """Run a step of a request and send its answer; return the next step if there is one."""
@@ -286,6 +292,11 @@ class Dispatcher:
                 return result
             call.answer(result)
         return None
+
+
+def read_object(value: Any) -> Message:
+    """Return a value that is a JSON object, an empty one for anything else."""
+    return cast("Message", value) if isinstance(value, dict) else {}
 
 
 def _is_id(value: Any) -> bool:

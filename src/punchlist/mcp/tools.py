@@ -8,11 +8,11 @@ from typing import Any
 
 from punchlist.dialects import dialect
 from punchlist.dialects.base import Dialect, Reply, Tool
-from punchlist.errors import UnknownName
+from punchlist.errors import InvalidInput
 
 Described = dict[str, Any]
 
-DIALECTS = ("punchlist",)
+DIALECTS = ("punchlist", "punchlist-tasks")
 """The dialects whose tools are offered by default: the list of the session, and the tasks of the project."""
 
 _TITLES: Mapping[str, str] = {"todo": "Todo list", "task": "Shared tasks"}
@@ -27,8 +27,8 @@ class ToolSet:
             known = dialect(name)
             for tool in known.tools:
                 if tool.name in self._found:
-                    taken = self._found[tool.name][0].name
-                    raise UnknownName(what=f"second tool `{tool.name}`", name=name, known=taken)
+                    other = self._found[tool.name][0].name
+                    raise InvalidInput(problem=f"`{other}` and `{name}` both have a tool `{tool.name}`: offer one.")
                 self._found[tool.name] = (known, tool)
 
     @property

@@ -8,11 +8,13 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from punchlist.config import lease as configured_lease
 from punchlist.core import task as asked
+from punchlist.core import task_rules as rules
 from punchlist.core.commands import Repeat
 from punchlist.core.events import Draft
 from punchlist.core.json_values import plain_json
-from punchlist.core.task import Task, TaskCommand, TaskResult, TaskStatus, UpdateTask, name_task
+from punchlist.core.task import REASON, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask, name_task
 from punchlist.dialects.base import Reply
 from punchlist.errors import GateRefused, InvalidInput, PunchlistError, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Transaction
@@ -92,14 +94,37 @@ class TaskModelCall:
                 where = work.tasks.find_list(work.name)
                 rows = () if where is None else work.tasks.page(where)
                 return TaskResult(command, tasks=tuple(row.task for row in rows))
+            case asked.ClaimTask():
+                return self._claim(work, command)
+            case asked.BlockTask():
+                row = _find(work, command.id)
+                if row is None:
+                    raise TaskUnknown(id=command.id[:80], list=work.name)
+                _check_own(work, row)
+                state = {REASON: command.reason} if command.reason else None
+                return TaskResult(command, row.task, work.wait(row.task.id, state=state))
             case _:
                 assert_never(command)
+
+    def _claim(self, work: Work, command: asked.ClaimTask) -> TaskResult:
+        row = None if command.id is None else _find(work, command.id)
+        if command.id is not None and row is None:
+            raise TaskUnknown(id=command.id[:80], list=work.name)
+        if row is not None and row.task.status is TaskStatus.IN_PROGRESS and row.agent == self._agent_number(work):
+            return TaskResult(command, row.task, row.task)
+        claimed = work.claim(self._by, id=None if row is None else row.task.id, lease=configured_lease(None))
+        return TaskResult(command, None if row is None else row.task, next(iter(claimed), None))
+
+    def _agent_number(self, work: Work) -> int | None:
+        return None if work.agent is None else work.agent.number
 
     def _update(self, work: Work, command: UpdateTask) -> TaskResult | Late:
         row = _find(work, command.id)
         before = None if row is None else row.task
         if row is None or before is None or before.status is TaskStatus.CANCELLED:
             raise TaskUnknown(id=command.id[:80], list=work.name)
+        if command.only_own:
+            _check_own(work, row)
         if command.delete:
             work.delete(before.id)
             return TaskResult(command, before)
@@ -135,6 +160,12 @@ class TaskModelCall:
             self._answers[key] = None
         except GateRefused as refused:
             self._answers[key] = refused
+
+
+def _check_own(work: Work, row: TaskRow) -> None:
+    """Raise if another worker has the task in progress."""
+    if row.task.status is TaskStatus.IN_PROGRESS and not work.ownership.has(row, None):
+        raise rules.taken_error(row.task, work.ownership.holder(row))
 
 
 def _find(work: Work, id: str) -> TaskRow | None:

@@ -1,0 +1,148 @@
+"""Ask the person at the client by elicitation: approve a plan, answer a question.
+
+The client shows the dialog and says what the person did with it, so an answer is a person's word. Without an answer,
+the plan or the question waits on the board as it does for a client that has no dialogs.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from punchlist.errors import PunchlistError
+from punchlist.mcp.stdio import Connection, Message, Unanswered, read_object
+from punchlist.text import for_terminal
+
+if TYPE_CHECKING:
+    from punchlist.agent import Agent
+    from punchlist.dialects.base import Reply
+
+_LONGEST = 6000
+"""Characters of a text in a dialog; `punchlist plan show` has the whole plan."""
+
+_APPROVE, _REJECT = "approve", "reject"
+_DECISION: Message = {
+    "type": "object",
+    "properties": {
+        "decision": {"type": "string", "title": "Decision", "enum": [_APPROVE, _REJECT]},
+        "reason": {"type": "string", "title": "Reason", "description": "What should be different"},
+    },
+    "required": ["decision"],
+}
+_ANSWER: Message = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "title": "Answer"}},
+    "required": ["answer"],
+}
+DECLINED = "The user declined the plan without a reason."
+REJECTED = "The user rejected the plan without a reason."
+
+
+def has_dialogs(capabilities: Mapping[str, Any]) -> bool:
+    """True if the client can show a form. It could before there were kinds of dialogs, and then names none."""
+    offered = capabilities.get("elicitation")
+    if not isinstance(offered, dict):
+        return False
+    return not offered or "form" in offered
+
+
+class Dialogs:
+    """The dialogs of one tool call."""
+
+    def __init__(self, connection: Connection, is_cancelled: Callable[[], bool]) -> None:
+        self._connection = connection
+        self._is_cancelled = is_cancelled
+
+    def decide_plan(self, agent: Agent, id: str) -> Reply | None:
+        """Let the person decide about a plan; return how it stands then, None if there is no such plan."""
+        plan = next((one for one in agent.plans if one.id == id), None)
+        if plan is None:
+            return None
+        if plan.waits(agent.board.now()):
+            head = f"Plan, revision {plan.revision}, for your approval:"
+            answer = self._show(f"{head}\n\n{_shorten(plan.text)}", _DECISION, lambda: not _is_open(agent, id))
+            _decide(agent, plan.revision, answer)
+        return agent.plan_reply(next(one for one in agent.plans if one.id == id))
+
+    def ask(self, agent: Agent, items: Sequence[str]) -> list[str]:
+        """Put the open questions of these items to the person; return what the model has to know."""
+        told: list[str] = []
+        for item in items:
+            question = _find_question(agent, item)
+            if question is None:
+                continue
+            title, text = question
+            message = f"{_shorten(title)}\n\n{_shorten(text)}"
+            action, content = self._show(message, _ANSWER, partial(_is_answered, agent, item))
+            answer = content.get("answer")
+            if action == "accept" and isinstance(answer, str) and answer.strip():
+                _run(partial(agent.answer, item, answer, by=login_name(), person=True))
+            elif action == "decline":
+                told.append(f"The user did not answer the question about {item} now; it keeps waiting.")
+        return told
+
+    def _show(self, message: str, schema: Message, is_over: Callable[[], bool]) -> tuple[str, Mapping[str, Any]]:
+        """Return the person's action and the fields of the form; `cancel` if the dialog ended without the person."""
+        try:
+            result = self._connection.request(
+                "elicitation/create",
+                {"message": message, "requestedSchema": schema},
+                lambda: self._is_cancelled() or is_over(),
+            )
+        except Unanswered:
+            return "cancel", {}
+        action = result.get("action")
+        return action if isinstance(action, str) else "cancel", read_object(result.get("content"))
+
+
+def _decide(agent: Agent, revision: int, answer: tuple[str, Mapping[str, Any]]) -> None:
+    action, content = answer
+    decision, reason = content.get("decision"), content.get("reason")
+    said = reason.strip() if isinstance(reason, str) else ""
+    by = login_name()
+    if action == "accept" and decision == _APPROVE:
+        _run(lambda: agent.approve_plan(revision, by=by, person=True))
+    elif action == "accept" and decision == _REJECT:
+        _run(lambda: agent.reject_plan(said or REJECTED, by=by, revision=revision, person=True))
+    elif action == "decline":
+        _run(lambda: agent.reject_plan(said or DECLINED, by=by, revision=revision, person=True))
+
+
+def _run(step: Callable[[], object]) -> None:
+    """Run a step that may come too late: then what was decided elsewhere stands, and the reply says so."""
+    with suppress(PunchlistError):
+        step()
+
+
+def _is_open(agent: Agent, id: str) -> bool:
+    return any(one.id == id and one.waits(agent.board.now()) for one in agent.plans)
+
+
+def _find_question(agent: Agent, item: str) -> tuple[str, str] | None:
+    """Return the text of the item and its open question; None if it has none."""
+    for wait in agent.board.waits(session=agent.session):
+        if (wait.kind, wait.agent, wait.id) == ("question", agent.name, item):
+            return wait.title, wait.text
+    return None
+
+
+def _is_answered(agent: Agent, item: str) -> bool:
+    return _find_question(agent, item) is None
+
+
+def _shorten(text: str) -> str:
+    cleaned = for_terminal(text, lines=True)
+    if len(cleaned) <= _LONGEST:
+        return cleaned
+    return f"{cleaned[:_LONGEST]}\n… ({len(cleaned) - _LONGEST} characters more: `punchlist plan show`)"
+
+
+def login_name() -> str:
+    """Return the name under which a person's answers are recorded."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "user"
