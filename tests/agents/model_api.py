@@ -107,7 +107,7 @@ class ModelApi:
         """The requests that took a turn of the script."""
         return [request for request in self.requests if not request.is_side]
 
-    def wait_for(self, is_met: Callable[[list[Request]], object], timeout: float = 30) -> list[Request]:
+    def wait_for(self, is_met: Callable[[list[Request]], object], timeout: float = 60) -> list[Request]:
         """Wait until the requests that took a turn meet a condition, and return them; raise TimeoutError otherwise."""
         with self._arrived:
             met = self._arrived.wait_for(lambda: is_met([r for r in self._requests if not r.is_side]), timeout)

@@ -69,7 +69,7 @@ class Terminal:
         self.wait_for(lambda screen: screen.count(start) > before)
         self.send("Enter")
 
-    def wait_for(self, is_met: Callable[[str], object], timeout: float = 30) -> str:
+    def wait_for(self, is_met: Callable[[str], object], timeout: float = 60) -> str:
         """Wait until the screen meets a condition and return it; raise TimeoutError otherwise."""
         deadline = time.monotonic() + timeout
         while not is_met(screen := self.screen()):
@@ -78,7 +78,7 @@ class Terminal:
             time.sleep(0.05)
         return screen
 
-    def wait_for_text(self, text: str, timeout: float = 30) -> str:
+    def wait_for_text(self, text: str, timeout: float = 60) -> str:
         """Wait until a text stands on the screen and return the screen."""
         return self.wait_for(lambda screen: text in screen, timeout)
 

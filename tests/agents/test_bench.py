@@ -72,11 +72,28 @@ def test_codex_shows_its_prompt_and_takes_a_turn_in_a_terminal(
     codex: Callable[[Script], Codex], open_terminal: Callable[..., Terminal]
 ) -> None:
     program = codex([[Say("Good morning to you.")]])
-    terminal = open_terminal(program)
+    # Without its daemon, of which it would first make a copy.
+    terminal = open_terminal(program, "--disable", "daemon_auto_start")
     terminal.wait_for_text("Ask Codex")
     terminal.submit("Say good morning")
     terminal.wait_for_text("Good morning to you.")
     assert len(program.api.main_requests) == 1
+
+
+def test_the_daemon_of_codex_hands_a_message_to_an_idle_session(
+    codex: Callable[[Script], Codex], open_terminal: Callable[..., Terminal]
+) -> None:
+    program = codex([[Say("Good morning to you.")], [Say("And a good night.")]])
+    terminal = open_terminal(program)
+    terminal.wait_for_text("Ask Codex")
+    terminal.submit("Say good morning")
+    terminal.wait_for_text("Good morning to you.")
+    session = program.api.main_requests[0].session
+    assert session is not None
+    argv = ["codex", "queue", "--thread", session, "--message", "Say good night", "--resume"]
+    assert program.sandbox.run(argv, env=program.variables).returncode == 0
+    terminal.wait_for_text("And a good night.")
+    assert "Say good night" in program.api.main_requests[1].text
 
 
 def test_two_sessions_of_one_stand_in_are_told_apart(claude: Callable[[Script], ClaudeCode]) -> None:
