@@ -1,8 +1,7 @@
 """Punchlist: the todo and progress layer for AI agents. The names here are resolved on first use."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+# Not imported from `typing`, which alone takes as long as a bare start of Python: the status line starts every second.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
@@ -78,6 +77,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name not in _HOMES:
         raise AttributeError(f"module 'punchlist' has no attribute {name!r}")
     if name == "Board":

@@ -1,6 +1,7 @@
 """The real command, run in this process, on a board and in a project of its own."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,12 @@ class Ran(NamedTuple):
 
 
 Run = Callable[..., Ran]
+
+
+def read_rows(text: str) -> list[str]:
+    """Return the rows of a status line without the clock of the focus and without the bar, which move."""
+    rows = [re.sub(r"^[━─]+ ", "", row) for row in text.splitlines()]
+    return [re.sub(r" \d+:\d\d(:\d\d)?$", "", row) for row in rows]
 
 
 @pytest.fixture(autouse=True)

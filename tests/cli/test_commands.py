@@ -28,7 +28,7 @@ OPTIONS = {
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "mcp": {"--dialect", "--host"},
     "hook": set[str](),
-    "statusline": {"--session", "--agent"},
+    "statusline": {"--session", "--agent", "--board", "--before"},
     "report": {"--session", "--all", "--project", "--format", "--json", "--html", "-o", "--output", "--transcript"},
     "brief": {"--all", "--project", "--by", "--after", "--keep", "--push", "--json"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},

@@ -8,7 +8,7 @@ from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import board_lines, status_line
+from punchlist.surfaces.lists import board_lines
 from punchlist.surfaces.panel import Frame, frame_lines
 from punchlist.surfaces.spans import Display, plain
 from tests.cli.conftest import Run
@@ -53,7 +53,6 @@ def test_every_field_of_a_list_is_cleaned_on_its_way_to_the_terminal(evil_row: L
             text = "\n".join(plain(line) for line in lines)
             assert text.count("\n") == len(lines) - 1
             _assert_clean(text)
-    _assert_clean(status_line(evil_row.todos, Display()))
 
 
 def test_every_field_of_the_panel_is_cleaned(evil_row: ListRow):

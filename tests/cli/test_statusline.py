@@ -1,4 +1,4 @@
-"""`punchlist statusline`: one line, quick, and never loud."""
+"""`punchlist statusline`: up to five rows, quick, and never loud."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from punchlist.board import Board
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, read_rows
 
 
 def _line(given: str, *arguments: str, **settings: str) -> tuple[int, str, str]:
@@ -27,6 +27,12 @@ def _line(given: str, *arguments: str, **settings: str) -> tuple[int, str, str]:
     return result.returncode, result.stdout, result.stderr
 
 
+def _rows(given: str, *arguments: str, **settings: str) -> list[str]:
+    code, out, err = _line(given, *arguments, NO_COLOR="1", **settings)
+    assert (code, err) == (0, "")
+    return read_rows(out)
+
+
 @pytest.fixture
 def tracked(board: Board) -> None:
     with board:
@@ -37,13 +43,16 @@ def tracked(board: Board) -> None:
 
 @pytest.mark.usefixtures("tracked")
 def test_it_shows_what_is_being_done_and_how_far_it_is(run: Run, project: Path):
-    expected = (0, "▸ Running tests (1/3)\n", "")
-    assert _line(json.dumps({"session_id": "s1"})) == expected
-    assert _line(json.dumps({"workspace": {"current_dir": str(project)}})) == expected
-    assert _line(json.dumps({"cwd": str(project)})) == expected
-    assert _line("") == expected
-    assert run("statusline", "--session", "s1").out == expected[1]
-    assert run("statusline", "--session", "s1", "--agent", "main").out == expected[1]
+    expected = ["▸ Running tests", "1/3 33 %", "○ Next: Ship"]
+    assert _rows(json.dumps({"session_id": "s1"})) == expected
+    assert _rows(json.dumps({"workspace": {"current_dir": str(project)}})) == expected
+    assert _rows(json.dumps({"cwd": str(project)})) == expected
+    assert _rows("") == expected
+    assert _rows("", PUNCHLIST_SESSION="s1") == expected
+    assert _rows("", "--session", "s1") == expected
+    assert _rows("", "--session=s1", "--db", str(project.parent / "data" / "board.db"), PUNCHLIST_DB="") == expected
+    assert read_rows(run("statusline", "--session", "s1").out) == expected
+    assert read_rows(run("statusline", "--session", "s1", "--agent", "main").out) == expected
 
 
 @pytest.mark.parametrize("given", ['{"session_id": "other"}', '{"cwd": "/nowhere"}'])
@@ -74,11 +83,11 @@ def test_it_does_not_wait_for_an_input_that_never_comes():
 
 def test_after_the_focus_comes_what_is_next_and_then_that_all_is_done(run: Run):
     run("todo", "append", "only")
-    assert run("statusline").out == "○ Next: only (0/1)\n"
+    assert read_rows(run("statusline").out) == ["○ Next: only", "0/1 0 %"]
     run("todo", "block", "only")
-    assert run("statusline").out == "⊘ only (0/1, 1 waits on you)\n"
+    assert read_rows(run("statusline").out) == ["⊘ only", "0/1 0 %", "? Waits on you: only"]
     run("todo", "done", "only")
-    assert run("statusline").out == "✓ All done (1/1)\n"
+    assert read_rows(run("statusline").out) == ["✓ All done", "1/1 100 %"]
 
 
 def test_a_session_that_only_has_tasks_shows_those(run: Run, board: Board, project: Path):
@@ -88,9 +97,11 @@ def test_a_session_that_only_has_tasks_shows_those(run: Run, board: Board, proje
             agent.call("TaskCreate", {"subject": subject, "description": "", "activeForm": f"{subject}ing"})
         agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
         agent.call("TaskUpdate", {"taskId": "2", "status": "in_progress"})
-    assert run("statusline", "--session", "s2").out == "▸ Painting (1/3)\n"
-    assert _line(json.dumps({"cwd": str(project)}))[1] == "▸ Painting (1/3)\n"
-    assert run("statusline", "--session", "s2", "--agent", "main").out == "▸ Painting (1/3)\n"
+    expected = ["▸ Painting", "1/3 33 %", "○ Next: Ship"]
+    assert _rows('{"session_id": "s2"}') == expected
+    assert read_rows(run("statusline", "--session", "s2").out) == expected
+    assert _rows(json.dumps({"cwd": str(project)})) == expected
+    assert read_rows(run("statusline", "--session", "s2", "--agent", "main").out) == expected
 
 
 @pytest.mark.parametrize("words", [(), ("--session", "s3")])
@@ -104,22 +115,17 @@ def test_the_list_of_a_child_that_has_finished_gives_way_to_its_parents(
         child.call("todo", {"set": ["Look around"]})
         deeper = child.spawn("deeper")
         deeper.call("todo", {"set": ["Look closer"]})
-        if not words:
-            assert run("statusline").out == "▸ Look closer (0/1)\n"
+        at_work = ["▸ Paint", "0/1 0 % ⤷ explore 0/1, deeper 0/1"]
+        assert read_rows(run("statusline", *words).out) == at_work
         deeper.tool_started("1", "Bash", {"command": "make"})
         deeper.finished("Seen.")
         deeper.tool_finished("1", result="late to be told of")
+        assert read_rows(run("statusline", *words).out) == ["▸ Paint", "0/1 0 % ⤷ explore 0/1"]
         child.finished("Looked.")
-        assert run("statusline", *words).out == "▸ Paint (0/1)\n"
-        assert run("statusline", *words, "--agent", "deeper").out == "○ Next: Look closer (0/1)\n"
-        child.call("todo", {"set": ["Look again"]})
-        if not words:
-            assert run("statusline").out == "▸ Look again (0/1)\n"
-        child.finished("Looked.")
+        assert read_rows(run("statusline", *words).out) == ["▸ Paint", "0/1 0 %"]
+        assert read_rows(run("statusline", *words, "--agent", "deeper").out) == ["○ Next: Look closer", "0/1 0 %"]
         main.finished("Done.")
-        assert run("statusline", *words).out.startswith(
-            "○ Next: Paint" if words else "○ Next: Look"
-        )  # all is over: the latest
+        assert read_rows(run("statusline", *words).out) == ["○ Next: Paint", "0/1 0 %"]
 
 
 def test_a_child_that_has_finished_does_not_stand_in_for_a_parent_without_a_list(
@@ -128,7 +134,7 @@ def test_a_child_that_has_finished_does_not_stand_in_for_a_parent_without_a_list
     with board:
         child = board.agent("main", session="s3", project=str(project)).spawn("explore")
         child.call("todo", {"set": ["Look around"]})
-        assert run("statusline", "--session", "s3").out == "▸ Look around (0/1)\n"
+        assert read_rows(run("statusline", "--session", "s3").out) == ["▸ Look around", "0/1 0 %"]
         child.finished("Looked.")
         assert run("statusline", "--session", "s3").out == run("statusline").out == ""
 
@@ -149,9 +155,9 @@ def test_of_a_session_that_the_board_does_not_know_it_shows_claude_codes_own_tas
     _write_task_file(folder, 2, subject="Paint", status="in_progress", activeForm="Painting")
     (folder / "3.json").write_text("{broken")
     given = json.dumps({"session_id": SESSION, "transcript_path": str(tmp_path / "none.jsonl")})
-    expected = (0, "▸ Painting (1/2)\n", "")
-    assert _line(given, CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == expected
-    assert _line(given, PUNCHLIST_CLAUDE_TASKS=str(tmp_path / "claude" / "tasks")) == expected
+    expected = ["▸ Painting", "1/2 50 %"]
+    assert _rows(given, CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == expected
+    assert _rows(given, PUNCHLIST_CLAUDE_TASKS=str(tmp_path / "claude" / "tasks")) == expected
     assert _line('{"session_id": "../.."}', CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == (0, "", "")
     assert not (tmp_path / "data").exists()
 
@@ -182,10 +188,10 @@ def test_of_a_session_that_the_board_does_not_know_it_shows_the_list_in_the_tran
     path.parent.mkdir(parents=True)
     _write_transcript(path)
     given = json.dumps({"session_id": SESSION, "transcript_path": str(path)})
-    assert _line(given) == (0, "▸ Painting (1/2)\n", "")
+    assert _rows(given) == ["▸ Painting", "1/2 50 %"]
     with board:
         board.agent("main", session=SESSION).call("todo", {"set": ["Known here"]})
-    assert _line(given) == (0, "▸ Known here (0/1)\n", "")
+    assert _rows(given) == ["▸ Known here", "0/1 0 %"]
     path.write_text("no transcript\n")
     assert _line(given.replace(SESSION, "other")) == (0, "", "")
 
@@ -202,5 +208,5 @@ def test_it_reads_claude_codes_list_files_where_the_environment_names_their_fold
     ]
     (folder / f"{SESSION}-agent-{SESSION}.json").write_text(json.dumps(newer))
     given = json.dumps({"session_id": SESSION})
-    assert _line(given)[1].startswith("▸ Reading")
-    assert _line(given, PUNCHLIST_CLAUDE_TODOS=str(folder))[1].startswith("▸ Painting (1/2")
+    assert _rows(given) == ["▸ Reading", "0/1 0 %"]
+    assert _rows(given, PUNCHLIST_CLAUDE_TODOS=str(folder)) == ["▸ Painting", "1/2 50 %"]

@@ -7,7 +7,7 @@ import pytest
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, read_rows
 
 
 def _begin(board: Board, session: str = "s1", *subjects: str) -> Agent:
@@ -55,7 +55,8 @@ def test_a_list_and_tasks_of_one_agent_are_shown_together(run: Run, board: Board
     out = run("todos").out
     assert "main — Items and tasks (1/4)\n    ▸ Look\n    ✓ Read — unchecked\n    ▸ Painting\n    ○ Ship\n" in out
     assert "main — Items (0/1)\n    ▸ Else\n" in out
-    assert run("statusline", "--session", "s1").out == "▸ Look (1/4, session unchecked)\n"  # the item comes first
+    rows = read_rows(run("statusline", "--session", "s1").out)
+    assert rows == ["▸ Look", "1/4 25 %", "○ Next: Ship", "○ unchecked"]  # the item comes first
 
 
 def test_tasks_that_an_agent_began_on_a_shared_list_are_its_work_and_others_are_not(run: Run, board: Board) -> None:
@@ -67,7 +68,7 @@ def test_tasks_that_an_agent_began_on_a_shared_list_are_its_work_and_others_are_
         tasks.claim(id="3")
         tasks.complete("3")
     assert run("todos").out == "1 task:\n  ▸ Sand\n"
-    assert run("statusline").out == "▸ Sand (0/1)\n"
+    assert read_rows(run("statusline").out) == ["▸ Sand", "0/1 0 %"]
 
 
 def test_a_task_that_a_finished_agent_left_in_progress_is_only_open(run: Run, board: Board) -> None:
@@ -75,7 +76,7 @@ def test_a_task_that_a_finished_agent_left_in_progress_is_only_open(run: Run, bo
         agent = _begin(board)
         agent.finished("Enough.")
         assert "○ Paint\n" in run("todos").out
-        assert run("statusline").out.startswith("○ Next: Paint (1/3")
+        assert read_rows(run("statusline").out)[:2] == ["○ Next: Paint", "1/3 33 %"]
         agent.call("TaskUpdate", {"taskId": "3", "status": "in_progress"})  # it is at work again
     assert run("statusline").out.startswith("▸ Shiping (1/3")
 
@@ -113,9 +114,9 @@ def test_tasks_that_all_ended_before_the_next_was_created_are_past_work(run: Run
         agent = _begin(board)
         for number in ("2", "3"):
             agent.call("TaskUpdate", {"taskId": number, "status": "completed"})
-        assert run("statusline").out.startswith("✓ All done (3/3")
+        assert read_rows(run("statusline").out)[:2] == ["✓ All done", "3/3 100 % · 2 doubtful"]
         agent.call("TaskCreate", {"subject": "Sweep", "description": ""})
-    assert run("statusline").out.startswith("○ Next: Sweep (0/1")
+    assert read_rows(run("statusline").out)[:2] == ["○ Next: Sweep", "0/1 0 %"]
     assert run("todos").out.startswith("1 task:")
     assert run("report").out.count("✓") == 3  # nothing is lost
 
@@ -124,7 +125,7 @@ def test_the_focus_is_the_task_that_was_started_last(run: Run, board: Board) -> 
     with board:
         agent = _begin(board)
         agent.call("TaskUpdate", {"taskId": "3", "status": "in_progress"})
-    assert run("statusline").out.startswith("▸ Shiping (1/3")
+    assert read_rows(run("statusline").out)[:2] == ["▸ Shiping", "1/3 33 %"]
 
 
 def test_a_session_is_as_late_as_its_last_task_call(run: Run, board: Board) -> None:

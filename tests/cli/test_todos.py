@@ -10,7 +10,7 @@ from punchlist import TodoItem
 from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.commands import Target
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, read_rows
 
 
 def _write(board: Board, name: str = "main", session: str = "s1", **items: str) -> None:
@@ -246,13 +246,13 @@ def test_an_item_that_a_subagent_is_at_work_on_is_lit_up_until_that_has_finished
     assert "Explore the code — explore is at it" in run("todos").out
     (listed,) = json.loads(run("todos", "--json").out)
     assert listed["helpers"] == {"1": ["explore"]}
-    assert run("statusline").out == "▸ Fix the bug (0/2, 1 subagent)\n"
+    assert read_rows(run("statusline").out) == ["▸ Fix the bug", "0/2 0 % ⤷ explore", "○ Next: Explore the code"]
     assert "Explore the code — explore is at it" in run("brief", "--keep").out
     assert "Beside the lists" not in run("report").out
     child.finished("found it")
     assert board.helpers("s1") == {}
     assert "is at it" not in run("todos").out + run("report").out + run("brief").out
-    assert run("statusline").out == "▸ Fix the bug (0/2)\n"
+    assert read_rows(run("statusline").out) == ["▸ Fix the bug", "0/2 0 %", "○ Next: Explore the code"]
 
 
 def test_the_state_of_a_session_is_in_its_head_line(run: Run, board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +280,7 @@ def test_what_a_finished_agent_left_in_progress_is_only_open(run: Run, board: Bo
     assert "▸ Paint" in run("todos").out
     agent.finished()
     assert run("todos").out.splitlines() == ["2 items: agent finished", "  ○ Paint", "  ○ Sand"]
-    assert run("statusline", "--session", "s1").out == "○ Next: Paint (0/2)\n"
+    assert read_rows(run("statusline", "--session", "s1").out) == ["○ Next: Paint", "0/2 0 %"]
     assert json.loads(run("todos", "--json").out)[0]["items"][0]["status"] == "in_progress"
 
 
@@ -289,7 +289,8 @@ def test_every_view_counts_what_waits_on_the_reader(run: Run, board: Board):
     agent.call("todo", {"set": ["Deploy", "Sweep"]})
     agent.ask("1", "Which region?")
     assert run("todos").out.splitlines()[-1] == "1 thing waits on you; `punchlist answer` shows it."
-    assert run("statusline", "--session", "s1").out == "○ Next: Sweep (0/2, 1 waits on you)\n"
+    waiting = ["○ Next: Sweep", "0/2 0 %", "? Waits on you: Which region?"]
+    assert read_rows(run("statusline", "--session", "s1").out) == waiting
     flows, tasks = board.flows(agent=agent), board.tasks()
     flows.set_waiting(flows.create_mirrored("post", "Send mail").id, {"kind": "manual"})
     tasks.wait(tasks.create("Ship it").id)

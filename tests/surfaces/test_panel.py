@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from punchlist.core.overview import NO_ACTIVITY, summarise_list
+from punchlist.core.session_line import AgentWork, prepare_line
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import list_lines, status_line
+from punchlist.surfaces.lists import list_lines
 from punchlist.surfaces.panel import Frame, bar, frame_lines
 from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Span, cells, cut, pad, plain
 
@@ -89,7 +91,9 @@ def test_a_completion_that_nothing_bears_out_is_marked_wherever_people_look():
     todos = TodoList(items=items, revision=1)
     rows = [plain(line) for line in list_lines(todos, Display())]
     assert [row.rpartition(" — ")[2] for row in rows] == ["verified", "unchecked", "unseen", "failing"]
-    assert status_line(todos, Display()).endswith("All done (4/4, 2 doubtful)")
+    work = AgentWork(1, "main", None, NO_ACTIVITY, summarise_list(todos))
+    line = prepare_line([work], state="idle", check="", waits=(), now=_AT)
+    assert (line.done, line.total, line.doubtful) == (4, 4, 2)
     row = _row(1)._replace(todos=todos)
     shown = "\n".join(plain(line) for line in frame_lines(_frame(row), Display(columns=60), 40))
     assert [grade for grade in ("verified", "unchecked", "unseen", "failing") if grade in shown] == [

@@ -1,121 +1,83 @@
-"""`punchlist statusline`: print one line for the status bar of an agent. Quick, and never an error."""
+"""`punchlist statusline` where one prepared row of the board does not say it all. Never an error.
+
+`punchlist_statusline.py` answers from the line that the board keeps ready for a session. It runs this command for the
+latest session of a folder, for one agent, for a board named by a URL, and for a session that the board does not know.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import select
-import sys
 from argparse import Namespace
 from contextlib import suppress
 from typing import Any, cast
 
+import msgspec
+
+import punchlist_statusline
 from punchlist.cli.arguments import MAIN, Parser, board_url, command_parser, import_claude_files, settle_due_tasks
-from punchlist.cli.terminal import detect_display
-from punchlist.core.overview import show_left_open
+from punchlist.core.overview import NO_ACTIVITY, summarise_list
+from punchlist.core.session_line import AgentWork, SessionLine, prepare_line
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import PunchlistError
 from punchlist.reader import BoardReader, system_clock
-from punchlist.store import AgentRow, ListRow, Transaction, store_path
+from punchlist.store import store_path
+from punchlist.store.lines import load_line
 from punchlist.store.sqlite import SqliteStore
-from punchlist.surfaces.lists import find_focus, status_line, with_tasks
 
-_INPUT_SECONDS = 0.2
-"""Seconds to wait for each part of standard input: a host that gives none must not hold up its own status bar."""
-
-_MOST_INPUT = 1024 * 1024
 _LOCK_SECONDS = 1.0
 _EXAMPLES = """\
-  in ~/.claude/settings.json:  "statusLine": {"type": "command", "command": "punchlist statusline"}
+  in ~/.claude/settings.json:
+  "statusLine": {"type": "command", "command": "punchlist statusline", "refreshInterval": 1}
 """
 
 
 def parser() -> Parser:
     about = (
-        "Prints what is being done and how far it is, as in `▸ Running tests (2/5)`; nothing if nothing is tracked. "
+        "Prints up to five rows: what is being done and for how long, how far the list is, what is next, the state of "
+        "the session by its checks, and what waits on you; nothing if nothing is tracked. "
         "Reads what Claude Code gives a status line on standard input. Of a session that the board does not know, it "
         "shows Claude Code's own tasks, else the list in the transcript."
     )
     made = command_parser("statusline", about, run=_show, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="the session (default: what standard input says, else the latest)")
     made.add_argument("--agent", metavar="A", help="the agent (default: the first at work that has a list)")
+    made.add_argument("--board", metavar="PATH", dest="db", help="the same as --db")
+    made.add_argument("--before", metavar="CMD", help="a shell command whose output comes first: your own status line")
     return made
 
 
 def _show(options: Namespace) -> None:
     with suppress(Exception):  # a status bar is no place for an error
-        given: dict[str, Any] = {}
-        with suppress(Exception):  # no standard input at all, nothing on it, or nothing that we understand
-            given = _read_input()
+        body = punchlist_statusline.read_input()
+        if options.before is not None:
+            print(punchlist_statusline.run_theirs(options.before, body).decode(errors="replace"), end="")
+        given = punchlist_statusline.decode_object(body)
         session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
-        line = _describe_board(options, session, given)
+        line = _load_board_line(options, session, given)
         if not line and options.agent in (None, MAIN):
-            line = _describe_files(session, given)
-        if line:
-            print(line)
-
-
-def _read_input() -> dict[str, Any]:
-    """Return the JSON that the host gives on standard input; nothing if it gives nothing at once."""
-    if sys.stdin.isatty():
-        return {}
-    handle = sys.stdin.fileno()
-    body = b""
-    while len(body) < _MOST_INPUT and select.select([handle], [], [], _INPUT_SECONDS)[0]:
-        part = os.read(handle, 65_536)
-        if not part:
-            break
-        body += part
-    value: Any = json.loads(body)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+            line = _load_file_line(session, given)
+        print(punchlist_statusline.print_rows(line, is_host=bool(given)).decode(), end="")
 
 
 # What the board knows.
 
 
-def _describe_board(options: Namespace, session: str | None, given: dict[str, Any]) -> str:
-    """Return the line for what the board has of the session, or of the project; empty if it has nothing."""
+def _load_board_line(options: Namespace, session: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the line of the session, else of the latest of the project; empty if there is nothing to show."""
     path = store_path(board_url(options))
     if not os.path.exists(path):
-        return ""
+        return {}
     import_claude_files(options)
     with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         settle_due_tasks(board)
-        row = _find_row(board, session, None if session else _find_folder(given), options.agent)
-        if row is None:
-            return ""
-        state, activity = board.store.read(
-            lambda tx: (tx.session_state(row.session), tx.overviews.load_activity(row.number))
-        )
-        helped = board.helpers(row.session).get(row.agent, {})
-        waits = len(board.waits(session=row.session))
-        todos = show_left_open(with_tasks(row).todos, activity.state, helped)
-        focus = None if activity.state == "finished" else find_focus(row)
-        return status_line(todos, detect_display(), helped, state, focus=focus, waits=waits)
+        if not session:
+            session = next((row.session for row in board.work(project=_find_folder(given), limit=1)), "")
+        line = board.store.read(lambda tx: load_line(tx, session, board.now(), agent=options.agent))
+        return {} if line is None else _as_json(line)
 
 
-def _find_row(board: BoardReader, session: str | None, project: str | None, agent: str | None) -> ListRow | None:
-    """Return the first agent that is wanted, but a finished subagent only after its ancestors finished too."""
-    for limit in (1, 100) if agent is None else (100,):
-        for row in board.work(project=project, session=session, limit=limit):
-            if agent == row.agent or (agent is None and not _is_gone(board, row)):
-                return row
-    return None
-
-
-def _is_gone(board: BoardReader, row: ListRow) -> bool:
-    """True if a subagent finished while an ancestor is still running: its list is no longer what goes on."""
-
-    def has_finished(tx: Transaction, agent: AgentRow) -> bool:
-        return tx.overviews.load_activity(agent.number).state == "finished"
-
-    def find(tx: Transaction) -> bool:
-        agent = tx.agent(row.session, row.agent)
-        if agent is None or not has_finished(tx, agent):
-            return False
-        return any(not has_finished(tx, parent) for parent, _ in tx.ancestors(agent))
-
-    return row.parent is not None and board.store.read(find)
+def _as_json(line: SessionLine) -> dict[str, Any]:
+    return msgspec.json.decode(msgspec.json.encode(line))
 
 
 def _find_folder(given: dict[str, Any]) -> str:
@@ -128,13 +90,14 @@ def _find_folder(given: dict[str, Any]) -> str:
 # What Claude Code keeps itself, for a session that the board knows nothing of.
 
 
-def _describe_files(session: Any, given: dict[str, Any]) -> str:
+def _load_file_line(session: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return the line for the tasks in Claude Code's own files, else for the list in the transcript."""
     todos = _read_task_files(session) if isinstance(session, str) and session else TodoList()
     path = given.get("transcript_path")
     if not todos.items and isinstance(path, str) and os.path.isfile(os.path.expanduser(path)):
         todos = _read_transcript(path)
-    return status_line(todos, detect_display())
+    agent = AgentWork(0, MAIN, None, NO_ACTIVITY, summarise_list(todos))
+    return _as_json(prepare_line([agent], state="idle", check="", waits=(), now=system_clock()))
 
 
 def _read_task_files(session: str) -> TodoList:

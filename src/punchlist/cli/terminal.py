@@ -14,6 +14,7 @@ from typing import Any, Self, TextIO
 import msgspec
 
 from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Span, Style, plain
+from punchlist_statusline import shows_colours, shows_unicode
 
 _SGR: dict[Style, str] = {
     "dim": "2",
@@ -47,13 +48,7 @@ def detect_display() -> Display:
 
 def glyphs(stream: TextIO) -> Glyphs:
     """Return Unicode signs if the encoding has them and neither the locale nor the terminal says otherwise."""
-    encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "").replace("_", "")
-    if not encoding.startswith("utf") or os.environ.get("TERM") in ("dumb", "linux"):
-        return ASCII
-    environ = os.environ.get
-    # Python itself sets LC_CTYPE to C.UTF-8 where the locale is C; then LANG is what the user said.
-    locale = environ("LC_ALL") or (environ("LC_CTYPE", "").replace("C.UTF-8", "")) or environ("LANG") or "utf-8"
-    return UNICODE if "utf" in locale.lower() else ASCII
+    return UNICODE if shows_unicode(getattr(stream, "encoding", None)) else ASCII
 
 
 def columns(stream: TextIO) -> int | None:
@@ -68,13 +63,8 @@ def columns(stream: TextIO) -> int | None:
 
 
 def has_colours() -> bool:
-    """`NO_COLOR` decides first, then `FORCE_COLOR` and `CLICOLOR_FORCE`, then whether stdout is a terminal."""
-    environ = os.environ.get
-    if environ("NO_COLOR"):
-        return False
-    if any(environ(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
-        return True
-    return sys.stdout.isatty() and environ("TERM") != "dumb"
+    """True if standard output shows colours."""
+    return shows_colours(sys.stdout.isatty())
 
 
 def paint(line: Line, *, colour: bool) -> str:

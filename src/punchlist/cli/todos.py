@@ -13,10 +13,11 @@ from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder, is_own_list, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
+from punchlist.core.current_work import find_shown_focus
 from punchlist.core.overview import show_left_open
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import Helped, board_lines, find_focus, waiting_lines, with_tasks
+from punchlist.surfaces.lists import Helped, board_lines, waiting_lines, with_tasks
 from punchlist.surfaces.tasks import task_data
 
 _EXAMPLES = """\
@@ -129,7 +130,7 @@ def _describe_nothing(options: Namespace) -> str:
 def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
     """Return an agent's list and tasks as JSON values. Every key is always there; `progress` counts both."""
     todos, shown = row.todos, with_tasks(row).todos
-    focus = find_focus(row)
+    focus = find_shown_focus(row.todos, row.tasks)
     return {
         "session": row.session,
         "agent": row.agent,

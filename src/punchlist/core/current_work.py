@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from msgspec import Struct, field
@@ -76,6 +76,19 @@ def task_as_item(task: Task) -> TodoItem:
         finished_at=task.finished_at,
         grade=task.grade,
     )
+
+
+def show_tasks(todos: TodoList, tasks: Sequence[Task]) -> TodoList:
+    """Return a list with tasks after its items, to show to a person. Never stored."""
+    return replace(todos, items=(*todos.items, *map(task_as_item, tasks))) if tasks else todos
+
+
+def find_shown_focus(todos: TodoList, tasks: Iterable[Task]) -> TodoItem | None:
+    """Return the item in progress, else the task that was started last; None if there is neither."""
+    if todos.focus is not None:
+        return todos.focus
+    begun = [(task.started_at, task) for task in tasks if task.status is TaskStatus.IN_PROGRESS and task.started_at]
+    return task_as_item(max(begun, key=lambda pair: pair[0])[1]) if begun else None
 
 
 def latest_batch(tasks: Iterable[Task]) -> tuple[Task, ...]:

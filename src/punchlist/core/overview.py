@@ -236,7 +236,7 @@ def _without(known: tuple[OpenFinding, ...], detectors: Container[str] | None) -
 class ListSummary(Struct, frozen=True, omit_defaults=True):
     """A list in numbers: items by status, completed ones by grade, and the item in focus.
 
-    `since` is when work on it began. `next` is the first pending item; `held` the first other one that is still owed.
+    `since` is when work on it began. `next`, `blocked` and `failed` are the first items that are.
     """
 
     focus: str | None = None
@@ -244,15 +244,17 @@ class ListSummary(Struct, frozen=True, omit_defaults=True):
     grades: Mapping[str, int] = {}
     since: datetime | None = None
     next: str | None = None
-    held: str | None = None
+    blocked: str | None = None
+    failed: str | None = None
 
 
-def summarise_list(todos: TodoList) -> ListSummary:
-    """Count the items of a list, and name the ones that a status line shows."""
-    focus = todos.focus
+def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummary:
+    """Count the items of a list, and name the first of each kind; `focus` is its focus, if it is another one."""
+    focus = focus or todos.focus
     first: dict[Status, str] = {}
     for item in todos.items:
-        first.setdefault(item.status, item.content)
+        if item is not focus:
+            first.setdefault(item.status, item.content)
     counts = Counter([item.status.value for item in todos.items])
     grades = Counter([item.grade for item in todos.items if item.grade is not None])
     return ListSummary(
@@ -261,7 +263,8 @@ def summarise_list(todos: TodoList) -> ListSummary:
         grades=dict(grades),
         since=None if focus is None else focus.started_at,
         next=first.get(Status.PENDING),
-        held=first.get(Status.BLOCKED) or first.get(Status.FAILED),
+        blocked=first.get(Status.BLOCKED),
+        failed=first.get(Status.FAILED),
     )
 
 

@@ -27,8 +27,9 @@ _DOUBTFUL: Final = ("unseen", "failing")
 
 
 class AgentWork(NamedTuple):
-    """An agent of a session: what it does, and its items and tasks in short. `parent` is None for a root agent."""
+    """An agent of a session: its activity, and its items and tasks in short. `parent` is None for a root agent."""
 
+    number: int
     name: str
     parent: int | None
     activity: Activity
@@ -51,8 +52,11 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     done: int = 0
     total: int = 0
     next: str = ""
-    held: str = ""
-    """The first open item where none is in progress or pending: it is blocked, or has failed."""
+    """The first item that is pending."""
+    blocked: str = ""
+    """The first one that is blocked."""
+    failed: str = ""
+    """The first one that has failed."""
     doubtful: int = 0
     """Completed items without evidence, or with a failing check."""
     state: str = ""
@@ -81,7 +85,9 @@ def prepare_line(
     """
     shown = find_shown_agent(agents)
     work = ListSummary() if shown is None else shown.list
-    busy = [agent for agent in agents if agent is not shown and agent.parent is not None and _is_at_work(agent, now)]
+    busy = [
+        agent for agent in agents if agent is not shown and agent.parent is not None and is_at_work(agent.activity, now)
+    ]
     done, total = _progress(work)
     if shown is not None and not is_under_way(Status.IN_PROGRESS, shown.activity.state):
         work = replace(work, focus=None, since=None, next=work.focus or work.next)
@@ -91,7 +97,8 @@ def prepare_line(
         done=done,
         total=total,
         next=_line(work.next),
-        held=_line(work.held),
+        blocked=_line(work.blocked),
+        failed=_line(work.failed),
         doubtful=sum(work.grades.get(grade, 0) for grade in _DOUBTFUL),
         state="" if state == "idle" else state,
         check="" if state == "idle" else _line(check),
@@ -114,9 +121,8 @@ def find_shown_agent(agents: Sequence[AgentWork]) -> AgentWork | None:
     return next(iter((*at_work, *roots, *others)), None)
 
 
-def _is_at_work(agent: AgentWork, now: datetime) -> bool:
+def is_at_work(activity: Activity, now: datetime) -> bool:
     """True unless a subagent has finished, ended its turn, or was silent for so long that it must be gone."""
-    activity = agent.activity
     if activity.rests or activity.state == "finished":
         return False
     return activity.at is None or now - activity.at < WATCHED

@@ -23,6 +23,7 @@ from punchlist.errors import (
     StoreUnavailable,
     StoreUrlInvalid,
 )
+from punchlist.places import default_path
 from punchlist.store.records import Durability, migrations, statements
 
 MEMORY = "memory:"
@@ -64,13 +65,6 @@ def store_path(url: str | os.PathLike[str] | None = None) -> str:
     if not path or "\0" in path or path.endswith(("/", os.sep)):
         raise StoreUrlInvalid(url=name)
     return os.path.abspath(os.path.expanduser(path))
-
-
-def default_path() -> str:
-    """Return the path of the user's own board, in the folder where the system keeps such data."""
-    from platformdirs import user_data_dir  # not needed when the board is named
-
-    return os.path.join(user_data_dir("punchlist", appauthor=False), "board.db")
 
 
 # The files next to the board. Another user may have put something else there.

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import datetime
 
 import msgspec
 
-from punchlist.core.session_line import AgentWork, SessionLine, prepare_line
+from punchlist.core.current_work import find_shown_focus, show_tasks
+from punchlist.core.overview import AgentState, ListSummary, show_left_open, summarise_list
+from punchlist.core.session_line import AgentWork, SessionLine, find_shown_agent, is_at_work, prepare_line
+from punchlist.core.task import Task
+from punchlist.core.todo import Status, TodoList
+from punchlist.store.current_work import read_current_work
 from punchlist.store.transaction import Transaction
 from punchlist.store.waits import load_waits
 
 _MOST_SUBAGENTS = 20
 """Subagents of a session that are looked at, the latest: a session may have had hundreds."""
+
+_MOST_AGENTS = 1000
 
 _NOTHING = SessionLine()
 _encode = msgspec.json.Encoder().encode
@@ -28,17 +36,63 @@ def write_lines(tx: Transaction) -> None:
         if row is None:  # the session, or the agent, was deleted, or is no session of agents
             continue
         session, state, check, before = row
-        line = load_line(tx, session, state, check, now)
+        line = _load_line(tx, session, state, check, now)
         text = "" if line == _NOTHING else _encode(line).decode()
         if text != before:
             tx.run("save_line", (text, session))
     tx.marked.clear()
 
 
-def load_line(tx: Transaction, session: str, state: str, check: str, now: datetime) -> SessionLine:
-    """Return the line of a session as its rows are now."""
+def load_line(tx: Transaction, session: str, now: datetime, *, agent: str | None = None) -> SessionLine | None:
+    """Return the line of a session as its rows are now, or that of one of its agents; None if it is not there."""
+    row = tx.one("find_line_of_session", (session,))
+    return None if row is None else _load_line(tx, session, row[1], row[2], now, agent)
+
+
+def _load_line(
+    tx: Transaction, session: str, state: str, check: str, now: datetime, agent: str | None = None
+) -> SessionLine:
     rows = tx.overviews.of_session(session, _MOST_SUBAGENTS)
-    agents = [AgentWork(row.agent, row.parent, row.activity, row.list) for row in rows]
+    work = _load_work_with_tasks(tx, session)
+    agents: list[AgentWork] = []
+    for row in rows:
+        summary = _summarise(*work[row.number], row.activity.state) if row.number in work else row.list
+        agents.append(AgentWork(row.number, row.agent, row.parent, row.activity, summary))
+    if agent is not None:
+        agents = [one._replace(parent=None) for one in agents if one.name == agent]
+    shown = find_shown_agent(agents)
+    if shown is not None:
+        at_work = (row for row in rows if row.parent == shown.number and is_at_work(row.activity, now))
+        started_for = {row.started_for for row in at_work if row.started_for}
+        if (started_for and shown.list.focus is None) or shown.activity.state == "finished":
+            # The list itself has to be read: its focus does not say what is under way.
+            todos, tasks = work.get(shown.number) or (_load_list(tx, session, shown.name), ())
+            summary = _summarise(todos, tasks, shown.activity.state, started_for)
+            agents[agents.index(shown)] = shown._replace(list=summary)
     # What waits is read for the whole board, so only where this session has any.
     waits = () if tx.one("any_wait", {"session": session}) is None else load_waits(tx, now, session=session)
     return prepare_line(agents, state=state, check=check, waits=waits, now=now)
+
+
+def _load_work_with_tasks(tx: Transaction, session: str) -> dict[int, tuple[TodoList, tuple[Task, ...]]]:
+    """Return the lists and tasks of the agents that have tasks."""
+    if not tx.has_tasks or tx.one("any_task", {"session": session}) is None:
+        return {}
+    rows = read_current_work(tx, session=session, limit=_MOST_AGENTS)
+    return {row.number: (row.todos, row.tasks) for row in rows if row.tasks}
+
+
+def _load_list(tx: Transaction, session: str, agent: str) -> TodoList:
+    row = tx.agent(session, agent)
+    return TodoList() if row is None else row.state.todos
+
+
+def _summarise(
+    todos: TodoList, tasks: tuple[Task, ...], state: AgentState, started_for: Container[str] = ()
+) -> ListSummary:
+    """Return items and tasks in short. A pending item that a subagent at work was `started_for` can be the focus."""
+    helped = {item.id: ("",) for item in todos.items if f"{todos.plan_id}/{item.id}" in started_for}
+    shown = show_left_open(show_tasks(todos, tasks), state, helped)
+    focus = None if state == "finished" else find_shown_focus(todos, tasks)
+    pending = (item for item in shown.items if item.status is Status.PENDING and item.id in helped)
+    return summarise_list(shown, focus or shown.focus or next(pending, None))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from msgspec.structs import replace
-
-from punchlist.core.current_work import task_as_item
-from punchlist.core.task import TaskStatus
+from punchlist.core.current_work import show_tasks
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
@@ -189,18 +186,7 @@ def agent_lines(
 
 def with_tasks(row: ListRow) -> ListRow:
     """Return an agent whose list shows its tasks too, after its items. Never stored."""
-    if not row.tasks:
-        return row
-    items = (*row.todos.items, *map(task_as_item, row.tasks))
-    return row._replace(todos=replace(row.todos, items=items))
-
-
-def find_focus(row: ListRow) -> TodoItem | None:
-    """Return an agent's item in progress, else the task that was started last; None if there is neither."""
-    if row.todos.focus is not None:
-        return row.todos.focus
-    begun = [(task.started_at, task) for task in row.tasks if task.status is TaskStatus.IN_PROGRESS and task.started_at]
-    return task_as_item(max(begun, key=lambda pair: pair[0])[1]) if begun else None
+    return row._replace(todos=show_tasks(row.todos, row.tasks))
 
 
 def _count_words(row: ListRow) -> str:
@@ -228,49 +214,3 @@ def waiting_lines(waits: int) -> Iterator[Line]:
     if waits:
         many = ("thing waits", "it") if waits == 1 else ("things wait", "them")
         yield (Span(f"{waits} {many[0]} on you; `punchlist answer` shows {many[1]}.", "accent"),)
-
-
-def status_line(
-    todos: TodoList,
-    display: Display,
-    helped: Helped = NOBODY,
-    state: str = "idle",
-    *,
-    focus: TodoItem | None = None,
-    waits: int = 0,
-) -> str:
-    """Return a list in one line for a status bar: the item in progress, else the next, the progress, doubtful items.
-
-    Subagents that are at work on items are counted, and what `waits` on a person. `state` is that of the session: red,
-    unchecked, green or idle.
-    """
-    done, total, _ = todos.progress
-    if not todos.items:
-        return ""
-    boxes = display.glyphs.boxes
-    pending = [item for item in todos.items if item.status is Status.PENDING]
-    busy = focus or todos.focus or next((item for item in pending if item.id in helped), None)
-    waiting = next((item for item in todos.items if item.is_open), None)
-    if busy is not None:
-        text = f"{display.glyphs.arrow} {safe_line(busy.label)}"
-    elif pending:
-        text = f"{boxes['pending']} Next: {safe_line(pending[0].content)}"
-    elif waiting is not None:
-        text = f"{boxes[waiting.status.value]} {safe_line(waiting.content)}"
-    else:
-        text = f"{boxes['completed']} All done"
-    doubtful = sum(grade_word(item) in DOUBTFUL for item in todos.items)
-    others = len({name for names in helped.values() for name in names})
-    counts = [f"{done}/{total}"]
-    if state != "idle":
-        counts.append(f"session {state}")
-    if waits:
-        counts.append(f"{waits} {'waits' if waits == 1 else 'wait'} on you")
-    if doubtful:
-        counts.append(f"{doubtful} doubtful")
-    if others:
-        counts.append(plural(others, "subagent"))
-    count = f" ({', '.join(counts)})"
-    if display.columns is None:
-        return text + count
-    return fit(text, display.columns - len(count), display.glyphs.ellipsis) + count

@@ -173,6 +173,15 @@ SELECT t.number FROM task_lists l JOIN tasks t ON t.list = l.number
 WHERE l.project = :project AND l.session IS NULL AND t.owner = :owner AND t.status = 'failed' AND t.agent IS NULL
   AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.task = t.number);
 
+-- name: any_task
+-- True if a session has a list of tasks, or an agent that began one elsewhere.
+SELECT 1 FROM task_lists WHERE session = :session
+UNION ALL
+SELECT 1 FROM agents a JOIN tasks t ON t.agent = a.id WHERE a.session = :session AND t.finished_at IS NULL
+UNION ALL
+SELECT 1 FROM agents a JOIN tasks t ON t.agent = a.id WHERE a.session = :session AND t.status = 'failed'
+LIMIT 1;
+
 -- name: tasks_begun_by_agent
 -- Open tasks of an agent, and failed ones, but for flows, which end so; in the order in which they were started.
 SELECT number FROM (

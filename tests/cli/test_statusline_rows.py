@@ -1,0 +1,259 @@
+"""`punchlist_statusline.py`: the rows, from a file that imports nothing of the package and never fails."""
+
+import json
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import punchlist_statusline as file
+from punchlist.board import Board
+from punchlist.cli.terminal import _SGR
+from punchlist.surfaces import spans
+from tests.cli.conftest import read_rows
+
+_LINES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a new list": ({"total": 2, "next": "Read"}, ["○ Next: Read", "──────────────────── 0/2 0 %"]),
+    "a focus": (
+        {"focus": "Reading", "since": 935, "done": 1, "total": 3, "next": "Ship"},
+        ["▸ Reading 1:05", "━━━━━━────────────── 1/3 33 %", "○ Next: Ship"],
+    ),
+    "a focus for hours": (
+        {"focus": "Reading", "since": -6323, "total": 1},
+        ["▸ Reading 2:02:03", f"{'─' * 20} 0/1 0 %"],
+    ),
+    "a clock that was set back": (
+        {"focus": "Reading", "since": 2000, "total": 1},
+        ["▸ Reading 0:00", f"{'─' * 20} 0/1 0 %"],
+    ),
+    "all blocked": ({"blocked": "Deploy", "total": 1}, ["⊘ Deploy", f"{'─' * 20} 0/1 0 %"]),
+    "all failed": ({"failed": "Deploy", "total": 1}, ["✗ Deploy", f"{'─' * 20} 0/1 0 %"]),
+    "all done": ({"done": 2, "total": 2, "doubtful": 1}, ["✓ All done", f"{'━' * 20} 2/2 100 % · 1 doubtful"]),
+    "red": ({"state": "red", "check": "pytest"}, ["✗ red: pytest"]),
+    "green": ({"state": "green", "check": "pytest"}, ["✓ green: pytest"]),
+    "unchecked": ({"state": "unchecked"}, ["○ unchecked"]),
+    "unchecked since": ({"state": "unchecked", "check": "pytest"}, ["○ unchecked since pytest"]),
+    "one waits": ({"waits": 1, "wait": "Which?"}, ["? Waits on you: Which?"]),
+    "three wait": ({"waits": 3, "wait": "Which?"}, ["? Waits on you: Which? (+2 more)"]),
+    "subagents": (
+        {"total": 1, "next": "a", "subagents": [["explore", 1, 2], ["test", 0, 0]], "more": 2},
+        ["○ Next: a", f"{'─' * 20} 0/1 0 % ⤷ explore 1/2, test, +2"],
+    ),
+    "a subagent without a list beside it": ({"subagents": [["explore", 0, 0]]}, ["⤷ explore"]),
+    "nothing": ({}, []),
+    "values of other kinds": ({"focus": 7, "done": "x", "total": None, "waits": [], "state": {}, "subagents": 3}, []),
+}
+
+
+def _render(line: dict[str, Any], columns: int = 100, glyphs: dict[str, str] = file.UNICODE) -> list[str]:
+    return [
+        "".join(text for text, _ in row) for row in file.render_rows(line, now=1000, columns=columns, glyphs=glyphs)
+    ]
+
+
+@pytest.mark.parametrize("name", _LINES)
+def test_rows_for_each_state_of_a_session(name: str):
+    line, expected = _LINES[name]
+    assert _render(line) == expected
+
+
+def test_there_are_five_rows_at_most():
+    line = {name: value for line, _ in list(_LINES.values())[:-1] for name, value in line.items()}
+    assert len(_render(line)) == 5
+
+
+@pytest.mark.parametrize("columns", range(1, 60))
+@pytest.mark.parametrize("text", ["plain words that go on", "漢字漢字漢字漢字漢字漢字", "e\u0301" * 30])
+def test_no_row_is_wider_than_the_terminal(columns: int, text: str):
+    line = {
+        "focus": text,
+        "since": 1,
+        "total": 3,
+        "next": text,
+        "state": "red",
+        "check": text,
+        "waits": 2,
+        "wait": text,
+    }
+    for row in _render({**line, "subagents": [[text, 1, 2]]}, columns):
+        assert spans.cells((spans.Span(row),)) <= max(columns, 16)  # the count, and `(+1 more)`, are never cut
+
+
+@pytest.mark.parametrize("line", [line for line, _ in _LINES.values()])
+def test_ascii_signs_are_ascii(line: dict[str, Any]):
+    assert all(row.isascii() for row in _render(line, glyphs=file.ASCII))
+
+
+def test_signs_and_colours_are_those_of_the_other_surfaces():
+    for ours, theirs in ((file.UNICODE, spans.UNICODE), (file.ASCII, spans.ASCII)):
+        names = ("pending", "blocked", "completed", "failed")
+        assert {name: ours[name] for name in names} == {name: theirs.boxes[name] for name in names}
+        assert (ours["focus"], ours["ellipsis"], ours["full"], ours["empty"]) == (
+            theirs.arrow, theirs.ellipsis, theirs.full, theirs.empty,
+        )  # fmt: skip
+    assert file.COLOURS.items() <= {str(style): code for style, code in _SGR.items()}.items()
+
+
+def test_a_forged_line_gives_a_terminal_nothing_to_obey():
+    evil = "\x1b[2Jred\x07\x9b1m\u202eback\r\n"
+    line = {"focus": evil, "total": 1, "next": evil, "state": evil, "check": evil, "waits": 1, "wait": evil}
+    text = "".join(_render({**line, "subagents": [[evil, 1, 2]]}))
+    assert text.isprintable()
+
+
+# The file on its own, as a host runs it.
+
+
+def _run(*arguments: str, given: bytes | str = "", **settings: str) -> subprocess.CompletedProcess[bytes]:
+    body = given.encode() if isinstance(given, str) else given
+    command = [sys.executable, "-I", "-S", file.__file__, *arguments]
+    return subprocess.run(
+        command, input=body, capture_output=True, check=False, timeout=60, env={**os.environ, **settings}
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path, board: Board) -> Path:
+    with board:
+        agent = board.agent("main", session="s1")
+        agent.call("todo", {"set": [{"text": "Run tests", "doing": "Running tests"}, "Ship"]})
+    return tmp_path / "data" / "board.db"
+
+
+_EXPECTED = ["▸ Running tests", "0/2 0 %", "○ Next: Ship"]
+
+
+def test_it_runs_without_site_packages_and_imports_nothing_of_the_package(path: Path):
+    ran = _run("--board", str(path), given='{"session_id": "s1"}', NO_COLOR="1")
+    assert (ran.returncode, read_rows(ran.stdout.decode()), ran.stderr) == (0, _EXPECTED, b"")
+    source = (
+        f"import sys; sys.path.insert(0, {os.path.dirname(file.__file__)!r}); import punchlist_statusline as p;"
+        f"p.main(['--board', {str(path)!r}, '--session', 's1']);"
+        "print(sorted(m for m in sys.modules if m.split('.')[0] in ('punchlist', 'typing', 'subprocess', 'msgspec')))"
+    )
+    loaded = subprocess.run([sys.executable, "-I", "-S", "-c", source], capture_output=True, text=True, check=True)
+    assert loaded.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_host_gets_colours_and_a_pipe_does_not(path: Path):
+    assert b"\x1b[1;36m" in _run("--board", str(path), given='{"session_id": "s1"}').stdout
+    for settings in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert b"\x1b" not in _run("--board", str(path), given='{"session_id": "s1"}', **settings).stdout
+    assert b"\x1b" not in _run("--board", str(path), "--session", "s1").stdout
+
+
+def test_width_and_signs_follow_the_environment(path: Path):
+    ran = _run("--board", str(path), "--session", "s1", COLUMNS="14", LC_ALL="C")
+    assert ran.stdout.isascii()
+    assert read_rows(ran.stdout.decode())[0] == "> Runn..."
+    assert all(len(row) <= 14 for row in ran.stdout.decode().splitlines())
+
+
+def test_it_leaves_the_boards_folder_as_it_was(path: Path):
+    before = sorted(os.listdir(path.parent))
+    content = path.read_bytes()
+    assert read_rows(_run("--board", str(path), "--session", "s1").stdout.decode()) == _EXPECTED
+    assert (sorted(os.listdir(path.parent)), path.read_bytes()) == (before, content)
+
+
+def test_it_sees_a_change_while_another_process_has_the_board_open(path: Path):
+    with Board.open(path) as board:
+        board.agent("main", session="s1").call("todo", {"done": "1"})
+        assert read_rows(_run("--board", str(path), "--session", "s1").stdout.decode()) == ["▸ Ship", "1/2 50 %"]
+
+
+@pytest.mark.parametrize("damage", ["line", "page", "schema", "text", "empty", "folder", "none"])
+def test_a_damaged_board_or_none_is_no_error(path: Path, damage: str):
+    if damage == "line":
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE sessions SET line = '{broken'")
+        connection.close()
+    elif damage == "schema":
+        with sqlite3.connect(path) as connection:
+            connection.execute("ALTER TABLE sessions RENAME TO gone")
+        connection.close()
+    elif damage == "page":
+        content = path.read_bytes()
+        path.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
+    elif damage == "text":
+        path.write_text("no board" * 1000)
+    else:
+        path.unlink()
+        if damage == "empty":
+            path.touch()
+        elif damage == "folder":
+            path.mkdir()
+    ran = _run("--board", str(path), given='{"session_id": "s1"}')
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_a_session_of_an_older_board_without_a_line_is_still_shown(path: Path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE sessions SET line = NULL")
+    connection.close()
+    assert read_rows(_run("--board", str(path), "--session", "s1").stdout.decode()) == _EXPECTED
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "{", "[]", '{"session_id": 7}', '{"session_id": "s1' + "x" * 100_000 + '"}', b"\xff\x00", "[" * 100_000],
+)
+def test_it_survives_whatever_it_is_given(tmp_path: Path, given: bytes | str):
+    ran = _run("--board", str(tmp_path / "none.db"), given=given)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_a_reader_that_is_gone_is_no_error(path: Path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-I", "-S", file.__file__, "--board", str(path), "--session", "s1"]
+    ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_a_module_in_the_project_folder_is_not_imported(path: Path, project: Path):
+    for name in ("json", "sqlite3", "punchlist", "msgspec", "select"):
+        (project / f"{name}.py").write_text("print('owned')")
+    for session in ("s1", "unknown"):
+        ran = _run("--board", str(path), given=json.dumps({"session_id": session}), PYTHONPATH=".")
+        assert (ran.returncode, b"owned" in ran.stdout, ran.stderr) == (0, False, b"")
+
+
+# The person's own status line comes first.
+
+
+def test_their_own_status_line_gets_the_same_input_and_comes_first(path: Path):
+    given = '{"session_id": "s1"}'
+    ran = _run("--board", str(path), "--before", "cat; printf '\\033[1mmine'", given=given, NO_COLOR="1")
+    first, *rows = ran.stdout.decode().splitlines()
+    assert first == f"{given}\x1b[1mmine"
+    assert read_rows("\n".join(rows)) == _EXPECTED
+
+
+@pytest.mark.parametrize("theirs", ["exit 3", "no-such-command-at-all 2>/dev/null", "kill -9 $$", ""])
+def test_a_failure_of_theirs_does_not_hide_ours(path: Path, theirs: str):
+    ran = _run("--board", str(path), "--session", "s1", "--before", theirs)
+    assert (ran.returncode, read_rows(ran.stdout.decode())) == (0, _EXPECTED)
+
+
+def test_theirs_is_ended_when_its_time_is_up_with_all_that_it_started(path: Path, tmp_path: Path):
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    theirs = f"echo mine; (sleep 600; echo no) > {shlex.quote(str(alive))} & sleep 600"
+    handle = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
+    ran = _run("--board", str(path), "--session", "s1", "--before", theirs)
+    assert read_rows(ran.stdout.decode()) == ["mine", *_EXPECTED]
+    os.set_blocking(handle, True)
+    assert os.read(handle, 10) == b""  # no writer is left
+    os.close(handle)
+
+
+def test_theirs_runs_once_where_the_full_program_answers(path: Path):
+    ran = _run("--board", str(path), "--session", "unknown", "--before", "echo mine")
+    assert (ran.returncode, ran.stdout) == (0, b"mine\n")
