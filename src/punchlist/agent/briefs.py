@@ -153,7 +153,7 @@ class ReportReader:
         activities = {(row.session, row.agent): row.activity for row in self._rows.values()}
         return assemble_brief(
             map(self._state, dict.fromkeys(self._rows[agent].session for agent in touched)),
-            [*self._report_items(different.values()), *self._report_tasks(tasks)],
+            [*self._report_items(_without_repeats(different.values())), *self._report_tasks(tasks)],
             [call for agent in touched for call in self._tx.tool_calls.since(agent, after)],
             find_noticed(activities, after, self._now),
             waits=self._load_waits(),
