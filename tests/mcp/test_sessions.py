@@ -1,9 +1,11 @@
 """Whose list a call writes: real servers of real clients, each client a process of its own."""
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +13,10 @@ from typing import Any, Self
 
 import pytest
 
+import punchlist_hook
 from punchlist.board import Board
+from punchlist.hosts.conversations import find_call
+from punchlist_hook import inbox_path, socket_folder
 from tests.mcp.conftest import Start
 
 HOST = """
@@ -167,3 +172,84 @@ def test_odd_metadata_is_no_session(start: Start, board: Board, meta: dict[str, 
     client.text("todo", {"set": ["Paint"]}, meta)
     assert "Paint" in client.text("todo", {})
     assert len(sessions(board)) == 1
+
+
+# With hooks.
+
+
+def send_hook(event: dict[str, Any], host: str = "claude-code") -> dict[str, Any]:
+    """Run the real hook as a child of this process, as the servers of this test are."""
+    board = os.environ["PUNCHLIST_DB"]
+    command = [sys.executable, "-I", "-S", punchlist_hook.__file__, host, "--board", board]
+    done = subprocess.run(command, input=json.dumps(event).encode(), capture_output=True, check=True)
+    return json.loads(done.stdout or b"{}")
+
+
+def pre_tool_use(session: str, call_id: str, **more: Any) -> dict[str, Any]:
+    tool = "mcp__plugin_punchlist_punchlist__todo"
+    return {
+        "hook_event_name": "PreToolUse",
+        "session_id": session,
+        "cwd": os.getcwd(),
+        "tool_name": tool,
+        "tool_input": {},
+        "tool_use_id": call_id,
+        "mcp_server": {"name": "plugin:punchlist:punchlist", "source": "plugin"},
+        **more,
+    }
+
+
+def test_a_call_that_a_hook_told_of_belongs_to_its_conversation(start: Start, board: Board) -> None:
+    client = start(initialized=False, CLAUDE_CODE_SESSION_ID="stale")
+    client.initialize(name="claude-code")
+    for number, session in enumerate(("one", "two")):
+        send_hook(pre_tool_use(session, f"toolu_{number}"))
+        client.text("todo", {"set": [session]}, {"claudecode/toolUseId": f"toolu_{number}"})
+    assert sessions(board) == {"one": ["one"], "two": ["two"]}
+
+
+def test_a_subagents_call_writes_the_subagents_list(start: Start, board: Board) -> None:
+    client = start()
+    send_hook(
+        {"hook_event_name": "SubagentStart", "session_id": "one", "agent_id": "a1", "agent_type": "Explore"}
+        | {"cwd": os.getcwd()}
+    )
+    send_hook(pre_tool_use("one", "toolu_1", agent_id="a1", agent_type="Explore"))
+    client.text("todo", {"set": ["Look"]}, {"claudecode/toolUseId": "toolu_1"})
+    (row,) = board.lists()
+    assert (row.session, row.parent is None) == ("one", False)
+
+
+def test_after_clear_a_call_without_a_hook_follows_the_client(start: Start, board: Board) -> None:
+    client = start(initialized=False, CLAUDE_CODE_SESSION_ID="old")
+    client.initialize(name="claude-code")
+    client.text("todo", {"set": ["Paint"]})
+    for session, event in (("old", "SessionStart"), ("old", "SessionEnd"), ("new", "SessionStart")):
+        send_hook({"hook_event_name": event, "session_id": session, "cwd": os.getcwd(), "source": "clear"})
+    client.text("todo", {"set": ["Sweep"]})
+    assert sessions(board) == {"old": ["Paint"], "new": ["Sweep"]}
+
+
+def test_hooks_are_answered_over_the_socket_of_the_running_server(start: Start, board: Board) -> None:
+    client = start()
+    client.text("todo", {"set": ["Paint"]})
+    folder = Path(socket_folder(os.path.realpath(os.environ["PUNCHLIST_DB"])))
+    wait_until(lambda: any(folder.glob("*.sock")))
+    send_hook(pre_tool_use("one", "toolu_1"))
+    assert not os.path.exists(inbox_path(os.environ["PUNCHLIST_DB"]))
+    assert find_call(board, "toolu_1") == ("one", "main")
+    client.close()
+    assert not any(folder.glob("*.sock"))
+
+
+def test_an_idle_server_ingests_the_inbox(start: Start, board: Board) -> None:
+    send_hook(pre_tool_use("one", "toolu_1"))
+    start()
+    wait_until(lambda: not os.path.exists(inbox_path(os.environ["PUNCHLIST_DB"])))
+    assert find_call(board, "toolu_1") == ("one", "main")
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for what another process does; a test that hangs ends by its time limit."""
+    while not is_so():
+        time.sleep(0.02)

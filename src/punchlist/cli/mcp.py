@@ -13,6 +13,7 @@ from punchlist.cli import complain
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.dialects import REGISTRY
 from punchlist.errors import InvalidInput
+from punchlist.mcp.hooks import HookListener
 from punchlist.mcp.server import McpServer
 from punchlist.mcp.stdio import Connection, Dispatcher
 from punchlist.mcp.tools import DIALECTS, ToolSet
@@ -55,9 +56,12 @@ def _serve(options: Namespace) -> int:
     signal.signal(signal.SIGTERM, _leave)
     connection = Connection(sys.stdin.buffer, target)
     server = McpServer(open_board, tools, connection, host=options.host)
+    hooks = HookListener(getattr(options, "db", None), lambda: server.open()[0])
+    hooks.start()
     try:
         Dispatcher(connection, server).serve()
     finally:
+        hooks.close()
         server.close()
     return 0
 

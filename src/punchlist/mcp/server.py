@@ -7,6 +7,7 @@ fraction of the time, and leaves no trace on the board.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -60,6 +61,7 @@ class McpServer:
         self._named_host = host
         self._environment = environment
         self._opened: tuple[Board, SessionFinder] | None = None
+        self._opening = threading.Lock()  # a call and the hooks may both be the first to need the board
         self.has_batches = False
         self.client = ""
         self.capabilities: Mapping[str, Any] = {}
@@ -92,12 +94,12 @@ class McpServer:
 
     def open(self) -> tuple[Board, SessionFinder]:
         """Return the board, which is opened once, and what finds the callers on it."""
-        if self._opened is None:
-            from punchlist.mcp.sessions import SessionFinder
+        with self._opening:
+            if self._opened is None:
+                from punchlist.mcp.sessions import SessionFinder
 
-            board = self._open_board()
-            path = str(getattr(board.store, "path", ""))
-            self._opened = board, SessionFinder("" if path == "memory:" else path, self.host, self._environment)
+                board = self._open_board()
+                self._opened = board, SessionFinder(board, self.host, self._environment)
         return self._opened
 
     # The handshake.

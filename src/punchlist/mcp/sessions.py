@@ -9,11 +9,15 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from punchlist.board import Board
 from punchlist.config import project_of
+from punchlist.hosts.conversations import MAIN, find_call, find_session, list_conversations
+from punchlist.hosts.inbox import ingest
 from punchlist.mcp.stdio import read_object
 from punchlist.store.files import open_own_file
 
-MAIN = "main"
+_CLAUDE = "claude-code"
+_CODEX_KEYS = ("session_id", "sessionId", "threadId")
 _MOST_SERVERS = 64
 """Servers that one client process may run at the same time in one project, each with a list of its own."""
 
@@ -27,33 +31,54 @@ class Caller(NamedTuple):
 
 
 class SessionFinder:
-    """Finds the callers of one server. `path` is the board's file, `host` the client's name, as it says itself."""
+    """Finds the callers of one server. `host` is the agent program at the other end."""
 
-    def __init__(self, path: str, host: str, environment: Mapping[str, str]) -> None:
-        self._path = path
+    def __init__(self, board: Board, host: str, environment: Mapping[str, str]) -> None:
+        self._board = board
         self._host = host
         self._environment = environment
         self._own: str | None = None
 
     def find(self, meta: Any) -> Caller:
-        """Return the caller: by the host's ids in `_meta`, else by the environment, else by directory and parent."""
+        """Return the caller: by the host's ids in `_meta`, else by the environment, else by directory and parent.
+
+        What hooks told of the call says which agent of the conversation made it.
+        """
         given = read_object(meta)
         call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
+        ingest(self._board)
+        told = None if call_id is None else find_call(self._board, call_id)
         codex = read_object(given.get("x-codex-turn-metadata"))
-        session = _read_text(codex, "session_id") or _read_text(given, "threadId") or self._default()
-        return Caller(session, MAIN, call_id)
+        thread = next((name for key in _CODEX_KEYS if (name := _read_text({**given, **codex}, key))), None)
+        if thread is None:
+            return Caller(*told, call_id) if told is not None else Caller(self._default(), MAIN, call_id)
+        session = find_session(self._board, "codex", thread)
+        # The ids of Codex's calls are unique within a conversation only.
+        agent = told[1] if told is not None and told[0] == session else MAIN
+        return Caller(session, agent, call_id)
 
     def _default(self) -> str:
         """Return the session of calls that name none."""
-        named = self._environment.get("PUNCHLIST_SESSION")
-        if not named and self._host == "claude-code":
-            # Only of the client that says so: a program that Claude Code starts inherits its variables.
-            named = self._environment.get("CLAUDE_CODE_SESSION_ID")
-        if named:
+        if named := self._environment.get("PUNCHLIST_SESSION"):
             return named
+        # Only of the client that says so: a program that Claude Code starts inherits its variables.
+        if self._host == _CLAUDE and (named := self._environment.get("CLAUDE_CODE_SESSION_ID")):
+            return self._follow(named)
         if self._own is None:
             self._own = self._claim_own()
         return self._own
+
+    def _follow(self, conversation: str) -> str:
+        """Return the session of the conversation that took the place of this one in the same client, by `/clear`.
+
+        The client does not start us again then, so the variable still names the old one.
+        """
+        known = list_conversations(self._board)
+        old = next((one for one in known if (one.host, one.id) == (_CLAUDE, conversation)), None)
+        if old is None or old.state != "ended":
+            return conversation if old is None else old.session
+        mine = (one for one in known if one.host == _CLAUDE and one.pid == os.getppid() and one.state != "ended")
+        return next((one.session for one in mine if one.seen_at >= old.since), old.session)
 
     def _claim_own(self) -> str:
         """Return a session for this client process and project: the first that no other running server has.
@@ -72,10 +97,9 @@ class SessionFinder:
 
         It is a record lock on one byte of a file that stays empty: it needs no cleaning up after a kill.
         """
-        path = self._path
-        if not path:
+        if not self._board.store.durable:
             return True  # no other process has this board in memory
-        handle = _open_lock_file(f"{path}.clients")
+        handle = _open_lock_file(f"{self._board.store.path}.clients")
         place = int.from_bytes(blake2b(session.encode(), digest_size=7).digest()) // 2
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
