@@ -1,4 +1,4 @@
-"""Run what README.md and docs/*.md show, each block in an empty folder with a board of its own.
+"""Run what README.md and the pages in docs/ show, each block in an empty folder with a board of its own.
 
 - A ```python block is run, unless its fence says ```python no-run.
 - A shell block is run when its fence says so: ```sh run, or ```console run.
@@ -99,7 +99,7 @@ def fault(block: Block) -> str | None:
 
 
 def main() -> int:
-    pages = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
+    pages = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
     found = [block for page in pages for block in blocks(page)]
     faults = [(block, problem) for block in found if (problem := fault(block))]
     for block, problem in faults:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from tests.agents.model_api import Script
 from tests.agents.programs import PROGRAMS, ClaudeCode, Codex, Sandbox
+from tests.agents.terminal import Terminal
 
 HOSTS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 
@@ -145,3 +147,47 @@ def test_our_tool_is_in_the_first_request(sandbox: Sandbox, host: str) -> None:
         punchlist(sandbox, "attach", host, "--yes")
         program.run("Hello", *options)
         assert tool in program.api.main_requests[0].tools
+
+
+# Codex runs hooks that nobody trusted with this option only.
+HOOKED = {"claude-code": (), "codex": ("--dangerously-bypass-hook-trust",)}
+
+
+@pytest.mark.parametrize("host", HOOKED)
+def test_the_hooks_of_an_attached_agent_are_heard(sandbox: Sandbox, host: str) -> None:
+    with PROGRAMS[HOSTS[host]](sandbox) as program:
+        punchlist(sandbox, "attach", host, "--yes")
+        program.run("Hello", *HOOKED[host])
+        found = json.loads(sandbox.run(["punchlist", "doctor", "--json"]).stdout)["findings"]
+    (heard,) = [finding["text"] for finding in found if finding["name"] == "hooks"]
+    assert heard.startswith(f"last heard of {host}: ")
+    assert [finding for finding in found if finding["name"] == "hook faults"] == []
+
+
+def test_a_person_trusts_the_hooks_in_codex_itself(
+    codex: Callable[[Script], Codex], open_terminal: Callable[..., Terminal]
+) -> None:
+    program = codex([])
+    before = program.config.read_bytes()
+    punchlist(program.sandbox, "attach", "codex", "--yes")
+    terminal = open_terminal(program)
+    terminal.wait_for(lambda screen: "Trust all" in screen)
+    terminal.send("Down")
+    terminal.wait_for(lambda screen: "› 2. Trust all" in screen)
+    terminal.send("Enter")
+    terminal.wait_for(lambda screen: "Trust all" not in screen)
+    assert "do not trust" not in punchlist(program.sandbox, "status")
+    assert b"hooks.state" in program.config.read_bytes()
+    punchlist(program.sandbox, "detach", "codex", "--yes")
+    assert b"punchlist" not in program.config.read_bytes()
+    assert tomllib.loads(program.config.read_text()).items() >= tomllib.loads(before.decode()).items()
+
+
+def test_the_commands_of_the_plugin_show_and_change_the_list(claude: Callable[[Script], ClaudeCode]) -> None:
+    program = claude([])
+    punchlist(program.sandbox, "attach", "claude-code", "--yes")
+    program.run("/punchlist:todo append Paint the door")
+    (todos,) = json.loads(punchlist(program.sandbox, "todos", "--json"))
+    assert [item["content"] for item in todos["items"]] == ["Paint the door"]
+    program.run("/punchlist:todos", "--resume", todos["session"])
+    assert "○ Paint the door" in program.api.main_requests[-1].text

@@ -11,7 +11,7 @@ from punchlist import Board
 from punchlist.agent import AgentOptions
 
 READMES = [check_docs.ROOT / "README.md", check_docs.ROOT / "examples" / "README.md"]
-PAGES = [*READMES, *sorted((check_docs.ROOT / "docs").glob("*.md"))]
+PAGES = [*READMES, *sorted((check_docs.ROOT / "docs").rglob("*.md"))]
 BLOCKS = [block for page in PAGES for block in check_docs.blocks(page)]
 
 
@@ -62,5 +62,5 @@ def test_the_page_on_architecture_says_each_thing_once_and_names_every_table(tmp
 def test_the_index_leads_to_every_page_of_the_docs() -> None:
     docs = check_docs.ROOT / "docs"
     linked = set(check_docs.links((docs / "README.md").read_text(encoding="utf-8")))
-    assert {page.name for page in docs.glob("*.md")} - linked == {"README.md"}
+    assert {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")} - linked == {"README.md"}
     assert "docs/README.md" in check_docs.links((check_docs.ROOT / "README.md").read_text(encoding="utf-8"))

@@ -44,7 +44,7 @@ def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
 
 
 def _texts() -> Iterator[tuple[str, str]]:
-    for page in (check_docs.ROOT / "README.md", *sorted(DOCS.glob("*.md"))):
+    for page in (check_docs.ROOT / "README.md", *sorted(DOCS.rglob("*.md"))):
         if page.name not in GENERATED:
             yield page.name, page.read_text(encoding="utf-8")
     for name in COMMANDS:

@@ -113,7 +113,7 @@ def test_a_newer_version_updates_in_place(run: Run, home: Path, host: str, monke
         run("attach", host, "--yes")
     status = {one["name"]: one for one in json.loads(run("status", "--json").out)["agents"]}[host]
     assert (status["attached"], status["up_to_date"], status["attached_version"]) == (True, False, "0.0.1")
-    assert "anew" in status["missing"][0]
+    assert "again" in status["missing"][0]
     run("attach", host, "--yes")
     status = {one["name"]: one for one in json.loads(run("status", "--json").out)["agents"]}[host]
     assert (status["attached"], status["up_to_date"]) == (True, True)

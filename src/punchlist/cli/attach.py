@@ -95,10 +95,10 @@ def _attach(options: Namespace) -> int:
 
 
 _NEXT = {
-    "claude-code": "Start `claude` anew: sessions that run already do not see it.",
-    "codex": "Start `codex` anew: it asks you to trust the new hooks, and runs none of them before.",
-    "gemini": "Start `gemini` anew.",
-    "opencode": "Start `opencode` anew.",
+    "claude-code": "Restart `claude`: sessions that run already do not see it.",
+    "codex": "Restart `codex`: it asks you to trust the new hooks, and runs none of them before.",
+    "gemini": "Restart `gemini`.",
+    "opencode": "Restart `opencode`.",
 }
 
 

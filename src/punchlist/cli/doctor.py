@@ -337,7 +337,7 @@ def _check_hooks(options: Namespace) -> Iterator[Checkup]:
             said = f"last heard of {one.host}: {one.event}, {ago(one.seen_at, now)}"
             yield Checkup("hooks", "ok", said)
         if not heard:
-            fix = "start an attached agent anew: sessions that ran before `attach` have no hooks"
+            fix = "restart an attached agent: sessions that ran before `attach` have no hooks"
             yield Checkup("hooks", "note", "no hook of an agent was heard yet", fix)
     faults = read_faults(path) if path else []
     if faults:

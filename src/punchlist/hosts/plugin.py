@@ -56,7 +56,7 @@ _README = """\
 
 This folder connects Claude Code with your Punchlist board: a `todo` and a `task` tool for the model, hooks that record
 what really happened, and the commands `/punchlist:todos` and `/punchlist:todo`. `punchlist attach claude-code` wrote
-it, and writes it anew after an upgrade; `punchlist detach claude-code` removes it and leaves every other file as it
+it, and writes it again after an upgrade; `punchlist detach claude-code` removes it and leaves every other file as it
 was. Do not edit it: changes are lost with the next upgrade.
 """
 

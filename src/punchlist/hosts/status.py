@@ -57,7 +57,9 @@ def find_status(host: Host) -> HostStatus:
         missing.append(str(error))
     if attachment is not None:
         if not is_current and not missing:
-            missing.append(f"Its files are not those of this version; `punchlist attach {host.name}` writes them anew.")
+            missing.append(
+                f"Its files are not those of this version; `punchlist attach {host.name}` writes them again."
+            )
         missing += _list_obstacles(host)
     return HostStatus(
         name=host.name,

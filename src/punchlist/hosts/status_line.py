@@ -1,6 +1,6 @@
 """Put our status line into Claude Code's settings and take it out again, leaving every other byte alone.
 
-The text is edited, never parsed and written anew: comments are refused, but spaces, order and line ends stay.
+The text is edited, never parsed and written back: comments are refused, but spaces, order and line ends stay.
 """
 
 from __future__ import annotations
