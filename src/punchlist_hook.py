@@ -263,6 +263,9 @@ def append_line(board: str, line: bytes) -> None:
     handle = lock_inbox(board)
     try:
         size = os.fstat(handle).st_size
+        if size and b"\n" not in os.pread(handle, 4096, 0):  # not even its first line was written
+            os.ftruncate(handle, 0)
+            size = 0
         if size and os.pread(handle, 1, size - 1) != b"\n":  # a writer was killed in the middle of its line
             line = b"\n" + line
         if size == 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from tests.hosts.hooks import Host
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    project = tmp_path / "project"
-    project.mkdir()
-    return Host((tmp_path / "board.db").resolve(), project)
+def host() -> Iterator[Host]:
+    with tempfile.TemporaryDirectory(prefix="punchlist-") as name:  # short: sockets lie next to the board
+        folder = Path(name).resolve()
+        project = folder / "project"
+        project.mkdir()
+        yield Host(folder / "board.db", project)

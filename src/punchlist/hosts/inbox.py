@@ -116,7 +116,7 @@ class _Inbox:
             try:
                 self.generation = str(json.loads(head)["generation"])[:64]
             except (ValueError, LookupError, TypeError):
-                self.generation = f"unknown {head[:40]!r}"
+                self.generation = f"file {os.fstat(handle).st_ino}"
 
     def read(self, place: int) -> bytes:
         """Return the whole lines from a place on, as far as they are read at a time."""
