@@ -198,6 +198,13 @@ def test_a_subagent_is_a_child_with_calls_and_a_stop_of_its_own(host: Host) -> N
         assert [one.state for one in list_conversations(board)] == ["busy"]
 
 
+def test_the_stop_of_a_subagent_that_never_began_is_passed_over(host: Host) -> None:
+    host.write_todos("t1", Fix="in_progress")
+    assert host.hook("SubagentStop", agent_id="fork", agent_type="", last_assistant_message="<summary>") == {}
+    with _open(host) as board:
+        assert [row.agent for row in board.lists(session="s-1")] == ["main"]
+
+
 def test_a_plan_of_the_host_is_proposed_and_approved_by_the_person(host: Host) -> None:
     given = {"plan": "1. Read\n2. Write"}
     host.hook("UserPromptSubmit", prompt="plan it", permission_mode="plan")

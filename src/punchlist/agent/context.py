@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -45,7 +45,6 @@ REPORT_WAIT: Final = 1.0
 """Seconds that a report waits for the lock: a process that was stopped while it held it must not stop the host."""
 
 T = TypeVar("T")
-_log = logging.getLogger("punchlist.guidance")
 
 
 _OPEN = (TaskStatus.IN_PROGRESS, TaskStatus.PENDING, TaskStatus.WAITING, TaskStatus.FAILED)
@@ -300,7 +299,10 @@ class AgentRunner:
 
     def log_failure(self, otherwise: T) -> T:
         """Log the caught exception; return the fallback."""
-        _log.exception("a step of %s in session %s met a fault and was left out", self.name, self.session)
+        import logging  # faults are rare, and it is loaded slowly
+
+        said = "a step of %s in session %s met a fault and was left out"
+        logging.getLogger("punchlist.guidance").error(said, self.name, self.session, exc_info=sys.exc_info())
         return otherwise
 
     def send_heartbeat(self) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from punchlist.agent import calls, edits, plans, questions, subagents, tool_reports, turns
 from punchlist.agent.context import AgentBoard, AgentRunner, Mode
-from punchlist.agent.recovery import Recovery
 from punchlist.config import lease as configured_lease
 from punchlist.core.approval import Plan
 from punchlist.core.commands import Edit, Policy, Replace
@@ -26,8 +25,10 @@ from punchlist.guidance.words import Injection
 from punchlist.options import AgentOptions
 from punchlist.store import AgentRow, Transaction
 from punchlist.tasks import Tasks
-from punchlist.transcripts.formats import open_transcript
-from punchlist.transcripts.values import Transcript, Written
+
+# Formats of transcripts are an eighth of the time that a hook takes to load the package; only `restore` needs them.
+if TYPE_CHECKING:
+    from punchlist.transcripts.values import Transcript, Written
 
 
 class Agent:
@@ -488,6 +489,9 @@ class Agent:
         if self._runner.dialect.layer == "tasks":
             count = self.restore_tasks(records_or_path, format)
             return count > 0 or self._board.store.read(lambda tx: tx.tasks.find_list(self.task_list) is not None)
+        from punchlist.agent.recovery import Recovery
+        from punchlist.transcripts.formats import open_transcript
+
         transcript = open_transcript(records_or_path, format)
         conversation = Recovery(self._runner).conversation(transcript, session)
         written = transcript.latest(subagent=subagent, session=conversation)
@@ -503,6 +507,8 @@ class Agent:
         label: str | None = None,
     ) -> bool:
         """Restore from a transcript that was read already. `label` is for an agent that is not on the board yet."""
+        from punchlist.agent.recovery import Recovery
+
         author = by or self.name
         restored = Recovery(self._runner).restore_list(transcript, written, by=author, force=force, label=label)
         if restored.changed:
@@ -525,6 +531,9 @@ class Agent:
         later, older writes are noted (`transcript.write`) and change nothing. What the board knows by its call id is
         passed over, so the same transcript may be imported again.
         """
+        from punchlist.agent.recovery import Recovery
+        from punchlist.transcripts.formats import open_transcript
+
         transcript = open_transcript(records_or_path, format)
         count = Recovery(self._runner).import_history(transcript, session=session, subagent=subagent)
         if count:
@@ -537,4 +546,7 @@ class Agent:
         Of a file only what was added since the last time is read. A call that the board has answered itself, or read
         before, is passed over; a task that was changed on the board later than the transcript says keeps its state.
         """
+        from punchlist.agent.recovery import Recovery
+        from punchlist.transcripts.formats import open_transcript
+
         return Recovery(self._runner).restore_tasks(open_transcript(records_or_path, format))

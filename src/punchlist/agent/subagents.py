@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
 from datetime import datetime
 from hashlib import blake2b
@@ -19,8 +18,6 @@ from punchlist.core.grounding.evidence import matching_item
 from punchlist.core.grounding.tool_call import item_key
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.memory import AgentMemory
-
-_log = logging.getLogger("punchlist.guidance")
 
 
 def add_child(agent: AgentRunner, name: str, label: str | None, spawn_id: str | None) -> str:
@@ -67,7 +64,10 @@ def complete_item_of_parent(agent: AgentRunner) -> None:
     try:
         parent = agent.board.store.transact(lambda tx: _complete(agent, tx, agent.board.now()))
     except Exception:
-        _log.exception("the item that %s in session %s was started for is not completed", agent.name, agent.session)
+        import logging  # faults are rare, and it is loaded slowly
+
+        log = logging.getLogger("punchlist.guidance")
+        log.exception("the item that %s in session %s was started for is not completed", agent.name, agent.session)
         return
     if parent is not None:
         agent.board.changed(agent.board.handle(parent, session=agent.session, project=agent.project))

@@ -6,7 +6,6 @@ decision names the revision that the person saw.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -19,6 +18,7 @@ from punchlist.core.events import Draft
 from punchlist.core.todo import Phase, Status, TodoItem, TodoList
 from punchlist.errors import PlanDecided, PlanExpired, PlanMissing, PlanRefused, PlanRevisionConflict, PlanUnfinished
 from punchlist.text import clean, cut, repair
+from punchlist.text.patterns import compile_later
 
 LARGEST = 65_536
 """Bytes of UTF-8 that a plan may take. A dialect may allow less."""
@@ -232,9 +232,9 @@ def draft_delta(plan: Plan, text: str) -> Draft:
 # numbered lines; without those, its bullets. So the remarks of a plan do not become work. What is indented under a step
 # is a note on it, a heading above steps is their phase where there are several such, and code is not read.
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
-_LINE = re.compile(r"([ \t]*)(?:([-*+])|(\d{1,9})[.)])[ \t]+(?:\[([^\]\n])\][ \t]+)?(.*\S)")
+_FENCE = compile_later(r" {0,3}(`{3,}|~{3,})")
+_HEADING = compile_later(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
+_LINE = compile_later(r"([ \t]*)(?:([-*+])|(\d{1,9})[.)])[ \t]+(?:\[([^\]\n])\][ \t]+)?(.*\S)")
 _DONE = frozenset("xX✓✔")
 MOST_STEPS = 200
 """At most so many steps are taken from one plan; the rest stays in its text."""

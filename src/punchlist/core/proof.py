@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, Literal
 
 from punchlist.core.checks import find_checks
+from punchlist.text.patterns import compile_later
 
 Kind = Literal["command", "url", "file", "person", "text"]
 KINDS: Final[tuple[Kind, ...]] = ("command", "url", "file", "person", "text")
 
-_URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://\S+")
-_PERSON: Final = re.compile(r"(?is)(?:confirmed|approved|accepted|reviewed|checked|signed off) by\b.*")
-_FILE: Final = re.compile(
+_URL: Final = compile_later(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://\S+")
+_PERSON: Final = compile_later(r"(?is)(?:confirmed|approved|accepted|reviewed|checked|signed off) by\b.*")
+_FILE: Final = compile_later(
     r"(?:[A-Za-z]:)?[\w.@~/\\-]*[\w-]\.[A-Za-z0-9]{1,8}|[\w.@~-]*/[\w.@/-]+|\.[A-Za-z][\w-]{1,32}"
     r"|(?:Make|Docker|Container|Just|Rake|Gem|Proc|Vagrant|Jenkins|Brew|Pip)file|LICENSE|README|CHANGELOG"
 )
-_LINE_NUMBER: Final = re.compile(r"(?::\d+(?:[-:]\d+)*|\#L\d+(?:-L?\d+)?)\Z")
-_MARKED_COMMAND: Final = re.compile(r"(?s)\$ \S.*|`[^`]+`")
+_LINE_NUMBER: Final = compile_later(r"(?::\d+(?:[-:]\d+)*|\#L\d+(?:-L?\d+)?)\Z")
+_MARKED_COMMAND: Final = compile_later(r"(?s)\$ \S.*|`[^`]+`")
 _LONGEST: Final = 1_000
 """A longer text is no command."""
 

@@ -19,14 +19,15 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 from punchlist.text import repair
 from punchlist.text.arguments import as_object
+from punchlist.text.patterns import compile_later
 
-_LOOP: Final = re.compile(
+_LOOP: Final = compile_later(
     r"CRITICAL: (?:attempted unavailable tool |Called .{1,400} with identical arguments and |"
     r"You are alternating between repeated tool-call patterns|"
     r".{1,400} has repeated identical no-progress outcomes |tool .{1,400} repeated \d+ times with identical)|"
     r"\d+ calls in a row failed, whatever the tool\."
 )
-_GUARDRAIL: Final = re.compile(
+_GUARDRAIL: Final = compile_later(
     r"(?:with the same arguments it failed|it gave the same answer|this turn has (?:made|started)) \d"
 )
 """Beginnings of critical verdicts; those of the guardrail come after the name of the tool."""
@@ -118,7 +119,7 @@ _LARGEST = 4096
 """Bits of an integer that is written out."""
 SCALARS = frozenset({"datetime", "decimal", "fractions", "ipaddress", "pathlib", "pathlib._local", "uuid"})
 """Modules of types that are told by their text."""
-_EXPONENT = re.compile(r"(-?)(\d)(?:\.(\d+))?e([+-])0*(\d+)")
+_EXPONENT = compile_later(r"(-?)(\d)(?:\.(\d+))?e([+-])0*(\d+)")
 
 
 def fields(value: object) -> Mapping[str, Any]:
@@ -357,8 +358,8 @@ _VOLATILE = frozenset(
     | {"createdAt"}
 )
 _UNKNOWN_TOOL = (
-    re.compile(r"unknown tool[:\s]+[\"'`]?([a-z0-9_.-]+)", re.IGNORECASE),
-    re.compile(r"tool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.IGNORECASE),
+    compile_later(r"unknown tool[:\s]+[\"'`]?([a-z0-9_.-]+)", re.IGNORECASE),
+    compile_later(r"tool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.IGNORECASE),
 )
 _SEARCHED = 2000
 
@@ -543,10 +544,10 @@ _LISTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 _WORDS = frozenset({"note", "evidence"})
 _SERVERS = ("mcp_", "mcp-", "punchlist_", "punchlist-")
-_BETWEEN = re.compile(r"__|[.:/]")
+_BETWEEN = compile_later(r"__|[.:/]")
 _LONGEST_NAME = 200
-_BOX = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\[([^\[\]\n]{0,2})\]")
-_JSON = re.compile(r"\s*\[\s*[{\"]")
+_BOX = compile_later(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\[([^\[\]\n]{0,2})\]")
+_JSON = compile_later(r"\s*\[\s*[{\"]")
 
 
 def writes_list(tool: str) -> bool:

@@ -11,6 +11,8 @@ from typing import Final
 from unicodedata import category
 from unicodedata import name as character_name
 
+from punchlist.text.patterns import compile_later
+
 _LAST: Final = 2_000
 """Characters from the end of a text that are read: a question that ends it is shorter."""
 
@@ -23,13 +25,13 @@ MARKS: Final = frozenset(
 _ARMENIAN: Final = "\u055e"
 _STOPS: Final = frozenset("!.…。．｡！‥:：,،;")
 _MARKUP: Final = frozenset("*_~`|#>^+=-—")
-_AFTERWARDS: Final = re.compile(r"(?:\([^()]{1,80}\)|\[[^\[\]]{1,80}\]|（[^（）]{1,80}）|【[^【】]{1,80}】)\W{0,4}$")
+_AFTERWARDS: Final = compile_later(r"(?:\([^()]{1,80}\)|\[[^\[\]]{1,80}\]|（[^（）]{1,80}）|【[^【】]{1,80}】)\W{0,4}$")
 """Choices after a question: `(yes/no)`, `[y/N]:`."""
 
-_TAGS: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,80}>\s*)+$")
+_TAGS: Final = compile_later(r"(?:</?[A-Za-z][^<>]{0,80}>\s*)+$")
 """Markup tags that close a line."""
 
-_WORDS: Final = re.compile(
+_WORDS: Final = compile_later(
     r"(?:(?:です|ます|ません|ました|でしょう|ましょう|だろう|よい|良い|いい|ない|たい|の)か(?:な|ね)?"
     r"|(?:吗|嗎)|(?:是否|要不要|能不能|可不可以|可否|好不好|行不行|需不需要|需要不需要)[^。！，,.]{0,40}"
     r"|[습합입됩갑봅옵랍]니까|까요|[을할될볼일갈줄쓸올]까|[하되있없같싶]나요|[인은한던]가요"
@@ -78,11 +80,11 @@ def _is_closing(char: str) -> bool:
 
 # Questions that ask nothing, and requests without a question mark. The tables are English.
 
-_SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?…。！？])[\"'”’)*_`]*\s+")
-_ROW: Final = re.compile(r"\s*(?:[-*+•]|\(?(?:\d{1,2}|[A-Za-z])[.)])\s+")
+_SENTENCE_ENDS: Final = compile_later(r"(?<=[.!?…。！？])[\"'”’)*_`]*\s+")
+_ROW: Final = compile_later(r"\s*(?:[-*+•]|\(?(?:\d{1,2}|[A-Za-z])[.)])\s+")
 """The beginning of a row of a list."""
 
-_COURTESY: Final = re.compile(
+_COURTESY: Final = compile_later(
     r"\b(?:(?:any|some)thing (?:else|more|further)|(?:any|other|more|further) (?:questions?|feedback|changes)"
     r"|let me know(?! (?:which|what|where|who|how(?! else)|when(?! you)|whether (?:I|to)|your)\b)|feel free"
     r"|hope (?:this|that|it) helps|thank(?:s| you)"
@@ -93,15 +95,15 @@ _COURTESY: Final = re.compile(
     re.IGNORECASE,
 )
 
-_OFFER: Final = re.compile(
+_OFFER: Final = compile_later(
     r"\b(?:(?:shall|should|may|can|could) (?:I|we)\b|(?:(?:would|do|did) you )?(?:like|want|prefer|need) (?:me|us) to\b"
     r"|would you like to\b|(?:is it|would it be) (?:ok|okay|fine) (?:if I|for me to|to)\b"
     r"|(?:I|we)(?:'ll| will| can| could|'d)\b(?=.*\b(?:if|once|when|whenever) you\b)"
     r"|if you(?:'d| would)? (?:like|want|wish)\b)",
     re.IGNORECASE,
 )
-_ASKING: Final = re.compile(r"\b(?:what|which|how|where|when|who|why)\b", re.IGNORECASE)
-_CONDITION: Final = re.compile(r"\b(?:if|once|when|whenever) you\b.*|\bor\b.*", re.IGNORECASE)
+_ASKING: Final = compile_later(r"\b(?:what|which|how|where|when|who|why)\b", re.IGNORECASE)
+_CONDITION: Final = compile_later(r"\b(?:if|once|when|whenever) you\b.*|\bor\b.*", re.IGNORECASE)
 _CONTINUING: Final = frozenset(
     """
     continue continuing proceed go going ahead on carry keep move start started begin finish tackle take work working
@@ -113,12 +115,12 @@ _CONTINUING: Final = frozenset(
 )
 """Words of an offer that names nothing but the list: "continue with the remaining items"."""
 
-_CONTINUE_ELSEWHERE: Final = re.compile(
+_CONTINUE_ELSEWHERE: Final = compile_later(
     r"weitermachen|fortfahren|continu[oe]|continuer|sigo|seguir|продолж|继续|繼續|続け|계속", re.IGNORECASE
 )
 """To continue, in other languages."""
 
-_REQUEST: Final = re.compile(
+_REQUEST: Final = compile_later(
     r"\b(?:(?:please|kindly) (?:let me know (?:which|what|where|who|how|when|whether|your)|tell|advise|confirm|choose"
     r"|pick|decide|provide|share|send|reply|specify|clarify|check|approve|review|set|run|add|give|log|grant|answer|select)"
     r"|(?:let me know|tell me) (?:which|what|where|who|how(?! else)|when(?! you)|whether (?:I|to)|your)\b"
@@ -131,7 +133,7 @@ _REQUEST: Final = re.compile(
 )
 """Requests to the person that need no question mark."""
 
-_ADDRESSED: Final = re.compile(r"\b(?:you|your|I|me|we|us|which|prefer|should|option)\b", re.IGNORECASE)
+_ADDRESSED: Final = compile_later(r"\b(?:you|your|I|me|we|us|which|prefer|should|option)\b", re.IGNORECASE)
 """Words of a question that is put to a person, rather than of a heading."""
 
 _STEM: Final = 4

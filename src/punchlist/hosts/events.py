@@ -6,7 +6,6 @@ rule of the board is repeated here. An event is data: unknown names are passed o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
@@ -23,12 +22,13 @@ from punchlist.store import Transaction
 from punchlist.store.hosts import ConversationState
 from punchlist.tasks.gates import Gate, ask_gates
 from punchlist.text import cut
+from punchlist.text.patterns import compile_later
 from punchlist_hook import TASK_NOTIFICATION
 
 HOSTS: Final = ("claude-code", "codex", "gemini", "opencode")
 """Hosts whose events are understood."""
 
-_OWN_TOOLS: Final = re.compile(r"mcp__(?:plugin_punchlist_)?punchlist__\w+")
+_OWN_TOOLS: Final = compile_later(r"mcp__(?:plugin_punchlist_)?punchlist__\w+")
 _NATIVE: Final[Mapping[str, str]] = {
     "TodoWrite": "claude-code",
     "TaskCreate": "claude-tasks",
@@ -53,7 +53,7 @@ _UNATTENDED: Final = ("bypassPermissions", "dontAsk", "auto")
 
 _BUSY: Final = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact"})
 _IDLE: Final = frozenset({"SessionStart", "Stop", "StopFailure"})
-_EXIT: Final = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
+_EXIT: Final = compile_later(r"(?:Error: )?Exit code (\d{1,3})\b")
 _LONGEST_REASON: Final = 8_000
 
 
@@ -182,6 +182,8 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
 
 def _stop(event: HookEvent) -> dict[str, Any]:
     """Let the model stop, or give the reason why it should go on."""
+    if event.name == "SubagentStop" and not _is_known(event):
+        return {}  # Claude Code's own helper that compacts a conversation was never started as a subagent
     agent = event.agent()
     _follow_plan_mode(event, agent)
     last = event.text("last_assistant_message")
@@ -191,6 +193,16 @@ def _stop(event: HookEvent) -> dict[str, Any]:
     if event.name == "SubagentStop":
         agent.finished(last)
     return {}
+
+
+def _is_known(event: HookEvent) -> bool:
+    """True if the subagent of an event has begun."""
+
+    def read(tx: Transaction) -> bool:
+        main = tx.agent(event.session, MAIN)
+        return main is not None and tx.find_spawned(event.session, main.number, event.text("agent_id")) is not None
+
+    return event.board.store.read(read)
 
 
 def _count_background(event: HookEvent) -> int:

@@ -13,7 +13,6 @@ import sqlite3
 import stat
 import threading
 from contextlib import closing, suppress
-from urllib.parse import quote
 
 from punchlist.errors import (
     NotABoard,
@@ -42,6 +41,9 @@ have 1 to 12 and 100, so that none of them is taken for one of ours."""
 
 SCHEMA = _BEFORE + len(migrations())
 """The schema version that this program reads and writes: `PRAGMA user_version`."""
+
+_PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_.~"
+"""Bytes that stand for themselves in a URI."""
 
 _creating = threading.Lock()
 
@@ -114,7 +116,7 @@ def check_board(path: str) -> None:
         return
     # An immutable file is read without locks and without a -wal or -shm file. The header on its first page says
     # whose it is, and a board's never changes.
-    uri = f"file:{quote(os.fsencode(path))}?immutable=1"
+    uri = f"file:{_quote(path)}?immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as connection:
         try:
             read_schema_version(connection, path)
@@ -139,6 +141,11 @@ def create_private_file(path: str) -> None:
 
 
 # Connections.
+
+
+def _quote(path: str) -> str:
+    """Return a path as a part of a URI. `urllib.parse` does the same, and takes 3 ms to import."""
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in os.fsencode(path))
 
 
 def has_shared_memory(path: str) -> bool:
@@ -179,7 +186,7 @@ def connect_reader(path: str, *, timeout: float) -> sqlite3.Connection:
     """Connect to a board that can only be read. Such a connection never checkpoints, not even when it is closed."""
     _check_files(path)
     connection = sqlite3.connect(
-        f"file:{quote(os.fsencode(path))}?mode=ro",
+        f"file:{_quote(path)}?mode=ro",
         uri=True,
         isolation_level=None,
         check_same_thread=False,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -170,6 +169,8 @@ def _run_command(command: str | Sequence[str], given: bytes, seconds: float) -> 
     A string is run by the shell. A command that does not end in time is killed with its whole group, and so are
     processes that still hold its outputs after its end.
     """
+    import subprocess  # few boards have gates, and it is loaded slowly
+
     deadline = time.monotonic() + seconds
     child = subprocess.Popen(
         command,

@@ -12,6 +12,7 @@ from itertools import pairwise
 from string import ascii_letters, digits
 from typing import Any, Final, Literal, NamedTuple, cast
 
+from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandList, ListEntry, Pipeline, SimpleCommand, parse, walk
 
 MARK: Final = "***"
@@ -92,7 +93,7 @@ def _blank_all_but(kept: str) -> bytes:
 _LONG_WORDS: Final = _blank_all_but("_.~$+/=-")
 _NAMES: Final = _blank_all_but("_.-")
 _PARTS: Final = _blank_all_but("_")
-_ONE_WORD: Final = re.compile(r"[A-Za-z0-9_./-]*+")
+_ONE_WORD: Final = compile_later(r"[A-Za-z0-9_./-]*+")
 _LONG: Final = 14
 """Characters of the shortest token that has a shape."""
 
@@ -162,7 +163,7 @@ def _replace(text: str, spans: list[Span]) -> str:
 
 # Strings of JSON, shapes, addresses, headers.
 
-_STRING: Final = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|\Z|(?=\n)|\\\Z)')
+_STRING: Final = compile_later(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|\Z|(?=\n)|\\\Z)')
 """A string of JSON, or one that nothing closes: it is passed over, so that each character is read once."""
 
 
@@ -177,12 +178,12 @@ def _mask_string(literal: str, depth: int) -> str:
     return literal if masked == inner else json.dumps(masked, ensure_ascii=False)
 
 
-_KEY_BLOCK: Final = re.compile(
+_KEY_BLOCK: Final = compile_later(
     r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
-_END_OF_KEY: Final = re.compile(r"\A(?s:.*)-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_LONG_WORD: Final = re.compile(r"[A-Za-z0-9_.~$+/=-]{14,}+")
-_TOKEN: Final = re.compile(
+_END_OF_KEY: Final = compile_later(r"\A(?s:.*)-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_LONG_WORD: Final = compile_later(r"[A-Za-z0-9_.~$+/=-]{14,}+")
+_TOKEN: Final = compile_later(
     r"""(?<![A-Za-z0-9])(?:
       eyJ[\w-]{5,2048}+\.[\w-]{2,}(?:\.[\w-]*)*                                         # JSON web token
     | (?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{12,} | ABSK[\w+/=]{32,}  # AWS
@@ -198,7 +199,7 @@ _TOKEN: Final = re.compile(
     )[\w+/=-]*""",
     re.VERBOSE | re.ASCII,
 )
-_PORT_AND_LOGIN: Final = re.compile(r":(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:[^\s]")
+_PORT_AND_LOGIN: Final = compile_later(r":(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:[^\s]")
 
 
 def _end_of_line(text: str, start: int) -> int:
@@ -214,12 +215,12 @@ def _end_of_quote(text: str, start: int, quote: str) -> int:
     return _end_of_line(text, start)
 
 
-_QUOTE: Final = re.compile(r"""\\*["'`]""")
+_QUOTE: Final = compile_later(r"""\\*["'`]""")
 _QUOTED: Final = r"""(?P<q>\\{0,3}["'])(?:(?!(?P=q))(?:\\.|[^\n])|(?P=q){2})++"""
 _HOOKS: Final = r"hooks\.slack\.com/\w+|/api/webhooks|office\.com/webhook\w*|hooks\.zapier\.com/hooks|/bot(?=\d{6})"
 _USER: Final = r"""[^\s"'<>`/?@:\[]"""
 _PHRASES: Final = tuple(
-    (signs.split("|"), re.compile(pattern, re.VERBOSE | re.MULTILINE))
+    (signs.split("|"), compile_later(pattern, re.VERBOSE | re.MULTILINE))
     for signs, pattern in (
         ("hook|/bot", rf"""((?:{_HOOKS})/?)[^\s"'<>]++"""),
         (":AA", r"(?<!\d)(\d{8,12}:)AA[\w-]{20,}+"),  # Telegram
@@ -297,7 +298,7 @@ for _programs, _trigger, _value, _is_verb in (
     for _program in _programs.split():
         _RULES.setdefault(_program, []).append((_trigger, _value, _is_verb))
 
-_STORES_INPUT: Final = re.compile(
+_STORES_INPUT: Final = compile_later(
     r"""--password-stdin|--with-token|-fd\b|-stdin\b|--stdin\b|/dev/stdin|\bsudo\b.{0,99}\s-\w*S
     |(?<![/\w.])\w*passwd(?![\w.])|\bsecrets?[ :]|\bsecret-tool\b|\bansible-vault\b|\bpass\ (?:insert|add)\b|\bluks
     |\bcryptsetup\b|\blogin\ -|\bauth\ login\b|-generic-password\b|\bkubeseal\b|\benv\ add\b|\bkeyring\ set\b
@@ -319,12 +320,12 @@ _SIGN_PARTS: Final = frozenset(
 _SIGNS: Final = (b"@", b"-----", b"/bot", b":AA", b"<<", b"http ", b"https ")
 """Words of commands and phrases, and other signs, of secrets without a secret name."""
 
-_GLUED: Final = re.compile(r"""(?:&\w[^\s"'&;|]*)*""")
-_NO_ECHO: Final = re.compile(r"-\w{1,3}|%\S{1,8}|echo|y|yes|no?")
-_LOOSE_WORD: Final = re.compile(r"\w[\w.:+-]*")
-_LINE: Final = re.compile(r"(?:[^\n\\]|\\(?:\n|(?=.)|\Z)){1,16000}")
-_KEYWORD: Final = re.compile(r"""\b(?:for|select|case|function)\b|(?<=://)[^\s"'`|]+""")
-_HERE: Final = re.compile(
+_GLUED: Final = compile_later(r"""(?:&\w[^\s"'&;|]*)*""")
+_NO_ECHO: Final = compile_later(r"-\w{1,3}|%\S{1,8}|echo|y|yes|no?")
+_LOOSE_WORD: Final = compile_later(r"\w[\w.:+-]*")
+_LINE: Final = compile_later(r"(?:[^\n\\]|\\(?:\n|(?=.)|\Z)){1,16000}")
+_KEYWORD: Final = compile_later(r"""\b(?:for|select|case|function)\b|(?<=://)[^\s"'`|]+""")
+_HERE: Final = compile_later(
     r"""<<<[ \t]{0,8}(?P<string>"[^"\n]*+"|'[^'\n]*+'|[^\s;|&`]++)
     |<<-?[ \t]{0,4}["']?(?P<end>\w++)["']?[^\n]*\n""",
     re.VERBOSE,
@@ -438,13 +439,13 @@ def _here_spans(text: str, line: re.Match[str]) -> list[Span]:
 
 # Tables.
 
-_ROW: Final = re.compile(  # a version, a title or a rule is no secret
+_ROW: Final = compile_later(  # a version, a title or a rule is no secret
     r"""(?:[ \t]*[|│][ \t]*|[ \t]{2,}|\t)(?!(?:v?\d+(?:\.\w+)+|[A-Z][a-z]+|-+)(?:\s|\Z))
     (?P<value>[^\s|│=:][^\s|│]*)(?=[ \t]*(?:[|│\n]|\Z))""",
     re.VERBOSE,
 )
-_CELL: Final = re.compile(r"""["\s]*(?:[A-Za-z][\w.-]{0,40}(?: [\w.-]{1,40})?)?["\s]*""")
-_RULE: Final = re.compile(r"[-+=|: ┼─│]+")
+_CELL: Final = compile_later(r"""["\s]*(?:[A-Za-z][\w.-]{0,40}(?: [\w.-]{1,40})?)?["\s]*""")
+_RULE: Final = compile_later(r"[-+=|: ┼─│]+")
 
 
 def _table_spans(text: str, names: list[_SecretName]) -> list[Span]:
@@ -498,45 +499,45 @@ _BETWEEN: Final = rf"""
     (?:(?P<close>\\{{0,3}}["'`])\]?)?(?P<gap>[^\S\n]{{0,32}})(?P<sign>{_SIGN})(?P<after>[^\S\n]{{0,32}})
     | \\{{0,3}}["']?(?:,\s{{0,32}}|\s{{1,32}})\\{{0,3}}["']?(?i:value)\\{{0,3}}["']?[^\S\n]{{0,8}}[:=][^\S\n]{{0,8}}
     | (?P<pair>\\{{0,3}}["'])[^\S\n]{{0,8}},\s{{0,8}}(?=\\{{0,3}}["'])"""
-_BEHIND_NAME: Final = re.compile(rf"{_BETWEEN} | (?P<tag>(?:\s[^<>]{{0,256}}(?<!/))?>)", re.VERBOSE)
-_BEHIND_OPTION: Final = re.compile(
+_BEHIND_NAME: Final = compile_later(rf"{_BETWEEN} | (?P<tag>(?:\s[^<>]{{0,256}}(?<!/))?>)", re.VERBOSE)
+_BEHIND_OPTION: Final = compile_later(
     rf"{_BETWEEN} | (?P<tag>(?!)) | [^\S\n]{{1,8}}(?:<<<[^\S\n]{{0,8}})?(?![\s|&;<>)\]=:]|--)", re.VERBOSE
 )
 """Signs between a name and its value: a sign, the middle of a pair, the end of a tag; a blank for an option."""
 
-_SETTER: Final = re.compile(
+_SETTER: Final = compile_later(
     r"""(?:^|[\s"'+-])(?:setx?|setenv|config(?:ure)?|put|env:set|ENV|ARG)
     (?:[ ]{1,8}--?\w[\w-]{0,64})*[ ]{1,8}[^\s=]*\Z""",
     re.VERBOSE,
 )
 """Commands that are followed by a name and its value, in separate words."""
 
-_SET_VALUE: Final = re.compile(r"""[^\n;|&"']+""")
-_MASKED: Final = re.compile(r"""\*{3}(?:\n|\Z|["'](?=[\s,;:)}\]]))""")
-_BELOW: Final = re.compile(r"(?:[|>][-+]?)?[^\S\n]*(?:\n[^\S\n]++(?!(?:-[ ])?[\w.-]{1,128}:(?:\s|\Z))[^\n]+)+")
-_BARE: Final = re.compile(r"""(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')++|\\""")
-_TAG: Final = re.compile(r"(?<!\w)<(?:\w{1,16}:)?\Z")
-_END_OF_ELEMENT: Final = re.compile(r"[<\n]|\Z")
-_BRACKET: Final = re.compile(r"""\\.|["'\[\](){}]""")
-_PLACE: Final = re.compile(r":(?::[Tt]est|[ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\|[\"',;)\]}]+(?:\s|\Z)|\Z))")
-_MATCHED_LINE: Final = re.compile(r"[\w.-]{1,128}\.\w{1,5}:\d{1,6}[:-]\S")
-_FILE_NAME: Final = re.compile(r".*\.[a-z]\w{0,3}")
+_SET_VALUE: Final = compile_later(r"""[^\n;|&"']+""")
+_MASKED: Final = compile_later(r"""\*{3}(?:\n|\Z|["'](?=[\s,;:)}\]]))""")
+_BELOW: Final = compile_later(r"(?:[|>][-+]?)?[^\S\n]*(?:\n[^\S\n]++(?!(?:-[ ])?[\w.-]{1,128}:(?:\s|\Z))[^\n]+)+")
+_BARE: Final = compile_later(r"""(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')++|\\""")
+_TAG: Final = compile_later(r"(?<!\w)<(?:\w{1,16}:)?\Z")
+_END_OF_ELEMENT: Final = compile_later(r"[<\n]|\Z")
+_BRACKET: Final = compile_later(r"""\\.|["'\[\](){}]""")
+_PLACE: Final = compile_later(r":(?::[Tt]est|[ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\|[\"',;)\]}]+(?:\s|\Z)|\Z))")
+_MATCHED_LINE: Final = compile_later(r"[\w.-]{1,128}\.\w{1,5}:\d{1,6}[:-]\S")
+_FILE_NAME: Final = compile_later(r".*\.[a-z]\w{0,3}")
 _HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 """Headers whose value is all that the line has behind them."""
 
-_VALUE_QUOTE: Final = re.compile(r"""[fbru@$]{0,2}(\\{0,3}["'`])""")
-_FOLLOWING: Final = re.compile(r"""[\s+.,(]{0,4}["']?([^\s"',;)}\]]++)""")
-_CONNECTION: Final = re.compile(r"""[^;"'\n=]{0,256};[A-Za-z][A-Za-z ]{0,31}=""")
-_END_OF_CONNECTION: Final = re.compile(r"""[;"'\n]""")
-_IN_CONNECTION: Final = re.compile(r"(?:\A|[;\s\"'])[A-Za-z][A-Za-z ]{0,31}=[^;=\n]{0,200};[ ]?\Z")
-_LINE_START: Final = re.compile(r"""[\s<>+*-]*["']?""")
-_SCRIPT: Final = re.compile(r"""(?:[\s"']-\w{0,4}c|(?:command|cmd|script)\\{0,3}["'][ \t]{0,8}:)[ \t]{0,8}\Z""")
-_NO_NAME: Final = re.compile(
+_VALUE_QUOTE: Final = compile_later(r"""[fbru@$]{0,2}(\\{0,3}["'`])""")
+_FOLLOWING: Final = compile_later(r"""[\s+.,(]{0,4}["']?([^\s"',;)}\]]++)""")
+_CONNECTION: Final = compile_later(r"""[^;"'\n=]{0,256};[A-Za-z][A-Za-z ]{0,31}=""")
+_END_OF_CONNECTION: Final = compile_later(r"""[;"'\n]""")
+_IN_CONNECTION: Final = compile_later(r"(?:\A|[;\s\"'])[A-Za-z][A-Za-z ]{0,31}=[^;=\n]{0,200};[ ]?\Z")
+_LINE_START: Final = compile_later(r"""[\s<>+*-]*["']?""")
+_SCRIPT: Final = compile_later(r"""(?:[\s"']-\w{0,4}c|(?:command|cmd|script)\\{0,3}["'][ \t]{0,8}:)[ \t]{0,8}\Z""")
+_NO_NAME: Final = compile_later(
     r"(?:\b(?:type|interface|class|struct|enum|def|fn|func|function)|(?i:\b(?:invalid|unexpected|unknown|illegal|bad|missing)))\s\Z"
 )
-_ANNOTATION: Final = re.compile(r"[A-Za-z_.]+(?:\[[\w, .|]*\])?[ ](?:\|[ ]None|=[ ])")
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*(?:\(\))?[:,;)]*")
-_CALL: Final = re.compile(r"[A-Za-z_][A-Za-z_.]*[(<]")
+_ANNOTATION: Final = compile_later(r"[A-Za-z_.]+(?:\[[\w, .|]*\])?[ ](?:\|[ ]None|=[ ])")
+_IDENTIFIER: Final = compile_later(r"[A-Za-z_][A-Za-z_.]*(?:\(\))?[:,;)]*")
+_CALL: Final = compile_later(r"[A-Za-z_][A-Za-z_.]*[(<]")
 
 
 def _named_spans(text: str, names: list[_SecretName]) -> list[Span]:
@@ -658,7 +659,7 @@ def _end_of_bracket(text: str, start: int) -> int:
     return len(text)
 
 
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = compile_later(
     r"""\\*["'`]?(?:(?:bearer|basic|token|apikey)[ ])?(?:
       \$\{?\w+\}? | \$\{\w+:?\?.* | \$env:\w+ | \$\(.* | \$?\{\{.* | \{[^{}\s"']*\} | %\w+% | %[sdvrq] | <[\w .-]*>
     | \[\w*\] | (?:id|src)=.*
@@ -724,7 +725,7 @@ _NAME_SIGNS: Final = tuple(
 )
 """Every secret name has one of these in it."""
 
-_NAME_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NAME_WORD: Final = compile_later(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def secrecy(name: str) -> Secrecy:
@@ -752,9 +753,9 @@ def _secrecy(name: str) -> Secrecy:
     return "likely" if words[-1] in _LIKELY and words[0] not in _PUBLIC else "none"
 
 
-_PIECE: Final = re.compile(r"[A-Za-z0-9_+/=.~!@#$%^*-]{8,}")
-_FILE_PATH: Final = re.compile(r"[~.]{0,2}/.*|.*\.[a-z]{1,4}")
-_MIXED: Final = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d")
+_PIECE: Final = compile_later(r"[A-Za-z0-9_+/=.~!@#$%^*-]{8,}")
+_FILE_PATH: Final = compile_later(r"[~.]{0,2}/.*|.*\.[a-z]{1,4}")
+_MIXED: Final = compile_later(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d")
 
 
 def looks_secret(text: str) -> bool:

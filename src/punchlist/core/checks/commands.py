@@ -18,6 +18,7 @@ from msgspec import Struct
 from punchlist.core.shell.programs import HTTP_CLIENTS, saves_file
 from punchlist.core.shell.wrappers import program, read_options, word_set, word_table
 from punchlist.errors import ConfigInvalid
+from punchlist.text.patterns import compile_later
 from punchlist.text.shell import SimpleCommand
 
 Family = Literal["test", "build", "lint", "probe"]
@@ -163,7 +164,7 @@ _SHORT_VALUED: Final = word_table(
 )
 """Short options with a value, by program; of other programs those in `_VALUED`."""
 
-_FLAG: Final = re.compile(
+_FLAG: Final = compile_later(
     r"-[a-zA-Z]+|--(?:no-.*|fix|strict|quiet|verbose|check|diff|all|cache|ci|run|bail|lf|ff|last-failed|failed-first|sw"
     r"|exitfirst|coverage|noEmit|silent|write|color|unsafe-fixes|show-.*|keepdb|parallel|failfast|release|all-.*|locked"
     r"|stepwise|passWithNoTests|runInBand|headed|debug|list-different|check-only)"
@@ -183,14 +184,14 @@ _FILTERS: Final = word_set("cargo jest vitest react-scripts ava")
 _MODULES: Final = word_set("unittest manage.py trial nose2 nosetests stestr")
 """Programs whose operands are names of modules."""
 
-_FOLDERS: Final = re.compile(
+_FOLDERS: Final = compile_later(
     r"src|lib|apps?|packages|(?:__)?tests?(?:__)?|specs?|unit|integration|e2e|backend|frontend|server|client"
 )
 """Names that are those of folders, also where an operand could be a part of a test's name."""
 
-_PATH: Final = re.compile(r"/|::|^\.|\.\w{1,4}(?::\d+)*$")
-_NAME: Final = re.compile(r"(?!\d+[a-z]?$)[\w@][\w@.-]*")
-_ONLY_LEFT_OUT: Final = re.compile(r"not [\w-]+(?: and not [\w-]+)*")
+_PATH: Final = compile_later(r"/|::|^\.|\.\w{1,4}(?::\d+)*$")
+_NAME: Final = compile_later(r"(?!\d+[a-z]?$)[\w@][\w@.-]*")
+_ONLY_LEFT_OUT: Final = compile_later(r"not [\w-]+(?: and not [\w-]+)*")
 """A selection that leaves a few tests out is taken for the whole."""
 
 _FOLDER_OPTIONS: Final = frozenset({"-C", "--prefix", "--directory", "--cwd", "--dir", "--rootdir", "--project-dir"})
@@ -264,20 +265,20 @@ _NO_CHECK_WORDS: Final = word_set(
 """A script with such a part in its name does something else: `test:watch`, `build-deps`."""
 
 _HOSTS: Final = frozenset({"manage.py", "artisan", "rails", "setup.py"})
-_CHANGING_VERB: Final = re.compile(r"make|start(?:app|project)|generate|g$|new$|install|destroy|db:|compile")
+_CHANGING_VERB: Final = compile_later(r"make|start(?:app|project)|generate|g$|new$|install|destroy|db:|compile")
 """Verbs of those that write files of the project."""
 
-_CHECK_FILE: Final = re.compile(
+_CHECK_FILE: Final = compile_later(
     r"(?:run[_-]?)?tests?(?:[_-]\w+)?|\w+[_.-](?:tests?|spec)|check[_-]\w+|ci|verify|lint", re.IGNORECASE
 )
 _SCRIPT_ENDS: Final = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".bash", ".t")
-_INTERPRETER: Final = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|bash|sh|zsh|tsx|ts-node")
-_CHANGES_FILES: Final = re.compile(
+_INTERPRETER: Final = compile_later(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|bash|sh|zsh|tsx|ts-node")
+_CHANGES_FILES: Final = compile_later(
     r"(?:^|[_-])(?:gen\w*|migrat\w+|fix\w*|format\w*|setup|install\w*|codemod\w*|update\w*|write\w*|build\w*|make\w*|"
     r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*)(?:$|[_-])",
     re.IGNORECASE,
 )
-_WRITES_IN_CODE: Final = re.compile(
+_WRITES_IN_CODE: Final = compile_later(
     r"write_text|write_bytes|\.write\(|writeFile|appendFile|open\([^)]*['\"][wax]b?\+?['\"]|\bunlink|\brename\(|\brmtree"
     r"|\bremove\(|\bmkdir|subprocess|os\.system|shutil\.|child_process|\.sub\(.*write|json\.dump\(|save\(|\binplace\b"
 )

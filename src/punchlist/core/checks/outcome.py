@@ -29,9 +29,10 @@ from punchlist.core.checks.summaries import (
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
+from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, SimpleCommand
 
-_FIXES: Final = re.compile(
+_FIXES: Final = compile_later(
     r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix|--\w+_out(?:=.*)?"
 )
 """A check with such a word among its own repairs what it finds, or writes code."""

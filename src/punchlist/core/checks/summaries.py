@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, Literal, NamedTuple, get_args
 
+from punchlist.text.patterns import compile_later
+
 WINDOW: Final = 65_536
 """Characters at the end of an output that are read."""
 
@@ -352,27 +354,27 @@ _ANY_SIGNS: Final[dict[Kind, tuple[str, ...]]] = {
 }
 """Every line of such a kind has one of these in it. To search all lines for the patterns takes long."""
 
-_COVERAGE: Final = re.compile(
+_COVERAGE: Final = compile_later(
     r"\n[^\S\n]*(?:FAIL Required test coverage|ERROR: Coverage (?:failure|for)|Coverage failure"
     r"|Jest: .*coverage threshold)"
 )
 """A threshold of coverage that was missed. It is a failure, though all tests passed."""
 
-_CONTROLS: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])")
-_EXECUTION_ERROR: Final = re.compile(
+_CONTROLS: Final = compile_later(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])")
+_EXECUTION_ERROR: Final = compile_later(
     r".*(?:: |^)(?:command not found|not found|No such file or directory|Permission denied)|.*is not recognized as .*"
     r"|(?:.*: )?(?:Killed|Terminated|Aborted|Segmentation fault)|.*\(core dumped\)|Fatal Python error\b.*"
     r"|(?:.*\b)?(?:[Tt]imed out|[Tt]imeout)(?: (?:waiting|after|of|for)\b.*)?|.*\bNo module named .*"
     r"|[\w./-]+: error: .*|\w*(?:Error|Exception)(?:: .*)?|[Uu]sage: .*|Error: Cannot find module.*"
 )
-_REFUSED: Final = re.compile(
+_REFUSED: Final = compile_later(
     r"(?:The (?:tool use|tool call|command|user) (?:was|has|did not|doesn't|does not|chose|rejected|denied|declined)"
     r"|User (?:has |have )?(?:denied|rejected|declined|refused)|Permission denied by|\[Request interrupted by user"
     r"|<tool_use_error>|Rejected by user|(?:Error: )?Claude requested permissions? to|Permission to use \w+"
     r"|PreToolUse:\w+|(?:[\w :]{0,40} )?(?:rejected by user|failed in sandbox))\b.*",
     re.DOTALL,
 )
-_NO_FOLDER: Final = re.compile(r"(?:.*: )?cd: (?:.*: (?:No such file or directory|Not a directory)|can't cd to .*)")
+_NO_FOLDER: Final = compile_later(r"(?:.*: )?cd: (?:.*: (?:No such file or directory|Not a directory)|can't cd to .*)")
 _LONGEST_REFUSAL: Final = 1_000
 
 _WORST: Final[tuple[Summary, ...]] = ("failed", "passed", "empty")

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from punchlist.core.checks import FAMILIES
 from punchlist.core.grounding.session import CheckHistory, CheckRun, SessionRecord
 from punchlist.core.grounding.tool_call import MOST_FILES, ToolCall, changed_code, changes_code
+from punchlist.text.patterns import compile_later
 
 Grade = Literal["verified", "unchecked", "failing", "unseen", "confirmed"]
 GRADES: Final[tuple[Grade, ...]] = ("verified", "unchecked", "failing", "unseen", "confirmed")
@@ -35,12 +36,12 @@ DOUBTFUL: Final[frozenset[str]] = frozenset({"failing", "unseen"})
 """Grades of completions that `tell` tells of, and `require` refuses."""
 
 _MOST_FAILED: Final = 8
-_FAILURE: Final = re.compile(r"\b(?:fail(?:s|ing)?|reproduc\w+|broken)\b", re.IGNORECASE)
-_RED: Final = re.compile(r"\bRED\b")
-_REPAIR: Final = re.compile(
+_FAILURE: Final = compile_later(r"\b(?:fail(?:s|ing)?|reproduc\w+|broken)\b", re.IGNORECASE)
+_RED: Final = compile_later(r"\bRED\b")
+_REPAIR: Final = compile_later(
     r"\b(?:fix(?:es|ed|ing)?|repair(?:s|ed|ing)?|resolv(?:e|es|ed|ing)|make\b.*\bpass(?:es|ing)?)\b", re.IGNORECASE
 )
-_TEST_WORDS: Final = re.compile(
+_TEST_WORDS: Final = compile_later(
     r"^(?:test|spec)s?[_.-]|^Test(?=[A-Z])|[_.-](?:test|spec)s?$|(?<=[a-z])(?:Tests?|Spec)$"
 )
 

@@ -13,13 +13,14 @@ from itertools import takewhile
 from typing import Final, Literal
 
 from punchlist.core.shell.wrappers import SHELLS, expand, program, read_options, word_set, word_table
+from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
 
 Effect = Literal["reads", "records", "changes"]
 _SYSTEM_FOLDERS: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"})
 _NOWHERE: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
-_TEMPORARY: Final = re.compile(r"(?:/tmp|/var/tmp|/private/tmp|\$\{?TMPDIR\}?|\$\(mktemp.*)(?:/|$)")
-PROSE: Final = re.compile(
+_TEMPORARY: Final = compile_later(r"(?:/tmp|/var/tmp|/private/tmp|\$\{?TMPDIR\}?|\$\(mktemp.*)(?:/|$)")
+PROSE: Final = compile_later(
     r"\.(?:md|rst|txt|adoc|log)$"
     r"|(?:^|/)(?:changelog|changes|readme|licen[cs]e|copying|notice|authors|contributing|logs?)(?:-\w+)?$",
     re.IGNORECASE,
@@ -28,7 +29,7 @@ PROSE: Final = re.compile(
 
 HTTP_CLIENTS: Final = word_set("curl wget http https xh")
 
-_HARMLESS_VARIABLES: Final = re.compile(
+_HARMLESS_VARIABLES: Final = compile_later(
     r"(?:LC_\w+|LANG|LANGUAGE|TZ|COLUMNS|LINES|TERM|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|PYTHONUNBUFFERED)=.*"
     r"|(?:PAGER|GIT_PAGER|MANPAGER)=cat",
     re.DOTALL,
@@ -113,7 +114,7 @@ _RECORD_VERBS: Final = word_table(
 """Programs with the verbs that record, one word or two; `-` is a program without any."""
 
 _CLOUDS: Final = word_set("aws gcloud az heroku fly flyctl vercel netlify doctl")
-_CLOUD_READS: Final = re.compile(r"(?:ls|list|describe|get|show|status|logs?|info|help|version)(?:-.*)?")
+_CLOUD_READS: Final = compile_later(r"(?:ls|list|describe|get|show|status|logs?|info|help|version)(?:-.*)?")
 
 _WRITING_VERBS: Final = word_set("checkout fix")
 """`gh pr checkout`, `npm audit fix`."""
@@ -134,7 +135,7 @@ _ENVIRONMENT_SCRIPTS: Final = word_set(
     "asdf.sh conda.sh"
 )
 
-_NOT_VOUCHED_FOR: Final = re.compile(
+_NOT_VOUCHED_FOR: Final = compile_later(
     r"\0|\$\(\(|\$\[|\$\{(?!\w+\})|(?:^|\s)#|\beval\b|\bsudo\s+-(?!n\b|-non)|\bfor\s+(?:PATH|IFS|LD_\w+|\w+ENV)\b"
 )
 """Forms that are followed for grades, but that differ between shells or could do more than they show."""
@@ -314,15 +315,15 @@ def _accept_without(*writing: str, short: str = "") -> Callable[[list[str]], boo
 
 
 _FINDS: Final = word_set("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls")
-_SED_OPTIONS: Final = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--posix|--null-data|--separate")
-_SED_SCRIPT: Final = re.compile(r"-[nErsuz]*e")
+_SED_OPTIONS: Final = compile_later(r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--posix|--null-data|--separate")
+_SED_SCRIPT: Final = compile_later(r"-[nErsuz]*e")
 _SED_WHERE: Final = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
-_SED_STEP: Final = re.compile(
+_SED_STEP: Final = compile_later(
     rf"\s*(?:{_SED_WHERE}(?:,\s*(?:\+?\d+|{_SED_WHERE}))?)?\s*!?\s*"
     r"(?:[pdq=lnNgGhHxD]|s([/|#,@!])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*)\s*(?:;|\n|$)"
 )
-_AWK_WRITES: Final = re.compile(r"[>|@]|system|getline|close")
-_AWK_OPTIONS: Final = re.compile(r"-F.*|-v.+")
+_AWK_WRITES: Final = compile_later(r"[>|@]|system|getline|close")
+_AWK_OPTIONS: Final = compile_later(r"-F.*|-v.+")
 
 
 def _reads_sed(args: list[str]) -> bool:
@@ -383,8 +384,8 @@ _GIT_LISTS: Final = word_table(
     """
 )
 _GIT_ALONE: Final = ("remote", "remote -v", "remote --verbose", "reflog")
-_BRANCH_LISTS: Final = re.compile(r"--list|-l|--(?:no-)?(?:contains|merged)(?:=.*)?|--points-at.*")
-_BRANCH_SHOWS: Final = re.compile(
+_BRANCH_LISTS: Final = compile_later(r"--list|-l|--(?:no-)?(?:contains|merged)(?:=.*)?|--points-at.*")
+_BRANCH_SHOWS: Final = compile_later(
     r"-[arvn\d]+|--all|--remotes|--verbose|--show-current|--(?:sort|format|column|color)(?:=.*)?|--no-\w+"
 )
 _git_writes_nothing = _accept_without("--output", "--open-files-in-pager", "--exec")

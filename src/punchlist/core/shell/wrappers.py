@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse, walk
 
 _DEEPEST: Final = 6
@@ -91,11 +92,11 @@ _WITH_OPERAND: Final = word_table(f"timeout gtimeout flock taskset direnv+exec {
 """Wrappers with one operand before the command that they run."""
 
 _NOT_WAITED_FOR: Final = {
-    **dict.fromkeys(("docker", "docker-compose", "podman"), re.compile(r"-[it]*d[it]*|--detach(?:=true)?")),
-    "ssh": re.compile(r"-[a-zA-Z]*f"),
-    "sudo": re.compile(r"-[a-zA-Z]*b|--background"),
+    **dict.fromkeys(("docker", "docker-compose", "podman"), compile_later(r"-[it]*d[it]*|--detach(?:=true)?")),
+    "ssh": compile_later(r"-[a-zA-Z]*f"),
+    "sudo": compile_later(r"-[a-zA-Z]*b|--background"),
 }
-_MAY_NOT_RUN: Final = {"xargs": re.compile(r"-[0prtx]*r|--no-run-if-empty")}
+_MAY_NOT_RUN: Final = {"xargs": compile_later(r"-[0prtx]*r|--no-run-if-empty")}
 
 _SSH_VALUED: Final = word_set("-i -p -o -l -F -J")
 SHELLS: Final = word_set("bash sh zsh dash ksh fish busybox")
@@ -111,8 +112,8 @@ _SCRIPT_RUNNERS: Final = frozenset({"pdm run", "hatch run", "rye run", "pixi run
 _SCRIPT_NAMES: Final = word_set("test tests lint check checks types typecheck build ci cov")
 """`hatch run test` runs a script of the project, no program."""
 
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
-_PYTHON: Final = re.compile(r"(?:python|pypy|py)[\d.]*(?:\.exe)?")
+_ASSIGNMENT: Final = compile_later(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
+_PYTHON: Final = compile_later(r"(?:python|pypy|py)[\d.]*(?:\.exe)?")
 
 
 def program(words: Sequence[str]) -> str:
