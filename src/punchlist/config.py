@@ -38,6 +38,7 @@ SETTINGS: dict[str, str] = {
     "OPENCLAW_STATE_DIR": "OpenClaw's own: its home, `~/.openclaw` by default",
     "PI_CODING_AGENT_DIR": "oh-my-pi's own: its home, `~/.omp/agent` by default",
     "QWEN_RUNTIME_DIR": "qwen-code's own: its home, `~/.qwen` by default",
+    "XDG_CONFIG_HOME": "the user's folder for settings, `~/.config` by default; `attach opencode` writes there",
     "XDG_DATA_HOME": "the user's data folder, `~/.local/share` by default; opencode keeps its store there",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",
 }

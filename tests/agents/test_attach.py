@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.model_api import Script
+from tests.agents.model_api import Call, Script
 from tests.agents.programs import PROGRAMS, ClaudeCode, Codex, Sandbox
 from tests.agents.terminal import Terminal
 
@@ -122,6 +122,7 @@ def _ask_app_server(program: Codex, method: str, params: dict[str, Any]) -> dict
         assert server.stdin
         assert server.stdout
         hello = {"clientInfo": {"name": "test", "version": "1"}}
+        reply: dict[str, Any] = {}
         for number, (name, value) in enumerate([("initialize", hello), (method, params)]):
             server.stdin.write(json.dumps({"id": number, "method": name, "params": value}) + "\n")
             server.stdin.flush()
@@ -191,3 +192,17 @@ def test_the_commands_of_the_plugin_show_and_change_the_list(claude: Callable[[S
     assert [item["content"] for item in todos["items"]] == ["Paint the door"]
     program.run("/punchlist:todos", "--resume", todos["session"])
     assert "○ Paint the door" in program.api.main_requests[-1].text
+
+
+def test_a_project_folder_cannot_put_its_own_code_in_the_place_of_ours(claude: Callable[[Script], ClaudeCode]) -> None:
+    program = claude([[Call("mcp__plugin_punchlist_punchlist__todo", {"add": [{"text": "Paint the door"}]})]])
+    trap = f"open({str(program.sandbox.home / 'trapped')!r}, 'w')\n"
+    for name in ("punchlist", "punchlist_hook", "punchlist_statusline", "msgspec", "json", "sqlite3", "sitecustomize"):
+        (program.sandbox.project / f"{name}.py").write_text(trap, encoding="utf-8")
+    punchlist(program.sandbox, "attach", "claude-code", "--yes")
+    variables = {"PYTHONPATH": str(program.sandbox.project), "PYTHONSTARTUP": str(program.sandbox.project / "json.py")}
+    done = program.sandbox.run(program.headless("Go"), env=program.variables | variables)
+    assert done.returncode == 0
+    assert not (program.sandbox.home / "trapped").exists()
+    (todos,) = json.loads(punchlist(program.sandbox, "todos", "--json"))
+    assert [item["content"] for item in todos["items"]] == ["Paint the door"]

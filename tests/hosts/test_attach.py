@@ -16,6 +16,7 @@ import pytest
 
 from punchlist.cli import main
 from punchlist.hosts import plugin
+from punchlist.hosts.status import list_policies
 
 
 class Ran(NamedTuple):
@@ -158,8 +159,8 @@ def test_an_agent_that_is_not_there_is_said_to_be_missing(run: Run, home: Path, 
     assert "--force" in ran.err
     assert run("attach", host, "--yes", "--force").code == 0
     run("detach", host, "--yes")
-    # Only Codex' own home is left: the file in it says nothing about the folder.
-    assert {path for path in snapshot(home) if host != "codex"} == {path for path in before if host != "codex"}
+    # Of Codex an empty home stays: nothing in its file says who made the folder.
+    assert {path for path in snapshot(home) if path != ".codex"} == {path for path in before if path != ".codex"}
 
 
 SETTINGS = [
@@ -430,3 +431,35 @@ def test_a_server_for_any_other_program_is_printed(run: Run, home: Path):
 def test_unknown_agents_and_boards_in_memory_are_refused(run: Run):
     assert "known are" in run("attach", "vim", "--yes").err
     assert run("--db", "memory:", "attach", "codex", "--yes").code == 2
+
+
+POLICIES = {
+    '{"disableAllHooks": true}': "Hooks and status line are off",
+    '{"allowManagedHooksOnly": true}': "Only managed hooks run",
+    '{"strictKnownMarketplaces": []}': "are blocked",
+    '{"blockedMarketplaces": [{"source": "skills-dir"}]}': "are blocked",
+    '{"allowedMcpServers": []}': "No MCP server is allowed",
+}
+
+
+@pytest.mark.parametrize("text", POLICIES)
+def test_what_an_organisation_forbids_is_said(tmp_path: Path, text: str):
+    managed = tmp_path / "managed-settings"
+    managed.with_suffix(".json").write_text('{"strictKnownMarketplaces": [{"source": "skills-dir"}]}')
+    assert list_policies(str(managed)) == []
+    managed.with_suffix(".d").mkdir()
+    (managed.with_suffix(".d") / "10-own.json").write_text(text)
+    (managed.with_suffix(".d") / "20-broken.json").write_text("{")
+    (problem,) = list_policies(str(managed))
+    assert POLICIES[text] in problem
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"disableAllHooks": True}, "disableAllHooks"), ({"enabledPlugins": {"punchlist@skills-dir": False}}, "enable")],
+)
+def test_what_the_person_switched_off_is_said(run: Run, home: Path, settings: dict[str, Any], said: str):
+    run("attach", "claude-code", "--yes")
+    assert said not in run("status").out
+    settings_of(home).write_text(json.dumps(settings))
+    assert said in run("status").out

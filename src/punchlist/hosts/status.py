@@ -58,7 +58,7 @@ def find_status(host: Host) -> HostStatus:
     if attachment is not None:
         if not is_current and not missing:
             missing.append(
-                f"Its files are not those of this version; `punchlist attach {host.name}` writes them again."
+                f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
             )
         missing += _list_obstacles(host)
     return HostStatus(
@@ -89,7 +89,8 @@ def explain_native_todos(host: Host, version: str | None) -> str | None:
     limits = {"claude-code": (2, 1, 233), "codex": (0, 152)}
     if version is None or host.name not in limits or parse_version(version) < limits[host.name]:
         return None
-    return "its own todo tool is off by default in this version: a session has a list only through ours"
+    own = "ours, which is in the first request and not deferred"
+    return f"its own todo tool is off by default in this version: a session has a list only through {own}"
 
 
 def list_policies(managed: str = _MANAGED) -> list[str]:
