@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.model_api import Call, Script
+from tests.agents.model_api import Call, Say, Script
 from tests.agents.programs import PROGRAMS, ClaudeCode, Codex, Sandbox
 from tests.agents.terminal import Terminal
 
@@ -206,3 +206,20 @@ def test_a_project_folder_cannot_put_its_own_code_in_the_place_of_ours(claude: C
     assert not (program.sandbox.home / "trapped").exists()
     (todos,) = json.loads(punchlist(program.sandbox, "todos", "--json"))
     assert [item["content"] for item in todos["items"]] == ["Paint the door"]
+
+
+def test_rows_stand_under_the_prompt_after_the_status_line_of_the_person(
+    claude: Callable[[Script], ClaudeCode], open_terminal: Callable[..., Terminal]
+) -> None:
+    program = claude([[Call(TOOLS["claude-code"][0], {"add": [{"text": "Paint the door"}]})], [Say("Begun.")]])
+    settings = program.sandbox.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"statusLine": {"type": "command", "command": "echo my own line"}}', encoding="utf-8")
+    punchlist(program.sandbox, "attach", "claude-code", "--yes", "--statusline")
+    terminal = open_terminal(program)
+    terminal.wait_for(lambda screen: "my own line" in screen)
+    terminal.submit("Begin")
+    screen = terminal.wait_for(lambda screen: "Paint the door" in screen.partition("my own line")[2])
+    print(screen)
+    punchlist(program.sandbox, "detach", "claude-code", "--yes")
+    assert settings.read_text() == '{"statusLine": {"type": "command", "command": "echo my own line"}}'

@@ -203,9 +203,15 @@ def test_an_existing_status_line_is_run_first_and_keeps_its_options(run: Run, ho
     run("attach", "claude-code", "--yes", "--statusline")
     value = json.loads(settings_of(home).read_text())["statusLine"]
     assert value["padding"] == 2
-    words = shlex.split(value["command"])
-    assert theirs["command"] in words
-    assert words[:4] == ["exec", sys.executable, "-I", "-S"]
+    shown = subprocess.run(
+        ["/bin/sh", "-c", value["command"]],
+        env={"PATH": os.defpath, "HOME": str(home)},
+        input=b"{}",
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=60,
+    )
+    assert shown.stdout == b"a b\n"
 
 
 def test_edits_of_the_person_stay_when_our_status_line_goes(run: Run, home: Path):
@@ -347,6 +353,12 @@ def test_a_hook_is_silent_once_the_package_is_gone(tmp_path: Path):
     command = plugin.Launch(sys.executable, str(tmp_path), str(tmp_path / "b.db")).hook("claude-code")
     done = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_status_line_of_the_person_goes_on_once_the_package_is_gone(tmp_path: Path):
+    command = plugin.Launch(sys.executable, str(tmp_path), str(tmp_path / "b.db")).status_line("cat # mine")
+    done = subprocess.run(["sh", "-c", command], input=b"given", capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"given", b"")
 
 
 def test_the_homes_that_agents_name_themselves_are_used(

@@ -112,21 +112,24 @@ class Launch(Struct, frozen=True):
         return self.program("mcp", "--host", host)
 
     def hook(self, *arguments: str) -> str:
-        """Return the shell command of a hook. `exec`: the hook's parent is then the agent, not a shell.
-
-        A file that Python does not find ends with 2, by which a hook blocks its agent: nothing may happen after an
-        uninstall.
-        """
-        words = self._slim("punchlist_hook.py", *arguments, "--board", self.board)
-        return f"[ ! -e {shlex.quote(words[3])} ] || exec {shlex.join(words)}"
+        """Return the shell command of a hook."""
+        return self._slim("punchlist_hook.py", *arguments, "--board", self.board)
 
     def status_line(self, theirs: str | None) -> str:
         """Return the shell command of the status line: the person's own first, if they have one, then our rows."""
-        words = self._slim("punchlist_statusline.py", "--board", self.board)
-        return f"exec {shlex.join([*words, '--before', theirs] if theirs else words)}"
+        if not theirs:
+            return self._slim("punchlist_statusline.py", "--board", self.board)
+        # The shell gets to the second line only if our file is gone.
+        return f"{self._slim('punchlist_statusline.py', '--board', self.board, '--before', theirs)}\n{theirs}"
 
-    def _slim(self, file: str, *arguments: str) -> list[str]:
-        return [self.python, "-I", "-S", os.path.join(self.folder, file), *arguments]
+    def _slim(self, file: str, *arguments: str) -> str:
+        """Return a shell command that runs one of our two slim files, and does nothing after an uninstall.
+
+        Python ends with 2 if it does not find its file, and with 2 a hook blocks its agent. `exec`: our parent is then
+        the agent, not a shell.
+        """
+        path = os.path.join(self.folder, file)
+        return f"[ ! -e {shlex.quote(path)} ] || exec {shlex.join([self.python, '-I', '-S', path, *arguments])}"
 
 
 def find_launch(board: str) -> Launch:
