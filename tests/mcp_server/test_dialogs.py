@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from punchlist.board import Board
-from tests.mcp.client import Client, call_params
-from tests.mcp.conftest import Start
+from tests.mcp_server.client import Client, call_params
+from tests.mcp_server.conftest import Start
 
 FORMS: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}}
 PLAN = "# Paint the door\n- Sand it\n- Paint it"

@@ -8,7 +8,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.core.person import AGENT_VARIABLES
-from tests.mcp.client import Client
+from tests.mcp_server.client import Client
 
 Start = Callable[..., Client]
 

@@ -17,7 +17,7 @@ import punchlist_hook
 from punchlist.board import Board
 from punchlist.hosts.conversations import find_call
 from punchlist_hook import inbox_path, socket_folder
-from tests.mcp.conftest import Start
+from tests.mcp_server.conftest import Start
 
 HOST = """
 import json, os, subprocess, sys

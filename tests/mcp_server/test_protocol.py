@@ -8,8 +8,8 @@ import pytest
 
 from punchlist.mcp.server import VERSIONS
 from punchlist.mcp.stdio import LONGEST_LINE
-from tests.mcp.client import call_params
-from tests.mcp.conftest import Start
+from tests.mcp_server.client import call_params
+from tests.mcp_server.conftest import Start
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -9,7 +9,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.dialects import REGISTRY, dialect
-from tests.mcp.conftest import Start
+from tests.mcp_server.conftest import Start
 
 
 def test_the_own_tools_are_offered_with_their_hints(start: Start) -> None:
