@@ -121,6 +121,17 @@ def test_open_items_are_told_once_after_compaction_and_resume(host: Host, source
     assert host.hook("UserPromptSubmit", prompt="go on") == {}
 
 
+def test_open_items_that_a_model_still_knows_are_not_told_again(host: Host) -> None:
+    host.write_todos("t1", Fix="in_progress", Test="pending")
+    assert host.hook("SessionStart", source="resume")
+    assert host.hook("SessionStart", source="compact") == {}
+    host.hook("UserPromptSubmit", prompt="go on")
+    assert host.hook("SessionStart", source="compact")
+    assert host.hook("SessionStart", source="resume") == {}
+    host.write_todos("t2", Fix="completed", Test="pending")
+    assert "Test" in _context(host.hook("SessionStart", source="resume"))
+
+
 @pytest.mark.parametrize("source", ["startup", "clear"])
 def test_a_new_conversation_is_told_nothing(host: Host, source: str) -> None:
     host.write_todos("t1", Fix="in_progress")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple, cast
 
 from punchlist.agent import Agent
@@ -165,14 +166,27 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
 
 def _start_session(event: HookEvent) -> dict[str, Any]:
     """Give a model its open items where it may have lost them; else say nothing."""
-    if event.text("source") not in _RESTORING:
+    source = event.text("source")
+    if source not in _RESTORING:
         return {}
-    return _context(event, event.main().compaction_block())
+    text = event.main().compaction_block()
+    mark = None if text is None else blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+
+    def is_news(tx: Transaction) -> bool:
+        told, is_unread = tx.hosts.find_told(event.host, event.conversation)
+        # A history that is resumed still holds what was told. A compaction keeps only what waits for the next request.
+        if mark is not None and mark == told and (source == "resume" or is_unread):
+            return False
+        tx.hosts.save_told(event.host, event.conversation, mark)
+        return True
+
+    return _context(event, text) if event.board.store.transact(is_news) else {}
 
 
 def _take_prompt(event: HookEvent) -> dict[str, Any]:
     """Note that the person spoke; tell the model what happened since its last turn."""
     agent = event.main()
+    event.board.store.transact(lambda tx: tx.hosts.mark_read(event.host, event.conversation))
     _follow_plan_mode(event, agent)
     said = agent.assistant_turn()
     if not event.text("prompt").startswith(TASK_NOTIFICATION):

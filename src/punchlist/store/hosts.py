@@ -63,6 +63,17 @@ class HostRows(Rows):
         values = {"host": host, "id": id, "session": session, "project": project, "at": microseconds(at)}
         self._rows.run("bind_conversation", values)
 
+    def find_told(self, host: str, id: str) -> tuple[str | None, bool]:
+        """Return the hash of the open work that a model was last told of; True if no request held it yet."""
+        row = self._rows.one("find_told", {"host": host, "id": id})
+        return (None, False) if row is None else (row[0], bool(row[1]))
+
+    def mark_read(self, host: str, id: str) -> None:
+        self._rows.run("mark_read", {"host": host, "id": id})
+
+    def save_told(self, host: str, id: str, told: str | None) -> None:
+        self._rows.run("save_told", {"host": host, "id": id, "told": told})
+
     def add_call(
         self,
         id: str,

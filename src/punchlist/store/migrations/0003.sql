@@ -1,5 +1,6 @@
 -- Conversations of the hosts that Punchlist is attached to. `session` is the session of the board that one belongs to:
 -- the host's own id, unless a handoff bound it to another. `state` is busy, idle or ended; `event` is the last hook.
+-- `told` is a hash of the open work that its model was last told of; `is_unread` until the next request to the model.
 CREATE TABLE conversations (
     host TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -10,6 +11,8 @@ CREATE TABLE conversations (
     event TEXT NOT NULL,
     since INTEGER NOT NULL,
     seen_at INTEGER NOT NULL,
+    told TEXT,
+    is_unread INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (host, id)
 );
 

@@ -19,6 +19,15 @@ INSERT INTO conversations (host, id, session, project, pid, state, event, since,
 VALUES (:host, :id, :session, :project, NULL, 'idle', '', :at, :at)
 ON CONFLICT (host, id) DO UPDATE SET session = excluded.session;
 
+-- name: find_told
+SELECT told, is_unread FROM conversations WHERE host = :host AND id = :id;
+
+-- name: save_told
+UPDATE conversations SET told = :told, is_unread = 1 WHERE host = :host AND id = :id;
+
+-- name: mark_read
+UPDATE conversations SET is_unread = 0 WHERE host = :host AND id = :id AND is_unread;
+
 -- name: move_conversations
 UPDATE conversations SET session = :target WHERE session = :source;
 
