@@ -189,6 +189,26 @@ def test_processes_that_open_a_new_board_at_once_all_succeed(tmp_path: Path, fou
     assert [event.kind for event in events].count("agent.joined") == 1
 
 
+def test_a_board_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    connection = sqlite3.connect(path)
+    for statement in statements(migrations()[0]):
+        connection.execute(statement)
+    connection.execute("INSERT INTO sessions (id, project, created_at, recent) VALUES ('old', '/p', 1, 1)")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("PRAGMA user_version = 101")
+    connection.commit()
+    connection.close()
+    with Board.open(path) as board:
+        assert [row.id for row in board.sessions()] == ["old"]
+        board.agent("main", session="old", project="/p").call("todo", {"set": ["Paint"]})
+        line = board.store.read(lambda tx: tx.one("find_line_of_session", ("old",))[3])
+    assert '"focus":"Paint"' in line
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+    connection.close()
+
+
 def test_the_header_says_whose_file_it_is(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     Board.open(path).close()

@@ -14,6 +14,7 @@ from punchlist import Board, PunchlistError
 from punchlist.core import commands as do
 from punchlist.store import Transaction
 from punchlist.store.lines import load_line
+from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FakeClock
 from tests.sizes import size
 
@@ -216,3 +217,30 @@ def test_a_subagent_that_was_silent_for_a_day_is_not_at_work(board: Board, clock
     clock.advance(24 * 3600)
     main.call("todo", {"done": "1"})
     assert "subagents" not in _kept(board)
+
+
+def test_steps_that_are_committed_together_write_it_too(board: Board):
+    def work(tx: Transaction) -> None:
+        board.agent("main", session=SESSION).call("todo", {"set": ["Paint"]})
+        with suppress(ZeroDivisionError):
+            board.store.transact(_fail)
+
+    def _fail(tx: Transaction) -> None:
+        tx.run("save_line", ("{}", SESSION))
+        raise ZeroDivisionError
+
+    assert isinstance(board.store, SqliteStore)
+    board.store.joined(work)
+    assert _kept(board)["focus"] == "Paint"
+
+
+def test_a_damaged_row_of_another_agent_stops_no_write(board: Board):
+    main = board.agent("main", session=SESSION)
+    main.call("todo", {"set": ["Paint", "Sand"]})
+    main.spawn("explore").call("todo", {"set": ["Look"]})
+    damage = "UPDATE overviews SET activity = x'00' WHERE agent = (SELECT id FROM agents WHERE name = 'explore')"
+    board.store.transact(lambda tx: tx.connection.execute(damage))
+    assert not main.call("todo", {"done": "1"}).is_error
+    assert main.todos.progress.done == 1
+    line = board.store.read(lambda tx: tx.one("find_line_of_session", (SESSION,))[3])
+    assert line is None  # the full program looks for itself

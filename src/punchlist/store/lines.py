@@ -13,6 +13,7 @@ from punchlist.core.session_line import AgentWork, SessionLine, find_shown_agent
 from punchlist.core.task import Task
 from punchlist.core.todo import Status, TodoList
 from punchlist.store.current_work import read_current_work
+from punchlist.store.records import RowDamaged
 from punchlist.store.transaction import Transaction
 from punchlist.store.waits import load_waits
 
@@ -36,8 +37,11 @@ def write_lines(tx: Transaction) -> None:
         if row is None:  # the session, or the agent, was deleted, or is no session of agents
             continue
         session, state, check, before = row
-        line = _load_line(tx, session, state, check, now)
-        text = "" if line == _NOTHING else _encode(line).decode()
+        try:
+            line = _load_line(tx, session, state, check, now)
+            text = "" if line == _NOTHING else _encode(line).decode()
+        except RowDamaged:
+            text = None  # of another agent, perhaps: what shows in a status line must not stop this one
         if text != before:
             tx.run("save_line", (text, session))
     tx.marked.clear()

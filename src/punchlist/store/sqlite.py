@@ -232,7 +232,9 @@ class SqliteStore:
         self._in_step = True
         try:
             connection.execute("SAVEPOINT step")
-            result = work(Transaction(connection))
+            tx = Transaction(connection)
+            result = work(tx)
+            write_lines(tx)
             connection.execute("RELEASE step")
         except BaseException as error:
             self._roll_back_step(connection)
