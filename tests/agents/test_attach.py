@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -172,7 +173,7 @@ def test_a_person_trusts_the_hooks_in_codex_itself(
     before = program.config.read_bytes()
     punchlist(program.sandbox, "attach", "codex", "--yes")
     terminal = open_terminal(program)
-    terminal.wait_for(lambda screen: "Trust all" in screen)
+    terminal.wait_for(lambda screen: "Trust all" in screen, timeout=90)
     terminal.send("Down")
     terminal.wait_for(lambda screen: "› 2. Trust all" in screen)
     terminal.send("Enter")
@@ -223,3 +224,24 @@ def test_rows_stand_under_the_prompt_after_the_status_line_of_the_person(
     print(screen)
     punchlist(program.sandbox, "detach", "claude-code", "--yes")
     assert settings.read_text() == '{"statusLine": {"type": "command", "command": "echo my own line"}}'
+
+
+def test_codex_loads_the_folder_as_a_portable_plugin(codex: Callable[[Script], Codex]) -> None:
+    program = codex([])
+    sandbox = program.sandbox
+    punchlist(sandbox, "attach", "claude-code", "--yes", "--force")
+    market = sandbox.home / "market"
+    shutil.copytree(sandbox.home / ".claude" / "skills" / "punchlist", market / "plugins" / "punchlist")
+    for own in (".claude-plugin", "hooks", "commands"):  # what Codex reads where the portable manifest is not alone
+        shutil.rmtree(market / "plugins" / "punchlist" / own)
+    listed = {"name": "punchlist", "source": {"source": "local", "path": "./plugins/punchlist"}}
+    policy = {"installation": "AVAILABLE", "authentication": "ON_INSTALL"}
+    catalogue = market / ".agents" / "plugins" / "marketplace.json"
+    catalogue.parent.mkdir(parents=True)
+    plugins = [{**listed, "policy": policy, "category": "Productivity"}]
+    catalogue.write_text(json.dumps({"name": "local", "interface": {"displayName": "Local"}, "plugins": plugins}))
+    sandbox.run(["codex", "plugin", "marketplace", "add", str(market)], env=program.variables)
+    added = sandbox.run(["codex", "plugin", "add", "punchlist@local"], env=program.variables)
+    assert added.returncode == 0, added.stderr
+    program.run("Hello")
+    assert "mcp__punchlist" in program.api.main_requests[0].tools

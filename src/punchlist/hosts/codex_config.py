@@ -15,6 +15,7 @@ import tomllib
 from typing import Any, cast
 
 from punchlist import __version__
+from punchlist.config import SETTINGS
 from punchlist.errors import AttachRefused
 from punchlist.hosts.plugin import CODEX_EVENTS, NAME, Launch, hook_groups
 
@@ -107,6 +108,7 @@ def _write_block(launch: Launch) -> str:
         f"command = {_quote(command)}",
         f"args = [{', '.join(map(_quote, arguments))}]",
         f"env = {{ {', '.join(f'{name} = {_quote(value)}' for name, value in launch.environment.items())} }}",
+        f"env_vars = [{', '.join(map(_quote, _list_variables(launch)))}]",
         'default_tools_approval_mode = "approve"',
     ]
     for event, groups in hook_groups(launch, "codex", CODEX_EVENTS).items():
@@ -120,6 +122,11 @@ def _write_block(launch: Launch) -> str:
             f"timeout = {handler['timeout']}",
         ]
     return "\n".join([*lines, _END, ""])
+
+
+def _list_variables(launch: Launch) -> list[str]:
+    """Return the settings of the person that Codex hands on to the server, whose environment it clears otherwise."""
+    return [name for name in SETTINGS if name.startswith("PUNCHLIST_") and name not in launch.environment]
 
 
 def _quote(text: str) -> str:

@@ -17,6 +17,8 @@ from punchlist import __version__
 NAME = "punchlist"
 _ABOUT = "Todo lists, plans and progress of this agent on your Punchlist board"
 
+_SCHEMA = "https://agent-plugins.org/schemas/1.0.0/{}.schema.json"
+
 CLAUDE_EVENTS: dict[str, int] = {
     "SessionStart": 10,
     "UserPromptSubmit": 10,
@@ -163,6 +165,8 @@ def claude_files(launch: Launch) -> dict[str, bytes]:
         monitor = {"name": "board", "command": launch.hook("monitor", "claude-code"), "description": about}
         own["experimental"] = {"monitors": [monitor]}
     servers = {"mcpServers": {NAME: server_entry(launch, "claude-code")}}
+    # This format allows no absolute path as a command.
+    portable = {"type": "stdio", "command": "sh", "args": ["-c", f"exec {shlex.join(launch.server('agent-plugin'))}"]}
     prefix = shlex.join(launch.program("--db", launch.board))
     return {
         ".claude-plugin/plugin.json": _json(own),
@@ -171,8 +175,10 @@ def claude_files(launch: Launch) -> dict[str, bytes]:
         "commands/todo.md": _TODO.format(prefix=prefix).encode(),
         "commands/todos.md": _TODOS.format(prefix=prefix).encode(),
         "hooks/hooks.json": _json({"description": _ABOUT, "hooks": hook_groups(launch, "claude-code", CLAUDE_EVENTS)}),
-        "mcp.json": _json(servers),
-        "plugin.json": _json(manifest),
+        "mcp.json": _json(
+            {"$schema": _SCHEMA.format("mcp"), "mcpServers": {NAME: portable | {"env": launch.environment}}}
+        ),
+        "plugin.json": _json({"$schema": _SCHEMA.format("plugin"), **manifest}),
     }
 
 
