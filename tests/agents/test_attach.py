@@ -4,7 +4,6 @@ import hashlib
 import json
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,11 +177,13 @@ def test_a_person_trusts_the_hooks_in_codex_itself(
     terminal.wait_for(lambda screen: "› 2. Trust all" in screen)
     terminal.send("Enter")
     terminal.wait_for(lambda screen: "Trust all" not in screen)
-    assert "do not trust" not in punchlist(program.sandbox, "status")
+    assert "Codex 0.166.0: attached; " in punchlist(program.sandbox, "status")
+    assert "up to date" in punchlist(program.sandbox, "attach", "codex", "--yes")
     assert b"hooks.state" in program.config.read_bytes()
     punchlist(program.sandbox, "detach", "codex", "--yes")
-    assert b"punchlist" not in program.config.read_bytes()
-    assert tomllib.loads(program.config.read_text()).items() >= tomllib.loads(before.decode()).items()
+    left = program.config.read_bytes()  # Codex added a table of its own meanwhile
+    assert left.startswith(before)
+    assert b"hooks" not in left
 
 
 def test_the_commands_of_the_plugin_show_and_change_the_list(claude: Callable[[Script], ClaudeCode]) -> None:

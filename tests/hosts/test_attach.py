@@ -111,6 +111,7 @@ def test_a_newer_version_updates_in_place(run: Run, home: Path, host: str, monke
         older.setattr("punchlist.hosts.plugin.__version__", "0.0.1")
         older.setattr("punchlist.hosts.attach.__version__", "0.0.1")
         older.setattr("punchlist.hosts.codex_config.__version__", "0.0.1")
+        older.setitem(plugin.CODEX_EVENTS, "Stop", 9)  # Codex' file is compared by what it says
         run("attach", host, "--yes")
     status = {one["name"]: one for one in json.loads(run("status", "--json").out)["agents"]}[host]
     assert (status["attached"], status["up_to_date"], status["attached_version"]) == (True, False, "0.0.1")
@@ -416,6 +417,25 @@ def test_tables_that_codex_put_between_ours_stay(run: Run, home: Path):
         "hooks": {"Stop": [stop], "state": {f"{path}:stop:0:0": {"trusted_hash": "sha256:0"}}},
         "projects": {"/x": {"trust_level": "trusted"}},
     }
+
+
+def test_trust_in_our_hooks_outlives_an_update(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch):
+    path = home / ".codex" / "config.toml"
+    path.write_text('model = "x"\n')
+    with monkeypatch.context() as older:
+        older.setitem(plugin.CODEX_EVENTS, "Stop", 9)
+        run("attach", "codex", "--yes")
+    state = f'[hooks.state]\n\n[hooks.state."{path}:session_start:0:0"]\ntrusted_hash = "sha256:1"\n'
+    path.write_text(path.read_text().replace("# <<<", f"{state}# <<<"))
+    run("attach", "codex", "--yes")
+    hooks = tomllib.loads(path.read_text())["hooks"]
+    assert hooks["state"] == {f"{path}:session_start:0:0": {"trusted_hash": "sha256:1"}}
+    assert hooks["Stop"][0]["hooks"][0]["timeout"] == 10
+    once = path.read_text()
+    run("attach", "codex", "--yes")
+    assert path.read_text() == once
+    run("detach", "codex", "--yes")
+    assert path.read_text().strip() == 'model = "x"'
 
 
 @pytest.mark.parametrize("text", ["model = ", "hooks = {Stop = []}\n", "mcp_servers = {}\n"])

@@ -31,8 +31,14 @@ Section = tuple[tuple[str, ...], str]
 
 
 def insert_tables(text: str | None, launch: Launch, path: str) -> str:
-    """Return the configuration with our tables at its end; raise `AttachRefused` where they do not fit."""
-    clean = remove_tables(text, path) if text else text
+    """Return the configuration with our tables at its end; raise `AttachRefused` where they do not fit.
+
+    What it has already stays where it is, however Codex arranged it; and so does the person's trust in our hooks, which
+    Codex compares with them itself.
+    """
+    if text and _find_own(_parse(text, path)) == _find_own(tomllib.loads(_write_block(launch))):
+        return text
+    clean = remove_tables(text, path, keep_trust=True) if text else text
     before = _parse(clean or "", path)
     if NAME in _tables(before, "mcp_servers"):
         problem = f"`{path}` has a server `{NAME}` of its own; `codex mcp remove {NAME}` removes it."
@@ -48,18 +54,19 @@ def insert_tables(text: str | None, launch: Launch, path: str) -> str:
     return after
 
 
-def remove_tables(text: str | None, path: str) -> str | None:
+def remove_tables(text: str | None, path: str, *, keep_trust: bool = False) -> str | None:
     """Return the configuration without our tables; None if the file had nothing else and was made by us."""
     if text is None:
         return None
     found = _parse(text, path)
-    wanted = _strip(found, path)
+    keys = set[str]() if keep_trust else _list_keys(found, path)
+    wanted = _strip(found, keys)
     if wanted == found and _BEGIN not in text:
         return text
     cut = _BLOCK.sub("", text, count=1)
     if _strip_is_complete(cut, wanted):
         return None if text.startswith(_BEGIN) and not cut else cut
-    cut = _drop_sections(text, _list_keys(found, path))
+    cut = _drop_sections(text, keys, has_trust="state" in _tables(wanted, "hooks"))
     if _strip_is_complete(cut, wanted):
         return cut
     problem = f"`{path}` was rewritten; remove `[mcp_servers.{NAME}]` and the hooks that run {_HOOK} by hand."
@@ -183,14 +190,22 @@ def _hash_group(event: str, group: Tables) -> str:
     return f"sha256:{hashlib.sha256(body.encode()).hexdigest()}"
 
 
-def _strip(found: Tables, path: str) -> Tables:
-    """Return parsed configuration without what is ours, and without tables that are empty then."""
+def _find_own(found: Tables) -> tuple[Any, dict[str, list[Tables]]]:
+    """Return our server and our hooks in a parsed configuration."""
+    groups: dict[str, list[Tables]] = {}
+    for event, _, group in _list_own_groups(found):
+        groups.setdefault(event, []).append(group)
+    return _tables(found, "mcp_servers").get(NAME), groups
+
+
+def _strip(found: Tables, keys: set[str]) -> Tables:
+    """Return parsed configuration without what is ours, these keys of trust, and tables that are empty then."""
     left = copy.deepcopy(found)
     servers, hooks = _tables(left, "mcp_servers"), _tables(left, "hooks")
     if _is_our_server(servers.get(NAME)):
         del servers[NAME]
     states = _tables(hooks, "state")
-    for key in _list_keys(found, path):
+    for key in keys:
         states.pop(key, None)
     for event, place, _ in reversed(_list_own_groups(found)):
         del hooks[event][place]
@@ -220,12 +235,12 @@ def _drop_empty(found: Tables) -> Tables:
     }
 
 
-def _drop_sections(text: str, keys: set[str]) -> str:
+def _drop_sections(text: str, keys: set[str], *, has_trust: bool) -> str:
     """Return the text without the sections that are ours, where Codex moved tables of its own among them."""
     kept: list[str] = []
     for name, body in _join_groups(_split_sections(text)):
         is_server = name[:2] == ("mcp_servers", NAME)
-        is_state = name[:2] == ("hooks", "state") and name[2:3] and name[2] in keys
+        is_state = name[:2] == ("hooks", "state") and (name[2] in keys if name[2:] else not has_trust)
         is_hook = name[:1] == ("hooks",) and name[1:2] != ("state",) and _HOOK in body
         if is_server or is_state or is_hook:
             # A comment after our table is about the next one.
