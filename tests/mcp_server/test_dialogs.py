@@ -105,6 +105,15 @@ def test_a_plan_without_a_decision_keeps_waiting(client: Client, board: Board, r
     assert [wait.kind for wait in board.waits()] == ["plan"]
 
 
+def test_codex_declines_without_a_person_and_the_plan_keeps_waiting(start: Start, board: Board) -> None:
+    client = start(initialized=False)
+    client.initialize("2025-06-18", capabilities={"elicitation": {}}, name="codex-mcp-client")
+    number, dialog = open_dialog(client, {"plan": PLAN})
+    answer(client, dialog, "decline")
+    assert "waits for a person" in read_text(finish(client, number))
+    assert [wait.kind for wait in board.waits()] == ["plan"]
+
+
 def test_a_client_that_refuses_the_dialog_leaves_the_plan_waiting(client: Client, board: Board) -> None:
     number, dialog = open_dialog(client, {"plan": PLAN})
     client.send({"jsonrpc": "2.0", "id": dialog["id"], "error": {"code": -32601, "message": "no dialogs"}})

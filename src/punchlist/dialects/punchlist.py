@@ -15,7 +15,7 @@ from punchlist.core import commands as do
 from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query, Replace, Target
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, Result, SubmitPlan
 from punchlist.dialects.repair import mend, read_fields
 from punchlist.text import clean, cut, for_prompt
@@ -54,7 +54,7 @@ TOOL = Tool(
             "block": _BY_ID,
             "note": _BY_ID,
             "ask": _BY_ID,
-            "plan": TEXT,
+            "plan": add_description(TEXT, "Say it in your message too: the dialog shows little of it"),
             "evidence": TEXT,
             "next": _FLAG,
             "view": _FLAG,

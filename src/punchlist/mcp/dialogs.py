@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from punchlist.errors import PunchlistError
 from punchlist.mcp.stdio import Connection, Message, Unanswered, read_object
-from punchlist.text import for_terminal
+from punchlist.text import cut, for_terminal
 
 if TYPE_CHECKING:
     from punchlist.agent import Agent
+    from punchlist.core.approval import Plan
     from punchlist.dialects.base import Reply
 
 _LONGEST = 6000
 """Characters of a text in a dialog; `punchlist plan show` has the whole plan."""
+
+_LONGEST_ROW = 500
 
 _APPROVE, _REJECT = "approve", "reject"
 _DECISION: Message = {
@@ -50,10 +53,12 @@ def has_dialogs(capabilities: Mapping[str, Any]) -> bool:
 
 
 class Dialogs:
-    """The dialogs of one tool call."""
+    """The dialogs of one tool call. `host` is the agent program that shows them."""
 
-    def __init__(self, connection: Connection, is_cancelled: Callable[[], bool]) -> None:
+    def __init__(self, connection: Connection, host: str, is_cancelled: Callable[[], bool]) -> None:
         self._connection = connection
+        # Codex has no key to decline a dialog: it declines by itself where it runs without a person.
+        self._has_decline = not host.startswith("codex")
         self._is_cancelled = is_cancelled
 
     def decide_plan(self, agent: Agent, id: str) -> Reply | None:
@@ -62,8 +67,7 @@ class Dialogs:
         if plan is None:
             return None
         if plan.waits(agent.board.now()):
-            head = f"Plan, revision {plan.revision}, for your approval:"
-            answer = self._show(f"{head}\n\n{_shorten(plan.text)}", _DECISION, lambda: not _is_open(agent, id))
+            answer = self._show(_describe_plan(plan), _DECISION, lambda: not _is_open(agent, id))
             _decide(agent, plan.revision, answer)
         return agent.plan_reply(next(one for one in agent.plans if one.id == id))
 
@@ -75,7 +79,7 @@ class Dialogs:
             if question is None:
                 continue
             title, text = question
-            message = f"{_shorten(title)}\n\n{_shorten(text)}"
+            message = f"{_shorten(text)}\n\nAbout: {_shorten(title)}"
             action, content = self._show(message, _ANSWER, partial(_is_answered, agent, item))
             answer = content.get("answer")
             if action == "accept" and isinstance(answer, str) and answer.strip():
@@ -95,7 +99,23 @@ class Dialogs:
         except Unanswered:
             return "cancel", {}
         action = result.get("action")
-        return action if isinstance(action, str) else "cancel", read_object(result.get("content"))
+        if not isinstance(action, str) or (action == "decline" and not self._has_decline):
+            return "cancel", {}
+        return action, read_object(result.get("content"))
+
+
+def _describe_plan(plan: Plan) -> str:
+    """Return the message about a plan: three lines that say most, since Claude Code shows no more, then the text."""
+    steps = [for_terminal(item.content) for item in plan.todos.items]
+    count = f", {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
+    head = f"Plan, revision {plan.revision}{count}: {for_terminal(plan.title)}"
+    rows = [f"Steps: {' · '.join(steps)}"] if steps else []
+    more = "The whole plan: `punchlist plan show` in another terminal"
+    return "\n".join((_cut(head), *map(_cut, rows), more, "", _shorten(plan.text)))
+
+
+def _cut(line: str) -> str:
+    return cut(line, _LONGEST_ROW)
 
 
 def _decide(agent: Agent, revision: int, answer: tuple[str, Mapping[str, Any]]) -> None:

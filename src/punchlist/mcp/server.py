@@ -143,7 +143,7 @@ class McpServer:
 
     def _show_dialogs(self, call: Call, agent: Agent, reply: Reply, asked: Sequence[str]) -> Message:
         """Ask the person before the call is answered."""
-        dialogs = Dialogs(self._connection, call.cancelled.is_set)
+        dialogs = Dialogs(self._connection, self.host, call.cancelled.is_set)
         try:
             if reply.awaits is not None:
                 reply = dialogs.decide_plan(agent, reply.awaits) or reply
