@@ -82,7 +82,7 @@ def _load_work_with_tasks(tx: Transaction, session: str) -> dict[int, tuple[Todo
     """Return the lists and tasks of the agents that have tasks."""
     if not tx.has_tasks or tx.one("any_task", {"session": session}) is None:
         return {}
-    rows = read_current_work(tx, session=session, limit=_MOST_AGENTS)
+    rows = read_current_work(tx, session=session, limit=_MOST_AGENTS, outlines=True)
     return {row.number: (row.todos, row.tasks) for row in rows if row.tasks}
 
 

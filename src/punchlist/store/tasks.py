@@ -23,6 +23,7 @@ from punchlist.store.task_rows import (
     Reservation,
     TaskListRow,
     TaskRow,
+    decode_outline,
     decode_row,
     encode_columns,
     encode_lease,
@@ -114,6 +115,11 @@ class TaskRows:
         return [
             self._make_row(where, row, tuple(blockers.get(row[2], ())), tuple(blocks.get(row[2], ()))) for row in rows
         ]
+
+    def outlines(self, where: TaskListRow) -> Sequence[TaskRow]:
+        """Return the tasks of a list with their text, status, owner, times and grade alone, by id."""
+        rows = self._queries.all("task_outlines", {"list": where.number})
+        return [readable(lambda row: decode_outline(row, where), row) for row in rows]
 
     def _load(self, where: TaskListRow, row: Any) -> TaskRow:
         found = sorted(self._queries.all("neighbours_of_task", {"task": row[0]}))

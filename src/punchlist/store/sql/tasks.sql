@@ -173,6 +173,10 @@ SELECT t.number FROM task_lists l JOIN tasks t ON t.list = l.number
 WHERE l.project = :project AND l.session IS NULL AND t.owner = :owner AND t.status = 'failed' AND t.agent IS NULL
   AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.task = t.number);
 
+-- name: task_outlines
+SELECT number, id, status, owner, agent, created_at, started_at, finished_at, sum, body FROM tasks
+WHERE list = :list ORDER BY id;
+
 -- name: any_task
 -- True if a session has a list of tasks, or an agent that began one elsewhere.
 SELECT 1 FROM task_lists WHERE session = :session
@@ -183,11 +187,14 @@ SELECT 1 FROM agents a JOIN tasks t ON t.agent = a.id WHERE a.session = :session
 LIMIT 1;
 
 -- name: tasks_begun_by_agent
--- Open tasks of an agent, and failed ones, but for flows, which end so; in the order in which they were started.
+-- Open tasks of an agent on other lists than its session's, and failed ones, but for flows, which end so; in the order
+-- in which they were started.
 SELECT number FROM (
-  SELECT number, started_at FROM tasks WHERE agent = :agent AND finished_at IS NULL
+  SELECT number, started_at FROM tasks WHERE agent = :agent AND finished_at IS NULL AND list NOT IN (
+    SELECT l.number FROM task_lists l WHERE l.session = :session)
   UNION
-  SELECT number, started_at FROM tasks WHERE agent = :agent AND status = 'failed'
+  SELECT number, started_at FROM tasks WHERE agent = :agent AND status = 'failed' AND list NOT IN (
+    SELECT l.number FROM task_lists l WHERE l.session = :session)
     AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.task = tasks.number)
 ) ORDER BY started_at IS NULL, started_at, number;
 
