@@ -183,7 +183,7 @@ def test_a_person_trusts_the_hooks_in_codex_itself(
     punchlist(program.sandbox, "detach", "codex", "--yes")
     left = program.config.read_bytes()  # Codex added a table of its own meanwhile
     assert left.startswith(before)
-    assert b"hooks" not in left
+    assert b"[hooks" not in left
 
 
 def test_the_commands_of_the_plugin_show_and_change_the_list(claude: Callable[[Script], ClaudeCode]) -> None:
