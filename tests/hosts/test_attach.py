@@ -143,6 +143,7 @@ def test_the_person_is_asked_for_the_rows_and_then_for_the_files(run: Run, home:
 
 def test_every_path_is_named_and_show_prints_the_content(run: Run, home: Path):
     ran = run("attach", "claude-code", "--yes", "--show", "--statusline")
+    assert "  create  ~/.local/share/punchlist/\n" in ran.out
     written = [path for path in snapshot(home) if (home / path).is_file()]
     assert written
     assert all(f"~/{path}" in ran.out for path in written)

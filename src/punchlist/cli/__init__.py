@@ -69,7 +69,7 @@ options:
   --version     print the version
   -h, --help    print this; `punchlist COMMAND --help` tells more about a command
 
-Start with `punchlist demo`, then `punchlist todo append "My first item"`.
+Start with `punchlist demo`, then `punchlist attach claude-code`, or `punchlist todo append "My first item"`.
 """
 
 

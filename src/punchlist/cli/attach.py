@@ -87,6 +87,8 @@ def _attach(options: Namespace) -> int:
         print(f"{host.title} is attached to {_shorten(board)} and up to date; nothing to write.")
         return OK
     print(f"{host.title} is to be attached to {_shorten(board)}:")
+    if not os.path.isdir(folder := os.path.dirname(board)):
+        print(f"  create  {safe_line(_shorten(folder))}/")
     if not _confirm(plan, options, "Write this?"):
         return FAILED
     make_board_folder(board)
