@@ -66,6 +66,8 @@ _CUT = "\n[… cut by punchlist-hook …]\n"
 def main() -> NoReturn:
     """Run the hook, and exit with 0 whatever happens."""
     where = None
+    if sys.argv[1:2] == ["monitor"]:
+        run_monitor(_arguments(sys.argv[2:])[0])
     try:
         board, host = _arguments(sys.argv[1:])
         where = board
@@ -92,7 +94,7 @@ def _arguments(words: list[str]) -> tuple[str, str]:
         from punchlist.store import store_path
 
         return os.path.realpath(store_path()), rest[0]
-    raise ValueError("usage: punchlist-hook HOST [--board PATH]")
+    raise ValueError("usage: punchlist-hook [monitor] HOST [--board PATH]")
 
 
 def _limit(board: str, seconds: float) -> None:
@@ -341,22 +343,28 @@ def _ancestors() -> Iterator[int]:
 
 def ask_server(board: str, line: bytes, seconds: float) -> dict[str, Any] | None:
     """Hand a line to the `punchlist mcp` of this agent; return its reply, None if there is none."""
+    ends = time.monotonic() + seconds
+    for path in _find_sockets(board):
+        reply = _exchange(path, line, ends)
+        if reply is not None:
+            return reply
+    return None
+
+
+def _find_sockets(board: str) -> Iterator[str]:
+    """Yield the sockets of the processes that serve this agent, the likeliest first."""
     folder = socket_folder(board)
     if not is_private_folder(folder):
-        return None
+        return
     names = [name for name in os.listdir(folder) if name.endswith(".sock")]
     if not names:
-        return None
+        return
     by_host: dict[str, list[str]] = {}
-    ends = time.monotonic() + seconds
     for name in sorted(names):
         by_host.setdefault(name.partition(".")[0], []).append(name)
     for pid in dict.fromkeys(_ancestors()):
         for name in by_host.get(str(pid), ()):
-            reply = _exchange(os.path.join(folder, name), line, ends)
-            if reply is not None:
-                return reply
-    return None
+            yield os.path.join(folder, name)
 
 
 def _exchange(path: str, line: bytes, ends: float) -> dict[str, Any] | None:
@@ -385,6 +393,74 @@ def _exchange(path: str, line: bytes, ends: float) -> dict[str, Any] | None:
         return _as_object(json.loads(reply))
     except (OSError, ValueError):
         return None
+    finally:
+        server.close()
+
+
+# The monitor of the plugin for Claude Code: each line on its standard output begins a turn of an idle session.
+
+MONITOR_LINE = b'{"monitor":1}\n'
+"""The line by which a connection is a monitor's: nothing else is sent on it, and it stays open."""
+
+_LOOK_SECONDS = 5.0
+"""A monitor looks so often for its parent, and for a server that it can listen to."""
+
+
+def run_monitor(board: str) -> NoReturn:
+    """Print each line that the `punchlist mcp` of this agent sends, until the agent is gone.
+
+    It must not end before, whatever goes wrong: the end of a monitor begins a turn of the model, too.
+    """
+    parent, pause = os.getppid(), 0.2
+    while _has_parent(parent):
+        try:
+            for path in _find_sockets(board):
+                _print_lines(path, parent)
+                pause = 0.2
+        except BrokenPipeError:
+            break  # nobody reads what it prints: the agent is gone
+        except Exception as error:
+            log_error(board, f"the monitor met a fault: {type(error).__name__}: {error}")
+            pause = _LOOK_SECONDS
+        time.sleep(pause)
+        pause = min(_LOOK_SECONDS, 1.5 * pause)
+    os._exit(0)
+
+
+def _has_parent(parent: int) -> bool:
+    """True while our parent is the same, and the agent is there."""
+    try:
+        os.kill(find_host(), 0)
+    except OSError:
+        return False
+    return os.getppid() == parent
+
+
+def _print_lines(path: str, parent: int) -> None:
+    """Print the lines of one server until it closes the connection, or the parent is gone."""
+    import _socket
+
+    server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        server.settimeout(_LOOK_SECONDS)
+        try:
+            server.connect(path)
+            server.send(MONITOR_LINE)
+        except OSError:
+            return
+        rest = b""
+        while _has_parent(parent):
+            try:
+                part = server.recv(65536)
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+            if not part:
+                return
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                os.write(1, line + b"\n")
     finally:
         server.close()
 

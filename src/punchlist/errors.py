@@ -61,6 +61,12 @@ class AttachRefused(PunchlistError):
     code = "attach_refused"
 
 
+class HandoffRefused(PunchlistError):
+    """{problem}"""
+
+    code = "handoff_refused"
+
+
 class EditRefused(PunchlistError):
     """{problem}"""
 

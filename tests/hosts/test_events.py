@@ -105,7 +105,8 @@ def test_a_stop_is_let_pass(
 
 def test_our_own_monitor_is_no_work_in_the_background(host: Host) -> None:
     host.write_todos("t1", Fix="in_progress")
-    monitor = {"id": "b", "type": "shell", "status": "running", "command": "/usr/bin/punchlist monitor"}
+    command = "exec python3 -I -S /lib/punchlist_hook.py monitor claude-code --board /b"
+    monitor = {"id": "b", "type": "shell", "status": "running", "command": command}
     assert "reason" in host.hook("Stop", last_assistant_message="Done.", background_tasks=[monitor])
 
 

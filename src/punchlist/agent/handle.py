@@ -298,13 +298,18 @@ class Agent:
         """
         turns.note_user_turn(self._runner)
 
-    def assistant_turn(self, tools_used: Iterable[str] = ()) -> list[Injection]:
+    def assistant_turn(self, tools_used: Iterable[str] = (), *, hold_approvals: bool = False) -> list[Injection]:
         """Take an assistant message, with the names of the tools that it used, in order; return texts for the model.
 
         Call it once for each message. The texts belong at the tail of the next request, or in front of its tool
-        results, and into no other request.
+        results, and into no other request. `hold_approvals` keeps the approval of a plan for a later turn: for a
+        request that the model does not take for the person's.
         """
-        return turns.take_assistant_turn(self._runner, tools_used)
+        return turns.take_assistant_turn(self._runner, tools_used, hold_approvals=hold_approvals)
+
+    def preview_turn(self) -> list[Injection]:
+        """Return the texts that `assistant_turn` would return now, and change nothing."""
+        return turns.preview_turn(self._runner)
 
     def about_to_stop(self, last_text: str = "", *, background: int = 0) -> Injection | None:
         """Decide on a model that wants to stop: return a text that asks it to continue, or None to let it stop.

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.plans import resolve_plan
-from punchlist.core.approval import describe_decision
+from punchlist.core.approval import Plan, PlanState, describe_decision
 from punchlist.core.commands import Ask, Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
 from punchlist.core.question import ANYBODY, Question, clean_answer, describe_answers
@@ -134,18 +134,33 @@ def load_new_answers(agent: AgentRunner) -> str | None:
     return tell_news(news) if news else None  # another caller may have taken them meanwhile
 
 
-def take_news(tx: Transaction, row: AgentRow) -> list[str]:
-    """Return what people answered and decided since the model was last told, once, a row each."""
-    news = _find_news(tx, row)
+def take_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool = False) -> list[str]:
+    """Return what people answered and decided since the model was last told, once, a row each.
+
+    Approvals that are held stay news: a channel that the host does not take for the person must not bring them.
+    """
+    news = _find_news(tx, row, hold_approvals=hold_approvals)
     if news:
         tx.questions.mark_told(row.number)
-        tx.plans.mark_told(row.number)
+        for plan in _find_decided(tx, row, hold_approvals=hold_approvals):
+            tx.plans.mark_told(row.number, plan.id)
     return news
 
 
-def _find_news(tx: Transaction, row: AgentRow) -> list[str]:
+def has_approval(tx: Transaction, row: AgentRow) -> bool:
+    """True if a plan was approved and the model was not told yet."""
+    return any(plan.state is PlanState.APPROVED for plan in tx.plans.find_decided(row.number))
+
+
+def _find_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool = False) -> list[str]:
     answers = describe_answers(tx.questions.find_answered(row.number))
-    return [*answers, *map(describe_decision, tx.plans.find_decided(row.number))]
+    decided = _find_decided(tx, row, hold_approvals=hold_approvals)
+    return [*answers, *map(describe_decision, decided)]
+
+
+def _find_decided(tx: Transaction, row: AgentRow, *, hold_approvals: bool) -> list[Plan]:
+    decided = tx.plans.find_decided(row.number)
+    return [plan for plan in decided if not (hold_approvals and plan.state is PlanState.APPROVED)]
 
 
 def _operate(tx: Transaction, row: AgentRow, *operations: Operation, by: str, now: datetime) -> ListState:

@@ -5,7 +5,7 @@ Each step reads the agent's memory, decides, and writes it, in one small transac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import describe_failing, describe_failing_tasks, record_call_end
-from punchlist.agent.questions import take_news
+from punchlist.agent.questions import has_approval, take_news
 from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import TURN_ENDS, Draft, Event
 from punchlist.core.grounding.tool_call import Moment
@@ -31,7 +31,7 @@ from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
 from punchlist.store import Transaction
 
-_NO_TURN: Final = frozenset({"", "agent.joined", *TURN_ENDS})
+_NO_TURN: Final = frozenset({"", "agent.joined", "news.sent", "news.accepted", *TURN_ENDS})
 """Events after which nothing has happened in a turn."""
 
 _MOST_TOOLS: Final = 1_000
@@ -52,8 +52,37 @@ def note_user_turn(agent: AgentRunner) -> None:
     agent.attempt(work, None)
 
 
-def take_assistant_turn(agent: AgentRunner, tools_used: Iterable[str]) -> list[Injection]:
+def take_assistant_turn(
+    agent: AgentRunner, tools_used: Iterable[str], *, hold_approvals: bool = False
+) -> list[Injection]:
     """Note an assistant message with the tools that it used; return the texts for the next request."""
+    return agent.attempt(_make_turn(agent, tools_used, hold_approvals=hold_approvals), [], looks=True)
+
+
+class _Previewed(Exception):
+    """Rolls a turn back that was only looked at."""
+
+    def __init__(self, said: list[Injection]) -> None:
+        self.said = said
+
+
+def preview_turn(agent: AgentRunner) -> list[Injection]:
+    """Return the texts that `take_assistant_turn` would return now, and change nothing."""
+    turn = _make_turn(agent, ())
+
+    def work(ctx: AgentContext) -> list[Injection]:
+        raise _Previewed(turn(ctx))
+
+    try:
+        return agent.run(work)
+    except _Previewed as previewed:
+        return previewed.said
+
+
+def _make_turn(
+    agent: AgentRunner, tools_used: Iterable[str], *, hold_approvals: bool = False
+) -> Callable[[AgentContext], list[Injection]]:
+    """Return the step that takes an assistant message."""
 
     def work(ctx: AgentContext) -> list[Injection]:
         tools = _names(tools_used)
@@ -62,13 +91,14 @@ def take_assistant_turn(agent: AgentRunner, tools_used: Iterable[str]) -> list[I
             detectors.end_round(ctx, agent.settings.rounds)
         others = ctx.memory.guidance.others
         memory = _hear(agent, ctx, ctx.memory.guidance)
-        outcome = decide_after_turn(memory, _load_situation(agent, ctx, tools), agent.rules)
+        situation = _load_situation(agent, ctx, tools, hold_approvals=hold_approvals)
+        outcome = decide_after_turn(memory, situation, agent.rules)
         others = max(sum(not is_own(name, agent.offered_names) for name in tools), others)
         _tell(ctx, outcome)
         _account(agent, ctx, outcome, turn=size_of_tools(agent.tools), others=others, own=bool(tools) and not others)
         return list(outcome.said)
 
-    return agent.attempt(work, [], looks=True)
+    return work
 
 
 def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injection | None:
@@ -174,8 +204,12 @@ def _note_message(ctx: AgentContext) -> None:
         ctx.remember(awaited=False)
 
 
-def _load_situation(agent: AgentRunner, ctx: AgentContext, tools: list[str] | None = None) -> Situation:
+def _load_situation(
+    agent: AgentRunner, ctx: AgentContext, tools: list[str] | None = None, *, hold_approvals: bool = False
+) -> Situation:
+    """Return what there is to tell. Approvals that are held are told later, with the list that they may have made."""
     row, dialect = ctx.row, agent.dialect
+    is_held = hold_approvals and has_approval(ctx.tx, row)
     planning = row.mode == "plan"
     todos, out_of_reach = _current(agent, ctx)
     entered = (ctx.tx.modes.load_entry(row.number) or {}) if planning else {}
@@ -187,8 +221,8 @@ def _load_situation(agent: AgentRunner, ctx: AgentContext, tools: list[str] | No
         dialect=dialect,
         own=agent.tool_names,
         writers=frozenset(dialect.writers),
-        news=tuple(take_news(ctx.tx, row)),
-        shown=row.state.shown,
+        news=tuple(take_news(ctx.tx, row, hold_approvals=is_held)),
+        shown=None if is_held else row.state.shown,
         authors=_find_authors(agent, ctx),
         planning=planning,
         offered=agent.offered,

@@ -41,6 +41,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),
     "plan": CommandEntry("plan", "show the plan that an agent proposes; approve or reject it"),
     "answer": CommandEntry("answer", "list what waits on you, and resolve it"),
+    "handoff": CommandEntry("handoff", "let another agent continue a session's list"),
     "events": CommandEntry("events", "show what happened, or follow it live"),
     "mcp": CommandEntry("mcp", "serve the board to an agent over MCP, on standard input and output"),
     "hook": CommandEntry("hook", "take a hook event of an agent from standard input"),

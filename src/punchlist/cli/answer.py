@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, find_folder
@@ -15,6 +16,7 @@ from punchlist.core.commands import Note, Operation, Target, Unblock
 from punchlist.core.matching import find_item
 from punchlist.core.overview import PersonWait
 from punchlist.errors import EditRefused
+from punchlist.hosts.back_channel import deliver, find_idle
 from punchlist.surfaces.headlines import answer_command, name_task_list, wait_data
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import repair
@@ -26,6 +28,8 @@ _EXAMPLES = """\
   punchlist answer task-3                     the task goes on; so do a flow and a blocked item
 """
 _MOST_NAMED = 5
+_RECEIPT_SECONDS = 3.0
+"""With `--json`, how long to wait until the model of an idle agent has seen the answer."""
 
 
 def parser() -> Parser:
@@ -51,9 +55,21 @@ def _answer(options: Namespace) -> None:
     with open_board(options) as board:
         waits = _load_waits(board, options)
         wait = _find_wait(waits, query) or _find_by_item(board, options, waits, query)
+        before = board.store.last_seq()
         outcome, said = _resolve(board, options, wait, text)
-    data = wait_data(wait) | {"outcome": outcome, "answer": text, "by": author(options)}
+        receipt = _deliver(board, options, wait, before, is_approval=outcome == "approved")
+    data = wait_data(wait) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
     tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
+
+
+def _deliver(
+    board: Board, options: Namespace, wait: PersonWait, before: int, *, is_approval: bool
+) -> dict[str, Any] | None:
+    """Send what was said to the agent, if that is idle; return the receipt. With `--json` wait a little for it."""
+    if wait.kind in ("task", "flow"):
+        return None
+    seconds = _RECEIPT_SECONDS if options.json else 0.0
+    return deliver(board, wait.session, wait.agent, before, is_approval=is_approval, wait=seconds).data()
 
 
 def _load_waits(board: Board, options: Namespace) -> list[PersonWait]:
@@ -165,7 +181,8 @@ def _resolve(board: Board, options: Namespace, wait: PersonWait, text: str) -> t
         if not text:
             raise EditRefused(problem=f'Say the answer too, as in `punchlist answer {wait.name} "Use eu-west"`.')
         agent.answer(wait.id, text, by=by, person=person)
-        return "answered", f". {safe_line(wait.agent)} is told at its next turn."
+        when = "now" if find_idle(board, wait.session, wait.agent) else "at its next turn"
+        return "answered", f". {safe_line(wait.agent)} is told {when}."
     decision, _, reason = text.partition(" ")
     if decision == "approve" and not reason:
         agent.approve_plan(int(wait.id), by=by, person=person)

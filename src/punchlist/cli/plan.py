@@ -25,6 +25,7 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.approval import Plan
 from punchlist.errors import PlanMissing, PlanRefused
+from punchlist.hosts.back_channel import deliver
 from punchlist.store.plans import PlanRow
 from punchlist.surfaces.spans import Line, Span, ago, safe_line
 from punchlist.text import for_terminal
@@ -99,6 +100,7 @@ def _approve(options: Namespace) -> None:
         agent = board.agent(row.agent, session=row.session, project=row.project)
         person = find_doubt(options) is None
         plan = agent.approve_plan(options.revision, by=author(options), todos=options.todos, person=person)
+        deliver(board, row.session, row.agent, board.store.last_seq(), is_approval=True)
         steps = len(agent.todos.items) if options.todos else 0
         now = board.now()
     made = f" and made {steps} todos of it; see `punchlist todos`" if options.todos else ""
@@ -112,6 +114,7 @@ def _reject(options: Namespace) -> None:
         person = find_doubt(options) is None
         reason = " ".join(options.reason)
         plan = agent.reject_plan(reason, by=author(options), revision=options.revision, person=person)
+        deliver(board, row.session, row.agent, board.store.last_seq())
         now = board.now()
     _report(options, row._replace(plan=plan), now, f"Rejected revision {plan.revision}")
 

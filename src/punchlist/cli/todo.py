@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt
+from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt, is_own_list
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, read, replace_file, write_new
 from punchlist.cli.targets import add_target, choose_list, describe_list, find_last_changed, find_owner
@@ -134,8 +134,12 @@ def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
 
 
 def _report(agent: Agent, message: str) -> None:
-    """Print what was done, and to whose list."""
-    print(f"{message} ({describe_list(agent.session, agent.name, agent.project)})")
+    """Print what was done, and to whose list; tell its agent, if that is idle."""
+    print(f"{message} ({describe_list(agent.session, agent.name, agent.project)})", flush=True)
+    if not is_own_list(agent.session, agent.name, agent.project):
+        from punchlist.hosts.back_channel import deliver  # a person's own list has no agent to tell
+
+        deliver(agent.board, agent.session, agent.name, agent.board.store.last_seq())
 
 
 def _undo(options: Namespace) -> None:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
 from punchlist.board import Board
 from punchlist.config import Folder, project_of
+from punchlist.core.events import Draft
+from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, ConversationState
+from punchlist.text.patterns import compile_later
 
 MAIN = "main"
 """The agent of a conversation itself; its subagents are children of it."""
+
+HANDOFF_MARK = "punchlist-handoff-"
+"""What the token of a handoff begins with, in the prompt of the new conversation."""
+
+_TOKEN: Final = compile_later(rf"\b{HANDOFF_MARK}([0-9a-f]{{16}})\b")
+_ANOTHER: Final = "another agent"
 
 
 def bind(board: Board, host: str, conversation: str, session: str, *, project: Folder = None) -> None:
@@ -33,4 +46,45 @@ def list_conversations(board: Board, session: str | None = None) -> list[Convers
     return board.store.read(lambda tx: tx.hosts.conversations(session))
 
 
-__all__ = ["MAIN", "Conversation", "ConversationState", "bind", "find_call", "find_session", "list_conversations"]
+# Handoffs.
+
+
+def find_source(tx: Transaction, session: str, *, but: str) -> str:
+    """Return the host whose conversation was last seen at work on a session, other than one."""
+    return next((one.host for one in tx.hosts.conversations(session) if one.host != but), _ANOTHER)
+
+
+def continue_session(board: Board, host: str, conversation: str, payload: Mapping[str, Any], at: datetime) -> None:
+    """Bind a conversation to the session whose token its first prompt holds; any other prompt binds nothing."""
+    prompt = payload.get("prompt")
+    token = _TOKEN.search(prompt) if isinstance(prompt, str) else None
+    if token is None:
+        return
+    cwd = payload.get("cwd")
+    project = project_of(cwd if isinstance(cwd, str) and cwd else None)
+
+    def work(tx: Transaction) -> None:
+        known = tx.hosts.find_conversation(host, conversation)
+        session = tx.hosts.find_handoff(token[1], host, at=board.now())
+        row = None if session is None else tx.agent(session, MAIN)
+        if session is None or row is None or (known is not None and known.event != "SessionStart"):
+            return
+        data = {"from": find_source(tx, session, but=host), "host": host, "conversation": conversation}
+        tx.hosts.bind_conversation(host, conversation, session, project=project, at=at)
+        tx.add_events(row, [Draft("session.continued", data)], by=host, at=max(at, tx.log.last_time(row.number) or at))
+
+    board.store.transact(work)
+
+
+__all__ = [
+    "HANDOFF_MARK",
+    "MAIN",
+    "Conversation",
+    "ConversationState",
+    "bind",
+    "continue_session",
+    "find_call",
+    "find_session",
+    "find_source",
+    "list_conversations",
+]

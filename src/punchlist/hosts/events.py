@@ -6,7 +6,7 @@ rule of the board is repeated here. An event is data: unknown names are passed o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, cast
@@ -17,7 +17,9 @@ from punchlist.board import Board
 from punchlist.config import host_profile, project_of, stop_tries
 from punchlist.core.task import Task
 from punchlist.errors import GateRefused, PunchlistError
-from punchlist.hosts.conversations import MAIN
+from punchlist.guidance.words import Injection
+from punchlist.hosts.conversations import MAIN, Conversation, continue_session
+from punchlist.hosts.receipts import NEWS, is_message, note_seen, note_turn
 from punchlist.options import AgentOptions
 from punchlist.store import Transaction
 from punchlist.store.hosts import ConversationState
@@ -53,8 +55,12 @@ _UNATTENDED: Final = ("bypassPermissions", "dontAsk", "auto")
 """Permission modes in which the host itself, and no person, may have agreed to a plan."""
 
 _BUSY: Final = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact"})
+_ANSWERING: Final = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop"})
+"""Events after which it is known that the model has answered the last request."""
+
 _IDLE: Final = frozenset({"SessionStart", "Stop", "StopFailure"})
 _EXIT: Final = compile_later(r"(?:Error: )?Exit code (\d{1,3})\b")
+_MONITOR: Final = compile_later(r"punchlist_hook\.py'? monitor\b")
 _LONGEST_REASON: Final = 8_000
 
 
@@ -76,6 +82,8 @@ class HookEvent(NamedTuple):
     session: str
     fields: Mapping[str, Any]
     at: datetime
+    known: Conversation | None
+    """The conversation as it was before this event; None at its first one."""
 
     def text(self, key: str) -> str:
         """Return a field that is a text; empty if it is none."""
@@ -115,6 +123,9 @@ def answer_event(
     Raise `PunchlistError` for an event that lacks what every event has.
     """
     event = _read_event(board, host, payload, at)
+    is_answer = event.name in _ANSWERING and not event.text("agent_id")
+    if is_answer and event.known is not None and event.known.told_upto:
+        note_seen(event.board, event.known)
     answer = _ANSWERS[event.name](event) if event.name in _ANSWERS else {}
     _save_state(event, pid, blocked="decision" in answer)
     return answer
@@ -126,18 +137,20 @@ def _read_event(board: Board, host: str, payload: Mapping[str, Any], at: datetim
     check_name("event", cast("str", name))
     check_name("session", cast("str", conversation))
     known_as = str(conversation)
+    if name == "UserPromptSubmit":
+        continue_session(board, host, known_as, payload, at)
 
-    def read(tx: Transaction) -> tuple[str, datetime]:
+    def read(tx: Transaction) -> tuple[Conversation | None, str, datetime]:
         known = tx.hosts.find_conversation(host, known_as)
         session = known_as if known is None else known.session
         row = tx.agent(session, MAIN)
         last = None if row is None else tx.log.last_time(row.number)
-        return session, at if last is None else max(at, last)  # a list that was written since is not older than this
+        moment = at if last is None else max(at, last)  # a list that was written since is not older than this
+        return known, session, moment
 
-    session, moment = board.store.read(read)
-    return HookEvent(
-        _EventBoard(board.store, clock=lambda: moment), host, str(name), known_as, session, payload, moment
-    )
+    known, session, moment = board.store.read(read)
+    at_moment = _EventBoard(board.store, clock=lambda: moment)
+    return HookEvent(at_moment, host, str(name), known_as, session, payload, moment, known)
 
 
 def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
@@ -184,14 +197,27 @@ def _start_session(event: HookEvent) -> dict[str, Any]:
 
 
 def _take_prompt(event: HookEvent) -> dict[str, Any]:
-    """Note that the person spoke; tell the model what happened since its last turn."""
-    agent = event.main()
+    """Note that the person spoke; tell the model what happened since its last turn.
+
+    A prompt that the host wrote, such as the line of our monitor, is not the person's: no approval comes with it.
+    """
+    agent, prompt = event.main(), event.text("prompt")
+    is_person = not prompt.startswith(TASK_NOTIFICATION)
     event.board.store.transact(lambda tx: tx.hosts.mark_read(event.host, event.conversation))
     _follow_plan_mode(event, agent)
-    said = agent.assistant_turn()
-    if not event.text("prompt").startswith(TASK_NOTIFICATION):
+    said = agent.assistant_turn(hold_approvals=not is_person)
+    if is_person:
         agent.user_turn()
-    return _context(event, "\n\n".join(one.text for one in said))
+    text = "\n\n".join(one.text for one in said)
+    _note_news(event, said)
+    return _context(event, None if is_message(prompt, text) else text)
+
+
+def _note_news(event: HookEvent, said: Sequence[Injection]) -> None:
+    """Record a turn that begins with news for the model, or that was begun because of some."""
+    told = any(one.kind in NEWS for one in said)
+    if event.known is not None and (told or (event.known.sent_upto and event.name == "UserPromptSubmit")):
+        note_turn(event.board, event.known, told=told)
 
 
 def _stop(event: HookEvent) -> dict[str, Any]:
@@ -203,6 +229,8 @@ def _stop(event: HookEvent) -> dict[str, Any]:
     last = event.text("last_assistant_message")
     said = agent.about_to_stop(last, background=_count_background(event))
     if said is not None:
+        if not event.text("agent_id"):
+            _note_news(event, [said])
         return {"decision": "block", "reason": said.text}
     if event.name == "SubagentStop":
         agent.finished(last)
@@ -229,7 +257,8 @@ def _count_background(event: HookEvent) -> int:
 
 def _is_work(task: Any) -> bool:
     fields = cast("dict[str, Any]", task) if isinstance(task, dict) else {"status": ""}
-    return fields.get("status") in (None, "running") and "punchlist" not in str(fields.get("command", ""))
+    is_monitor = _MONITOR.search(str(fields.get("command", ""))) is not None
+    return fields.get("status") in (None, "running") and not is_monitor
 
 
 def _compact(event: HookEvent) -> dict[str, Any]:

@@ -50,9 +50,6 @@ CODEX_EVENTS: dict[str, int] = {
     "SessionEnd": 3,
 }
 
-HAS_MONITOR = False
-"""Whether the hook file knows `monitor`: a process that prints what a person answered, to wake an idle session."""
-
 _README = """\
 # Punchlist
 
@@ -159,11 +156,9 @@ def claude_files(launch: Launch) -> dict[str, bytes]:
         "author": {"name": "The Punchlist authors"},
         "license": "MIT",
     }
-    own = dict(manifest)
-    if HAS_MONITOR:
-        about = "Brings what a person answered or changed on the board"
-        monitor = {"name": "board", "command": launch.hook("monitor", "claude-code"), "description": about}
-        own["experimental"] = {"monitors": [monitor]}
+    about = "Brings what a person answered or changed on the board"
+    monitor = {"name": "board", "command": launch.hook("monitor", "claude-code"), "description": about}
+    own = {**manifest, "experimental": {"monitors": [monitor]}}
     servers = {"mcpServers": {NAME: server_entry(launch, "claude-code")}}
     # This format allows no absolute path as a command.
     portable = {"type": "stdio", "command": "sh", "args": ["-c", f"exec {shlex.join(launch.server('agent-plugin'))}"]}

@@ -12,8 +12,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from punchlist.board import Board
+from punchlist.hosts.back_channel import BackChannel
 from punchlist.hosts.inbox import ingest, take_line
-from punchlist_hook import LONGEST_LINE, is_private_folder, log_error, socket_folder
+from punchlist_hook import LONGEST_LINE, MONITOR_LINE, is_private_folder, log_error, socket_folder
 
 OnEvent = Callable[[Mapping[str, Any]], None]
 """Called after an event is committed, with the line of the hook."""
@@ -29,6 +30,7 @@ class HookServer:
 
     def __init__(self, board: Board, host_pid: int, on_event: OnEvent | None = None) -> None:
         self._board = board
+        self._channel = BackChannel(board, host_pid)
         self._on_event = on_event
         self._file = os.path.realpath(board.store.path)
         self.path = os.path.join(_make_folder(self._file), f"{host_pid}.{os.getpid()}.sock")
@@ -51,12 +53,17 @@ class HookServer:
     def close(self) -> None:
         """Take no further events; wait for the one that is being taken."""
         self._closed = True
+        self._channel.close()
         with suppress(OSError):
             os.unlink(self.path)
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._socket.close()
         self._thread.join(_LINE_SECONDS)
+
+    def wait_for_monitor(self, seconds: float) -> bool:
+        """Wait until a monitor listens; False if none came in time."""
+        return self._channel.has_monitor.wait(seconds)
 
     def _serve(self) -> None:
         while not self._closed:
@@ -79,6 +86,9 @@ class HookServer:
             if not part or len(line) > LONGEST_LINE:
                 raise ValueError("its line is cut off or too long")
             line += part
+        if bytes(line) == MONITOR_LINE:  # it stays, and is sent a line whenever there is news
+            self._channel.take_monitor(hook.dup())
+            return
         ingest(self._board)  # what was left there is older
         answer = take_line(self._board, bytes(line))
         with suppress(OSError):  # a hook that has given up puts its line into the inbox, where it is known

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, NamedTuple
 
 from punchlist.store.records import Rows, microseconds, moment
 
@@ -13,6 +13,10 @@ _MOST_CALLS: Final = 1_000
 _MOST_EVENTS: Final = 5_000
 """Rows that are kept, the latest: a call is asked for within seconds, a line that was handed over twice lies in the
 inbox with the lines after it."""
+
+
+HANDOFF_LIFETIME: Final = timedelta(days=1)
+"""How long a token of a handoff binds: the person starts the other agent soon, and perhaps a second time."""
 
 
 class Conversation(NamedTuple):
@@ -29,6 +33,10 @@ class Conversation(NamedTuple):
     since: datetime
     """Begin of the present state."""
     seen_at: datetime
+    sent_upto: int = 0
+    """The last event that a message to the host covers, until the host begins a turn with it; 0 for none."""
+    told_upto: int = 0
+    """The last event that a text for the model covers, until the model has answered; 0 for none."""
 
 
 class HostCall(NamedTuple):
@@ -73,6 +81,21 @@ class HostRows(Rows):
 
     def save_told(self, host: str, id: str, told: str | None) -> None:
         self._rows.run("save_told", {"host": host, "id": id, "told": told})
+
+    def save_delivery(self, conversation: Conversation, *, sent_upto: int, told_upto: int) -> None:
+        values = {"host": conversation.host, "id": conversation.id}
+        self._rows.run("save_delivery", {**values, "sent": sent_upto, "told": told_upto})
+
+    def add_handoff(self, token: str, session: str, host: str, *, at: datetime) -> None:
+        values = {"token": token, "session": session, "host": host, "at": microseconds(at)}
+        self._rows.run("add_handoff", values)
+        self._rows.run("forget_handoffs", {"before": microseconds(at - HANDOFF_LIFETIME)})
+
+    def find_handoff(self, token: str, host: str, *, at: datetime) -> str | None:
+        """Return the session that a conversation of this host may continue by a token; None for none."""
+        since = microseconds(at - HANDOFF_LIFETIME)
+        row = self._rows.one("find_handoff", {"token": token, "host": host, "since": since})
+        return None if row is None else row[0]
 
     def add_call(
         self,
@@ -123,6 +146,7 @@ class HostRows(Rows):
         self._rows.run("save_inbox_place", {"generation": generation, "place": place})
 
 
-def _conversation(row: tuple[str, str, str, str, int | None, ConversationState, str, int, int]) -> Conversation:
-    host, conversation, session, project, pid, state, event, since, seen_at = row
-    return Conversation(host, conversation, session, project, pid, state, event, moment(since), moment(seen_at))
+def _conversation(row: tuple[Any, ...]) -> Conversation:
+    host, conversation, session, project, pid, state, event, since, seen_at, sent_upto, told_upto = row
+    times = moment(since), moment(seen_at)
+    return Conversation(host, conversation, session, project, pid, state, event, *times, sent_upto, told_upto)

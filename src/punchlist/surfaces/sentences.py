@@ -65,6 +65,11 @@ _DEEDS = {
     "mode.changed": "left plan mode",
     "mode.refused": "was refused {tool} in plan mode",
     "mode.unjudged": "called {tool} in plan mode, of which nothing is known",
+    "news.sent": "was sent news ({via})",
+    "news.accepted": "began a turn with the news",
+    "news.seen": "has seen the news",
+    "session.handed_off": "handed the session over from {from} to {to}",
+    "session.continued": "continues the session, which was begun with {from}",
     "session.copied": "began as a copy of session {source}",
     "session.moved": "came over from session {source}",
 }

@@ -1,9 +1,10 @@
 -- name: find_conversation
-SELECT host, id, session, project, pid, state, event, since, seen_at FROM conversations WHERE host = :host AND id = :id;
+SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto FROM conversations
+WHERE host = :host AND id = :id;
 
 -- name: list_conversations
 -- The ones of a session or of the board, the latest first.
-SELECT host, id, session, project, pid, state, event, since, seen_at FROM conversations
+SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto FROM conversations
 WHERE (:session IS NULL OR session = :session) ORDER BY seen_at DESC LIMIT :limit;
 
 -- name: save_conversation
@@ -27,6 +28,9 @@ UPDATE conversations SET told = :told, is_unread = 1 WHERE host = :host AND id =
 
 -- name: mark_read
 UPDATE conversations SET is_unread = 0 WHERE host = :host AND id = :id AND is_unread;
+
+-- name: save_delivery
+UPDATE conversations SET sent_upto = :sent, told_upto = :told WHERE host = :host AND id = :id;
 
 -- name: move_conversations
 UPDATE conversations SET session = :target WHERE session = :source;
@@ -67,3 +71,12 @@ SELECT place FROM inbox WHERE generation = :generation;
 -- name: save_inbox_place
 INSERT INTO inbox (number, generation, place) VALUES (1, :generation, :place)
 ON CONFLICT (number) DO UPDATE SET generation = excluded.generation, place = excluded.place;
+
+-- name: add_handoff
+INSERT INTO handoffs (token, session, host, at) VALUES (:token, :session, :host, :at);
+
+-- name: find_handoff
+SELECT session FROM handoffs WHERE token = :token AND host = :host AND at >= :since;
+
+-- name: forget_handoffs
+DELETE FROM handoffs WHERE at < :before;
