@@ -24,6 +24,7 @@ OPTIONS = {
     "tasks": set[str](),
     "plan": set[str](),
     "answer": {"--session", "--agent", "--by", "--all", "--project", "--json"},
+    "handoff": {"--to", "--start", "--by", "--json"},
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "mcp": {"--dialect", "--host"},
