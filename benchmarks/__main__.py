@@ -17,6 +17,7 @@ NAMES = (
     "memory_write",
     "dialects",
     "startup",
+    "hooks",
     "reading",
     "briefs",
     "follow",

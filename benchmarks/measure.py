@@ -47,16 +47,22 @@ def child_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
 
 
-def child_cpu(command: Sequence[str], folder: str | Path) -> float:
-    """CPU seconds, user and system, of one run of a program; raises `ChildProcessError` when it fails."""
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=child_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as child:
+def child_cpu(command: Sequence[str], folder: str | Path, given: str | Path = os.devnull) -> float:
+    """CPU seconds, user and system, of one run of a program; raises `ChildProcessError` when it fails.
+
+    `given` is the file on its standard input.
+    """
+    with (
+        open(given, "rb") as stdin,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=child_environment(),
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as child,
+    ):
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:

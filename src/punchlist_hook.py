@@ -164,11 +164,14 @@ def _load_package() -> None:
     gc.disable()  # so short a life is not worth collecting its garbage
     # msgspec loads `typing_extensions` where it is installed, and needs nothing of it: a tenth of all the time here.
     sys.modules.setdefault("typing_extensions", None)  # pyright: ignore[reportArgumentType]
-    if sys.flags.no_site:
-        import site
-
-        site.main()
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    if sys.flags.no_site:
+        try:
+            import msgspec  # noqa: F401 - it usually lies next to this file, and then no other folder is needed
+        except ModuleNotFoundError:
+            import site
+
+            site.main()
 
 
 def _permission(host: str, name: str, event: dict[str, Any]) -> dict[str, Any]:

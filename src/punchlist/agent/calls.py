@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from hashlib import blake2b
 from typing import Any, cast
 
 import msgspec
@@ -28,6 +27,7 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import StoredCall
 from punchlist.tasks.model_calls import TaskModelCall
 from punchlist.text import repair
+from punchlist.text.hashing import blake2b
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
 """Returns the reply, and True if something changed."""

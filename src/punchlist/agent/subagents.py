@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from hashlib import blake2b
 
 from punchlist.agent.calls import observe_call
 from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner, check_name
@@ -18,6 +17,7 @@ from punchlist.core.grounding.evidence import matching_item
 from punchlist.core.grounding.tool_call import item_key
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.memory import AgentMemory
+from punchlist.text.hashing import blake2b
 
 
 def add_child(agent: AgentRunner, name: str, label: str | None, spawn_id: str | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from hashlib import blake2b
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from msgspec.structs import replace
@@ -28,6 +27,7 @@ from punchlist.store import Transaction
 from punchlist.store.tool_calls import CallRow
 from punchlist.text import repair
 from punchlist.text.arguments import as_object
+from punchlist.text.hashing import blake2b
 from punchlist.text.previews import passage, preview
 from punchlist.text.redaction import redact
 

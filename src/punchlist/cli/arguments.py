@@ -9,13 +9,13 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from datetime import timedelta
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
 from punchlist.core.person import doubt_person
 from punchlist.errors import AgentUnknown, BoardMissing, FolderMissing, SessionUnknown, suggest
+from punchlist.text.hashing import blake2b
 
 if TYPE_CHECKING:
     from punchlist.reader import BoardReader

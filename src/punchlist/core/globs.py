@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-_WILD = re.compile(r"[*?\[{!]|[@+]\(")
-_CHOICE = re.compile(r"[?*+@!]\(|[{})/]")
+from punchlist.text.patterns import compile_later
+
+_WILD = compile_later(r"[*?\[{!]|[@+]\(")
+_CHOICE = compile_later(r"[?*+@!]\(|[{})/]")
 _ANYTHING = "**"
 _MOST_PARTS = 64
 """A deeper pattern overlaps with everything: comparing two patterns takes time in the product of their parts."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, Literal, cast
 
 from msgspec import Struct, field, to_builtins
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from punchlist.core.options import Count, CountOrOff, parse_options
 from punchlist.detect.findings import Finding, Level, clean_name, with_entry, without_entry
 from punchlist.detect.signatures import CHARACTERS, digest, fields, is_plain, is_refusal, shorten_id
+from punchlist.text.hashing import hash_sha256
 
 Action = Literal["allow", "warn", "block", "halt"]
 
@@ -258,14 +258,14 @@ def _hash(value: object) -> str:
     if not is_plain(value):
         return digest(value)
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hash_sha256(text.encode("utf-8", "surrogatepass"))
 
 
 def _hash_result(result: object) -> str:
     data = _parse_json(result) if isinstance(result, str) else result
     if data is not None or not isinstance(result, str):
         return _hash(data)
-    return digest(result) if len(result) > CHARACTERS else sha256(result.encode(errors="surrogatepass")).hexdigest()
+    return digest(result) if len(result) > CHARACTERS else hash_sha256(result.encode(errors="surrogatepass"))
 
 
 def _parse_json(text: str) -> object:

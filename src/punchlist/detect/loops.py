@@ -8,7 +8,6 @@ from the latest rows of `tool_calls` and from the agent's memory, and stores wha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from itertools import pairwise, takewhile
 from typing import Any, NamedTuple, cast
 
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from punchlist.core.options import Count, CountOrOff, invalid_option, parse_options
 from punchlist.detect.findings import FINE, Level, Verdict, clean_name
 from punchlist.detect.signatures import Outcome, Reading, is_refusal, outcome, shorten_id, sight
+from punchlist.text.hashing import blake2b
 
 DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
 """Detectors that can be switched off. `unknown_tool_repeat` and `global_circuit_breaker` cannot."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from hashlib import sha256
 from itertools import islice
 from json.encoder import encode_basestring
 from math import isfinite, isnan
@@ -19,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 from punchlist.text import repair
 from punchlist.text.arguments import as_object
+from punchlist.text.hashing import hash_sha256
 from punchlist.text.patterns import compile_later
 
 _LOOP: Final = compile_later(
@@ -133,7 +133,7 @@ LeavingOut = Callable[[Mapping[str, Any]], Collection[str]]
 
 def digest(value: object, leaving_out: LeavingOut | None = None) -> str:
     """Return the SHA-256 of a value's stable form, in hex. Never raises."""
-    return sha256(stable(value, leaving_out)).hexdigest()
+    return hash_sha256(stable(value, leaving_out))
 
 
 def stable(value: object, leaving_out: LeavingOut | None = None) -> bytes:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
-
 import msgspec
 
 from punchlist.core.todo import TodoList
+from punchlist.text.hashing import blake2b
 
 TOLD = 64
 """States remembered as told, the latest ones: enough for a session, and a bounded record."""

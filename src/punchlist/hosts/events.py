@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from hashlib import blake2b
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
+
+from msgspec import Struct
 
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
@@ -25,6 +26,7 @@ from punchlist.store import Transaction
 from punchlist.store.hosts import ConversationState
 from punchlist.tasks.gates import Gate, ask_gates
 from punchlist.text import cut
+from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist_hook import TASK_NOTIFICATION
 
@@ -72,7 +74,7 @@ class _EventBoard(Board):
         return ()
 
 
-class HookEvent(NamedTuple):
+class HookEvent(Struct, frozen=True):
     """An event with the fields that every host gives."""
 
     board: Board

@@ -12,7 +12,9 @@ import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
+
+from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.errors import StoreBusy, StoreFailed
@@ -28,7 +30,7 @@ _MOST: Final = 8 * LONGEST_LINE
 """Bytes of the inbox that are read at a time."""
 
 
-class HookLine(NamedTuple):
+class HookLine(Struct, frozen=True):
     """An event as a hook handed it over. `pid` is the host's process."""
 
     id: str

@@ -6,7 +6,6 @@ import fcntl
 import os
 import subprocess
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
@@ -15,6 +14,7 @@ from punchlist.hosts.conversations import MAIN, find_call, find_session, list_co
 from punchlist.hosts.inbox import ingest
 from punchlist.mcp.stdio import read_object
 from punchlist.store.files import open_own_file
+from punchlist.text.hashing import blake2b
 
 _CLAUDE = "claude-code"
 _CODEX_KEYS = ("session_id", "sessionId", "threadId")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -13,6 +12,7 @@ from punchlist.errors import CycleRefused
 from punchlist.store import Transaction
 from punchlist.tasks.fields import LONGEST, NewTask
 from punchlist.tasks.work import Work
+from punchlist.text.hashing import blake2b
 
 
 class TodoAgent(Protocol):

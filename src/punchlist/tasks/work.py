@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from typing import Any, Unpack, cast
 
 import msgspec
@@ -53,6 +52,7 @@ from punchlist.tasks.fields import (
 )
 from punchlist.tasks.queries import parse_task_id, with_list_ticks
 from punchlist.text import repair
+from punchlist.text.hashing import blake2b
 
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
 _decode = msgspec.json.Decoder(tuple[Task, ...]).decode

@@ -9,7 +9,6 @@ import json
 import re
 from functools import lru_cache
 from itertools import pairwise
-from string import ascii_letters, digits
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from punchlist.text.patterns import compile_later
@@ -87,7 +86,8 @@ def _mask(text: str, depth: int) -> str:
 
 def _blank_all_but(kept: str) -> bytes:
     """Return a table for `bytes.translate` that keeps letters, digits and these characters, and blanks the rest."""
-    return bytes(code if chr(code) in ascii_letters + digits + kept else 32 for code in range(256))
+    plain = frozenset(code for code in range(128) if chr(code).isalnum() or chr(code) in kept)
+    return bytes(code if code in plain else 32 for code in range(256))
 
 
 _LONG_WORDS: Final = _blank_all_but("_.~$+/=-")

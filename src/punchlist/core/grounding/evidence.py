@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from hashlib import blake2b
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -19,6 +18,7 @@ from punchlist.core.checks import find_main_commands
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.proof import Kind, classify_evidence, strip_line_number
 from punchlist.core.todo import Evidence, TodoItem
+from punchlist.text.hashing import blake2b
 from punchlist.text.previews import preview
 from punchlist.text.redaction import redact
 

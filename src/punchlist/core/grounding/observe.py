@@ -11,7 +11,6 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from hashlib import blake2b
 from itertools import islice
 from typing import Any, Final, cast
 
@@ -40,6 +39,7 @@ from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, 
 from punchlist.text import clean, cut
 from punchlist.text.arguments import as_object, find_command_lines, join_command_lines
 from punchlist.text.cleaning import is_plain
+from punchlist.text.hashing import blake2b
 from punchlist.text.previews import LENGTH, join_words, last_lines, preview, shown_arguments
 from punchlist.text.redaction import redact, redact_value
 

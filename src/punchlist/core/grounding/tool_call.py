@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
 from punchlist.core.checks import CheckedLine, Outcome
 from punchlist.core.shell.programs import PROSE, is_temporary
+from punchlist.text.hashing import blake2b
 
 CallOutcome = Literal["running", "abandoned", "ok", "failed"]
 _RANK: Final[dict[CallOutcome, int]] = {"running": 0, "abandoned": 1, "ok": 2, "failed": 3}
