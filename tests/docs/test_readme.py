@@ -1,11 +1,15 @@
 """The README is short, and its agent loop runs as it stands, with a stand-in for the model."""
 
+import doctest
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from tools import check_docs
+
+from punchlist import Board
 
 README = (check_docs.ROOT / "README.md").read_text(encoding="utf-8")
 BUG = "def total(prices): return sum(prices[:-1])"
@@ -36,3 +40,41 @@ def test_the_loop_of_the_readme_runs_and_prints_what_is_shown(tmp_path: Path) ->
     )
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout == shown
+
+
+def test_the_report_of_the_readme_is_what_such_a_session_gives(tmp_path: Path) -> None:
+    environment = check_docs.environment(str(tmp_path))
+    with Board.open(environment["PUNCHLIST_DB"]) as board:
+        _fail_after_completion(board, tmp_path)
+    command = [Path(sys.executable).parent / "punchlist", "report"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True)
+    (fence,) = (fence for fence in check_docs.FENCE.finditer(README) if fence["body"].startswith("$ punchlist report"))
+    shown = fence["body"].partition("\n")[2].replace("...\n", "...")
+    printed = _without_times(done.stdout)
+    assert doctest.OutputChecker().check_output(_without_times(shown), printed, doctest.ELLIPSIS), printed
+
+
+def _fail_after_completion(board: Board, project: Path) -> None:
+    agent = board.agent("main", session="s1", project=project)
+
+    def edit(call_id: str, path: str) -> None:
+        agent.tool_started(call_id, "Edit", {"file_path": path, "old_string": "a", "new_string": "b"})
+        agent.tool_finished(call_id, "ok", is_error=False)
+
+    def check(call_id: str, output: str, exit_code: int) -> None:
+        agent.tool_started(call_id, "Bash", {"command": "pytest -q"})
+        agent.tool_finished(call_id, output, exit_code=exit_code)
+
+    agent.call("todo", {"set": ["Parse dates", "Handle time zones", "Update the changelog"]})
+    edit("1", "src/dates.py")
+    check("2", "3 passed in 0.1s", 0)
+    agent.call("todo", {"done": "1"})
+    edit("3", "src/zones.py")
+    agent.call("todo", {"done": "2"})
+    check("4", "FAILED tests/test_zones.py::test_dst - assert 1 == 2\n1 failed, 3 passed in 0.12s", 1)
+
+
+def _without_times(text: str) -> str:
+    """Return the text with one word for each time of day, and one for each duration of an item."""
+    text = re.sub(r"failed \d\d:\d\d", "failed TIME", text)
+    return re.sub(r"(?m)^    \d+ (s|min) · ", "    TIME · ", text)
