@@ -2,13 +2,15 @@
 
 import json
 import os
+import shlex
 import signal
+import subprocess
 
 import pytest
 
 from punchlist.mcp.server import VERSIONS
 from punchlist.mcp.stdio import LONGEST_LINE
-from tests.mcp_server.client import call_params
+from tests.mcp_server.client import COMMAND, call_params
 from tests.mcp_server.conftest import Start
 
 
@@ -154,3 +156,10 @@ def test_a_client_that_is_gone_does_not_keep_it_alive(start: Start) -> None:
     client.process.stdout.close()  # pyright: ignore[reportOptionalMemberAccess]
     client.start_request("tools/list")
     assert client.close() == 0
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), ("2>&- </dev/null", 0)])
+def test_closed_streams_end_it_without_a_fault(closed: str, code: int) -> None:
+    done = subprocess.run(["bash", "-c", f"{shlex.join(COMMAND)} {closed}"], capture_output=True, check=False)
+    assert done.returncode == code
+    assert b"fault" not in done.stderr

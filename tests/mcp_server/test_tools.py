@@ -45,6 +45,10 @@ def test_an_unknown_dialect_and_two_tools_of_one_name_are_refused(start: Start) 
         assert client.close() == 2
 
 
+def test_no_tool_is_offered_where_the_environment_says_so(start: Start) -> None:
+    assert start(PUNCHLIST_TODOS="off").result("tools/list")["tools"] == []
+
+
 def test_calls_write_the_board(start: Start, board: Board) -> None:
     client = start()
     assert "2 items" in client.text("todo", {"set": ["Paint", "Sweep"]})

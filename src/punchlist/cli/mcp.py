@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from argparse import Namespace
+from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -45,13 +46,18 @@ def _serve(options: Namespace) -> int:
 
         return open_board(options)
 
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before we started
+        return complain("An MCP client is needed on standard input, and it is closed.")
+    if sys.stdin.isatty():
+        print("punchlist mcp waits for the messages of an MCP client here; Ctrl-C ends it.", file=sys.stderr)
     try:
-        tools = ToolSet(options.dialect or DIALECTS)
+        tools = ToolSet(options.dialect or DIALECTS if _is_offered() else ())
     except InvalidInput as error:
         return complain(str(error))
     # Only messages go to the client: whatever else is printed here or by a child process goes to stderr.
     target = os.dup(1)
-    os.dup2(2, 1)
+    with suppress(OSError):  # stderr may be closed
+        os.dup2(2, 1)
     sys.stdout = sys.stderr
     signal.signal(signal.SIGTERM, _leave)
     connection = Connection(sys.stdin.buffer, target)
@@ -64,6 +70,15 @@ def _serve(options: Namespace) -> int:
         hooks.close()
         server.close()
     return 0
+
+
+def _is_offered() -> bool:
+    """False if the environment takes the tools from all agents."""
+    if not os.environ.get("PUNCHLIST_TODOS"):
+        return True  # the usual case needs none of the settings, which take as long to load as a bare start
+    from punchlist.config import todos_offered
+
+    return todos_offered()
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

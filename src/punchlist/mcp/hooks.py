@@ -52,9 +52,10 @@ class HookListener:
 
     def _listen(self) -> None:
         from punchlist.store import store_path
+        from punchlist_hook import inbox_path
 
-        path = store_path(self._url)
-        if not os.path.exists(path) and not os.path.exists(f"{path}.inbox"):
+        path = os.path.realpath(store_path(self._url))
+        if not os.path.exists(path) and not os.path.exists(inbox_path(path)):
             return  # there is no board yet, and nothing for it
         from punchlist.hosts.inbox import ingest
         from punchlist.hosts.sockets import serve_hooks

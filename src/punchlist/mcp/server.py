@@ -132,7 +132,8 @@ class McpServer:
         try:
             board, sessions = self.open()
             caller = sessions.find(call.params.get("_meta"))
-            agent = board.agent(caller.agent, session=caller.session, dialect=dialect)
+            profile = sessions.profile
+            agent = board.agent(caller.agent, session=caller.session, dialect=dialect, profile=profile)
             reply = agent.call(name, arguments, call_id=caller.call_id)
             asked = _find_asked(reply)
             if (reply.awaits is not None or asked) and has_dialogs(self.capabilities):
