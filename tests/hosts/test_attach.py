@@ -231,6 +231,8 @@ def test_a_status_line_that_the_person_replaced_stays(run: Run, home: Path):
     path.write_text('{"statusLine": {"type": "command", "command": "date"}}')
     run("attach", "claude-code", "--yes", "--statusline")
     path.write_text('{"statusLine": {"type": "command", "command": "uptime"}}')
+    run("attach", "claude-code", "--yes")
+    assert path.read_text() == '{"statusLine": {"type": "command", "command": "uptime"}}'
     run("detach", "claude-code", "--yes")
     assert path.read_text() == '{"statusLine": {"type": "command", "command": "uptime"}}'
 
@@ -458,6 +460,14 @@ def test_a_server_for_any_other_program_is_printed(run: Run, home: Path):
     ran = run("attach", "mcp", "--print")
     assert json.loads(ran.out)["mcpServers"]["punchlist"]["command"] == sys.executable
     assert run("attach", "mcp").code == 2
+    assert snapshot(home) == before
+
+
+def test_an_installation_that_will_be_gone_is_refused(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch):
+    before = snapshot(home)
+    monkeypatch.setattr(sys, "executable", "/home/ada/.cache/uv/archive-v0/x/bin/python")
+    ran = run("attach", "codex", "--yes")
+    assert (ran.code, "temporary place" in ran.err) == (1, True)
     assert snapshot(home) == before
 
 

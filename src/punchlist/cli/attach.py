@@ -43,7 +43,9 @@ def parser() -> Parser:
     made.add_argument("--show", action="store_true", help="show the content of the files, too")
     rows = "the rows under Claude Code's prompt: a key in its settings; your own status line is run first"
     made.add_argument("--statusline", action=BooleanOptionalAction, help=rows)
-    made.add_argument("--force", action="store_true", help="also if the agent is not found on this machine")
+    made.add_argument(
+        "--force", action="store_true", help="also if the agent is not found, or Punchlist is not installed for good"
+    )
     made.add_argument("--print", action="store_true", help="with mcp: print the server's configuration")
     return made
 
@@ -76,6 +78,9 @@ def _attach(options: Namespace) -> int:
     if not is_found(host) and not options.force:
         problem = f"{host.title} was not found: `{host.program}` is not on PATH and `{find_home(host)}` does not exist."
         return complain(f"{problem} Install it (`npm install -g {host.install}`), or attach with --force.", FAILED)
+    if ".cache" in sys.executable.split(os.sep) and not options.force:  # as `uvx` and `pipx run` do it
+        problem = f"This Punchlist runs from a temporary place (`{sys.executable}`), which agents would not find again."
+        return complain(f"{problem} Install it (`pipx install`, `uv tool install`), or attach with --force.", FAILED)
     if options.statusline is not None and host.name != "claude-code":
         return complain(f"{host.title} has no status line of this kind; leave --statusline out.", UNUSABLE)
     wanted = options.statusline

@@ -65,11 +65,10 @@ class ChangePlan(Struct, frozen=True):
 
 
 class Attachment(Struct, frozen=True):
-    """An agent that is attached: with which version, to which board, and whether the status line shows our rows."""
+    """An agent that is attached: by which version of ours, and to which board."""
 
     version: str
     board: str
-    has_status_line: bool = False
 
 
 def find_place(host: Host) -> str:
@@ -92,10 +91,7 @@ def find_attachment(host: Host) -> Attachment | None:
         board = codex_config.find_board(text) if text else None
         return None if board is None else Attachment(codex_config.find_written_version(text or ""), board)
     marker = _read_file_marker(place) if host.name == "opencode" else _read_marker(place)
-    if marker is None:
-        return None
-    has_status_line = marker.status_line is not None and find_status_line(host) == "ours"
-    return Attachment(marker.version, marker.board, has_status_line)
+    return None if marker is None else Attachment(marker.version, marker.board)
 
 
 def plan_attach(host: Host, board: str, *, status_line: bool | None = None) -> ChangePlan:
@@ -195,7 +191,8 @@ def _plan_status_line(
 ) -> tuple[list[FileChange], StatusLineRecord | None]:
     """Plan the change of Claude Code's settings, and the record that undoes it."""
     record = marker.status_line if marker else None
-    wanted = record is not None if wanted is None else wanted
+    if wanted is None:  # a person who took our rows out by hand does not get them back
+        wanted = record is not None and find_status_line(host) == "ours"
     if not wanted and record is None:
         return [], None
     path = resolve_file(_settings_path(host), find_root(host))
