@@ -6,9 +6,8 @@ import os
 from argparse import Namespace
 from collections.abc import Sequence
 from shlex import quote
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.cli.arguments import MAIN, Parser, check_session, is_own_list, own_session
 from punchlist.config import project_of
@@ -17,6 +16,9 @@ from punchlist.core.task import FLOWS, Task
 from punchlist.errors import EditRefused, NothingToUndo
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import plural, safe_line
+
+if TYPE_CHECKING:
+    from punchlist.agent import Agent  # commands on tasks start without it
 
 _MOST_LISTS = 1000
 _MOST_NAMED = 5
