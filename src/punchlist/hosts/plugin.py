@@ -185,8 +185,8 @@ def gemini_files(launch: Launch) -> dict[str, bytes]:
         "description": _ABOUT,
         "mcpServers": {NAME: {**server_entry(launch, "gemini"), "trust": True}},
     }
-    prompt = "Call the tool `todo` with the operation that views the list, and show me the list as it stands."
-    command = f'description = "Show the todo list of this session"\nprompt = "{prompt}"\n'
+    prompt = 'Call the tool `todo` with {"view": true}, and show me the list as it stands.'
+    command = f"description = 'Show the todo list of this session'\nprompt = '{prompt}'\n"
     return {"gemini-extension.json": _json(extension), "commands/punchlist/todos.toml": command.encode()}
 
 
