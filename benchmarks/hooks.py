@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,7 +25,7 @@ _PYTHON, _HOOK = ROOT / ".venv/bin/python", ROOT / "src/punchlist_hook.py"
 _SILENT_MUST, _ANSWERED_MUST = Must("≤", 2.5), Must("≤", 10)
 _CALL = {"tool_name": "Bash", "tool_input": {"command": "pytest -q", "description": "test"}, "tool_use_id": "toolu_1"}
 _RESULT = {"stdout": "x" * 20_000, "stderr": "", "interrupted": False, "isImage": False}
-_EVENTS: dict[str, tuple[dict[str, object], Must]] = {
+_EVENTS: dict[str, tuple[Mapping[str, object], Must]] = {
     "PreToolUse": (_CALL, _SILENT_MUST),
     "PostToolUse": ({**_CALL, "tool_response": _RESULT}, _SILENT_MUST),
     "UserPromptSubmit": ({"prompt": "go on"}, _ANSWERED_MUST),

@@ -166,8 +166,10 @@ def _load_package() -> None:
     sys.modules.setdefault("typing_extensions", None)  # pyright: ignore[reportArgumentType]
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     if sys.flags.no_site:
+        from importlib import import_module
+
         try:
-            import msgspec  # noqa: F401 - it usually lies next to this file, and then no other folder is needed
+            import_module("msgspec")  # it usually lies next to this file, and then no other folder is needed
         except ModuleNotFoundError:
             import site
 

@@ -67,11 +67,11 @@ def test_a_hostile_project_folder_has_no_say(host: Host) -> None:
 
 
 def test_a_prompt_is_not_kept(host: Host) -> None:
-    event = host.event("UserPromptSubmit", prompt="x" * 10_000)
+    event = host.event("UserPromptSubmit", prompt="Z" * 10_000)
     line, _ = punchlist_hook.make_line("claude-code", event)
-    assert line.count(b"x") < 300
-    notification = host.event("UserPromptSubmit", prompt="<task-notification>" + "x" * 10_000)
-    assert punchlist_hook.make_line("claude-code", notification)[0].count(b"x") == 10_000
+    assert line.count(b"Z") < 300
+    notification = host.event("UserPromptSubmit", prompt="<task-notification>" + "Z" * 10_000)
+    assert punchlist_hook.make_line("claude-code", notification)[0].count(b"Z") == 10_000
 
 
 # Input that is too large, or no event.
