@@ -1,6 +1,7 @@
 """`punchlist answer`: what waits on a person, and the answer."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -29,20 +30,20 @@ def test_without_arguments_it_lists_all_that_waits_and_how_to_answer(run: Run, a
     assert run("answer").out.splitlines() == [
         "Deploy · main · session s1 · just now",
         "  Which region?",
-        "    punchlist answer 1 TEXT",
+        "    punchlist answer 1 TEXT --session s1 --agent main",
         "Paint the region · main · session s1 · just now",
         "  blocked: No paint",
-        "    punchlist answer 2 [TEXT]",
+        "    punchlist answer 2 [TEXT] --session s1 --agent main",
         "Move it · main · session s1 · just now",
-        "  a plan to approve or reject; `punchlist plan show --session s1` shows it",
-        "    punchlist answer plan approve",
-        "    punchlist answer plan reject REASON",
+        "  a plan to approve or reject; `punchlist plan show --session s1 --agent main` shows it",
+        "    punchlist answer plan-1 approve --session s1 --agent main",
+        "    punchlist answer plan-1 reject REASON --session s1 --agent main",
         "Ship it · the tasks of errands · just now",
         "  a task that waits for a person",
-        "    punchlist answer task-1 [TEXT]",
+        "    punchlist answer task-1 [TEXT] --list errands",
         "Send mail · main · session s1 · just now",
         "  a flow that waits for a person",
-        f"    punchlist answer flow-{flow} [TEXT]",
+        f"    punchlist answer flow-{flow} [TEXT] --session s1 --agent main",
     ]
 
 
@@ -63,8 +64,8 @@ def everything_waits(board: Board) -> None:
         ("question", ("1", "eu"), "answered"),
         ("item", ("2",), "unblocked"),
         ("item", ("paint", "Take", "mine"), "unblocked"),
-        ("plan", ("plan", "approve"), "approved"),
-        ("plan", ("Move it", "reject", "Tests", "first"), "rejected"),
+        ("plan", ("plan-1", "approve"), "approved"),
+        ("plan", ("Plan-1", "reject", "Tests", "first"), "rejected"),
         ("task", ("task-1",), "resumed"),
         ("task", ("ship", "yes"), "resumed"),
         ("flow", ("send mail", "yes"), "resumed"),
@@ -88,7 +89,7 @@ def test_a_text_goes_with_what_goes_on(run: Run, asked: Board):
     run("answer", "2", "Take", "mine")
     run("answer", "task-1", "at noon")
     run("answer", f"flow-{flow[:8]}", "go")
-    run("answer", "plan", "reject", "Tests first")
+    run("answer", "plan-1", "reject", "Tests first")
     agent = asked.agent("main", session="s1")
     assert agent.todos.items[1].notes == ("Take mine",)
     assert agent.plans[-1].reason == "Tests first"
@@ -102,10 +103,73 @@ def test_a_text_goes_with_what_goes_on(run: Run, asked: Board):
 @pytest.mark.parametrize("words", [(), ("maybe",), ("reject",), ("approve", "it")])
 def test_a_plan_is_approved_or_rejected_with_a_reason(run: Run, asked: Board, words: tuple[str, ...]):
     everything_waits(asked)
-    said = run("answer", "plan", *words)
+    said = run("answer", "plan-1", *words)
     assert said.code == 1
-    assert "`punchlist answer plan approve` or `punchlist answer plan reject REASON`" in said.err
+    assert "`punchlist answer plan-1 approve --session s1 --agent main`" in said.err
     assert len(asked.waits()) == 5
+
+
+@pytest.mark.parametrize("name", ["plan-1", "plan", "Move it", "move", "PLAN-1"])
+@pytest.mark.parametrize("place", [(), ("--session", "s1"), ("--session", "s1", "--agent", "main")])
+def test_a_plan_is_decided_by_the_revision_that_was_shown(run: Run, asked: Board, name: str, place: tuple[str, ...]):
+    agent = asked.agent("main", session="s1")
+    agent.propose_plan("# Move it")
+    assert "punchlist answer plan-1 approve" in run("answer").out
+    agent.propose_plan("# Move it\n\n1. Delete the disk")
+    said = run("answer", name, "approve", *place)
+    assert said.code == 1
+    assert "Revision 2 of the plan waits" in said.err
+    assert "`punchlist answer plan-2 approve --session s1 --agent main`" in said.err
+    assert agent.plans[-1].state == "proposed"
+    assert run("answer", "plan-2", "approve", *place).code == 0
+    assert agent.plans[-1].state == "approved"
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\t", "flow-", "plan-"])
+@pytest.mark.parametrize("kind", ["task", "plan", "flow"])
+def test_an_answer_to_no_name_resolves_nothing(run: Run, board: Board, name: str, kind: str):
+    flows, tasks = board.flows(), board.tasks()
+    if kind == "flow":
+        flows.set_waiting(flows.create_mirrored("post", "Send mail").id, {"kind": "manual"})
+    elif kind == "task":
+        tasks.wait(tasks.create("Ship it").id)
+    else:
+        board.agent("main", session="s1").propose_plan("# Move it")
+    for words in ((), ("approve",)):
+        said = run("answer", name, *words)
+        assert said.code == 1
+        assert name.strip() or "Name what you answer" in said.err
+    assert [wait.kind for wait in board.waits()] == [kind]
+
+
+def test_the_printed_command_resolves_its_own_task_from_any_project(
+    run: Run, board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (elsewhere := tmp_path / "else where").mkdir()
+    run("tasks", "add", "Here")
+    run("tasks", "wait", "1")
+    run("tasks", "add", "Errand", "--list", "errands")
+    run("tasks", "wait", "1", "--list", "errands")
+    monkeypatch.chdir(elsewhere)
+    run("tasks", "add", "There")
+    run("tasks", "wait", "1")
+    listed = json.loads(run("answer", "--all", "--json").out)
+    assert {wait["title"] for wait in listed} == {"Here", "Errand", "There"}
+    for wait in listed:
+        (command,) = wait["answer"]
+        assert f"    {command}\n" in run("answer", "--all").out
+        words = [word for word in shlex.split(command) if word != "[TEXT]"]
+        assert run(*words[1:]).out == f"Resumed: {wait['title']} (task 1).\n"
+    assert board.waits() == []
+
+
+def test_a_place_that_is_named_is_the_only_one_that_is_looked_at(run: Run, asked: Board, tmp_path: Path):
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    for place in (("--project", str(elsewhere)), ("--list", "errands")):
+        said = run("answer", "deploy", "eu", *place)
+        assert said.code == 1
+        assert "Nothing that waits matched" in said.err
+    assert [wait.title for wait in asked.waits()] == ["Deploy"]
 
 
 def test_an_item_that_waits_on_another_agent_or_item_does_not_wait_on_you(run: Run, board: Board):

@@ -23,7 +23,7 @@ OPTIONS = {
     "todo": set[str](),
     "tasks": set[str](),
     "plan": set[str](),
-    "answer": {"--session", "--agent", "--by", "--all", "--project", "--json"},
+    "answer": {"--session", "--agent", "--by", "--all", "--project", "--json", "--list"},
     "handoff": {"--to", "--start", "--by", "--json"},
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from shlex import quote
 from typing import Any
 
 from punchlist.board import Board
@@ -24,10 +26,11 @@ from punchlist.text import repair
 _EXAMPLES = """\
   punchlist answer                            what waits on you, and how to answer each
   punchlist answer region "Use eu-west"       the item that holds `region`; its agent hears it at its next turn
-  punchlist answer plan approve               or: punchlist answer plan reject "Tests first"
+  punchlist answer plan-1 approve             revision 1; or: punchlist answer plan-1 reject "Tests first"
   punchlist answer task-3                     the task goes on; so do a flow and a blocked item
 """
 _MOST_NAMED = 5
+_A_PLAN = re.compile(r"plan(-\d+)?")
 _RECEIPT_SECONDS = 3.0
 """With `--json`, how long to wait until the model of an idle agent has seen the answer."""
 
@@ -42,6 +45,7 @@ def parser() -> Parser:
     words = "the answer; `approve` or `reject REASON` for a plan; a note for what goes on"
     made.add_argument("text", nargs="*", metavar="TEXT", help=words)
     add_target(made)
+    made.add_argument("--list", metavar="L", help="only tasks of this list")
     made.add_all()
     made.add_json()
     return made
@@ -51,12 +55,14 @@ def _answer(options: Namespace) -> None:
     if options.item is None:
         _list(options)
         return
-    text, query = repair(" ".join(options.text)).strip(), repair(options.item)
+    text, query = repair(" ".join(options.text)).strip(), repair(options.item).strip()
+    if not query:
+        raise EditRefused(problem="Name what you answer; `punchlist answer` lists what waits on you.")
     with open_board(options) as board:
         waits = _load_waits(board, options)
-        wait = _find_wait(waits, query) or _find_by_item(board, options, waits, query)
+        wait = _find_wait(waits, query) or _find_by_item(board, options, query)
         before = board.store.last_seq()
-        outcome, said = _resolve(board, options, wait, text)
+        outcome, said = _resolve(board, options, wait, query, text)
         receipt = _deliver(board, options, wait, before, is_approval=outcome == "approved")
     data = wait_data(wait) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
     tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
@@ -73,9 +79,9 @@ def _deliver(
 
 
 def _load_waits(board: Board, options: Namespace) -> list[PersonWait]:
-    where = None if options.session else find_folder(options)
+    where = None if options.session or options.list else find_folder(options)
     found = board.waits(project=where, session=options.session)
-    return [wait for wait in found if options.agent in (None, wait.agent)]
+    return [wait for wait in found if options.agent in (None, wait.agent) and options.list in (None, wait.list)]
 
 
 # Listing.
@@ -88,25 +94,23 @@ def _list(options: Namespace) -> None:
     if options.json:
         show_json([wait_data(wait) for wait in waits])
     elif waits:
-        show(_lines(waits, detect_display(), now, is_here=not options.all))
+        show(_lines(waits, detect_display(), now))
     else:
-        is_narrow = not (options.all or options.project or options.session)
+        is_narrow = not (options.all or options.project or options.session or options.list)
         more = "; `punchlist answer --all` looks in every project" if is_narrow else ""
         print(f"Nothing waits on you{more}.")
 
 
-def _lines(waits: Sequence[PersonWait], display: Display, now: datetime, *, is_here: bool) -> Iterator[Line]:
+def _lines(waits: Sequence[PersonWait], display: Display, now: datetime) -> Iterator[Line]:
     dot = f" {display.glyphs.dot} "
-    names = [wait.name for wait in waits]
     for wait in waits:
         place = [wait.agent, _place(wait)]
         when = "" if wait.since is None else ago(wait.since, now)
         more = "".join(f"{dot}{safe_line(part)}" for part in (*place, when) if part)
         yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
         yield (Span(f"  {safe_line(_why(wait))}", "warning"),)
-        is_alone = is_here and names.count(wait.name) == 1
         for answer in wait.answers:
-            yield (Span(f"    {safe_line(answer_command(wait, answer, is_alone=is_alone))}", "dim"),)
+            yield (Span(f"    {safe_line(answer_command(wait, answer))}", "dim"),)
 
 
 def _place(wait: PersonWait) -> str:
@@ -120,7 +124,7 @@ def _why(wait: PersonWait) -> str:
         case "question":
             return wait.text
         case "plan":
-            return f"a plan to approve or reject; `punchlist plan show --session {wait.session}` shows it"
+            return f"a plan to approve or reject; `{_plan_command(wait)}` shows it"
         case "item":
             blocked = f"blocked, waits on {wait.on}" if wait.on else "blocked"
             return f"{blocked}: {wait.text}" if wait.text else blocked
@@ -128,37 +132,46 @@ def _why(wait: PersonWait) -> str:
             return f"a {wait.kind} that waits for a person"
 
 
+def _plan_command(wait: PersonWait) -> str:
+    return f"punchlist plan show --session {quote(wait.session)} --agent {quote(wait.agent)}"
+
+
 # Resolving.
 
 
 def _find_wait(waits: Sequence[PersonWait], query: str) -> PersonWait | None:
     """Return the wait of this name, else of this title or id, else the only one that holds the words."""
-    wanted = query.strip().lower()
+    wanted = query.lower()
     number = wanted.removeprefix("#")
     named = [wait for wait in waits if number == wait.name.lower()]
-    same = [wait for wait in waits if wanted == wait.title.lower() or (wait.kind == "task" and number == wait.id)]
-    flows = [wait for wait in waits if wait.kind == "flow" and wait.id.startswith(wanted.removeprefix("flow-"))]
+    same = [wait for wait in waits if wanted == wait.title.lower() or number in _full_ids(wait)]
+    plans = [wait for wait in waits if wait.kind == "plan" and _A_PLAN.fullmatch(wanted)]
     held = [wait for wait in waits if wanted in f"{wait.title} {'' if wait.kind == 'plan' else wait.text}".lower()]
-    found = named or same or flows or held
+    found = named or same or plans or held
     if len(found) > 1:
         commands = "; ".join(f"`{answer_command(wait, wait.answers[0])}`" for wait in found[:_MOST_NAMED])
         raise EditRefused(problem=f'{len(found)} things that wait match "{query}"; say which one: {commands}.')
     return found[0] if found else None
 
 
-def _find_by_item(board: Board, options: Namespace, waits: Sequence[PersonWait], query: str) -> PersonWait:
+def _full_ids(wait: PersonWait) -> tuple[str, ...]:
+    return (wait.id, f"{wait.kind}-{wait.id}") if wait.kind in ("task", "flow") else ()
+
+
+def _find_by_item(board: Board, options: Namespace, query: str) -> PersonWait:
     """Return the wait of the item that the query means on a list; raise why there is none."""
-    agent = find_owner(board, options, query, wanted="question")
-    item = find_item(agent.todos.items, query)
-    if item is not None:
-        for wait in waits:
-            if (wait.session, wait.agent, wait.name) == (agent.session, agent.name, item.id):
-                return wait
-        agent.answer(item.id, " ".join(options.text) or "-", by=author(options))  # raises: it asks nothing
+    if not (options.list or options.project):  # those name a place in which no item is looked for
+        agent = find_owner(board, options, query, wanted="question")
+        item = find_item(agent.todos.items, query)
+        if item is not None:
+            for wait in board.waits(session=agent.session):
+                if (wait.agent, wait.name) == (agent.name, item.id):
+                    return wait
+            agent.answer(item.id, " ".join(options.text) or "-", by=author(options))  # raises: it asks nothing
     raise EditRefused(problem=f'Nothing that waits matched "{query}"; `punchlist answer` lists what does.')
 
 
-def _resolve(board: Board, options: Namespace, wait: PersonWait, text: str) -> tuple[str, str]:
+def _resolve(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> tuple[str, str]:
     """Resolve a wait; return what was done in a word, and the rest of the sentence."""
     by, person = author(options), find_doubt(options) is None
     state = {"answer": text} if text else None
@@ -184,11 +197,13 @@ def _resolve(board: Board, options: Namespace, wait: PersonWait, text: str) -> t
         when = "now" if find_idle(board, wait.session, wait.agent) else "at its next turn"
         return "answered", f". {safe_line(wait.agent)} is told {when}."
     decision, _, reason = text.partition(" ")
-    if decision == "approve" and not reason:
+    is_named = query.lower() == wait.name  # by any other name it may be a revision that the person has not read
+    if is_named and decision == "approve" and not reason:
         agent.approve_plan(int(wait.id), by=by, person=person)
         return "approved", told
-    if decision == "reject" and reason.strip():
+    if is_named and decision == "reject" and reason.strip():
         agent.reject_plan(reason, by=by, revision=int(wait.id), person=person)
         return "rejected", told
-    ways = " or ".join(f"`punchlist answer plan {answer}`" for answer in wait.answers)
-    raise EditRefused(problem=f"A plan is decided with {ways}.")
+    ways = " or ".join(f"`{answer_command(wait, answer)}`" for answer in wait.answers)
+    shows = f"`{_plan_command(wait)}` shows it"
+    raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")

@@ -301,9 +301,7 @@ class PersonWait(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The name by which `punchlist answer` finds it."""
         match self.kind:
-            case "plan":
-                return "plan"
-            case "task" | "flow":
+            case "plan" | "task" | "flow":
                 return f"{self.kind}-{self.id[:_SHORT_ID]}"
             case _:
                 return self.id

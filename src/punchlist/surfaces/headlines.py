@@ -316,10 +316,11 @@ def wait_data(wait: PersonWait) -> dict[str, Any]:
     return {**given, "answer": [answer_command(wait, answer) for answer in wait.answers]}
 
 
-def answer_command(wait: PersonWait, answer: str, *, is_alone: bool = False) -> str:
-    """Return the command that resolves a wait, with its place unless its name is that of no other."""
-    places = (("--session", wait.session), ("--agent", wait.agent))
-    place = "" if is_alone else "".join(f" {option} {quote(name)}" for option, name in places if name)
+def answer_command(wait: PersonWait, answer: str) -> str:
+    """Return the command that resolves a wait and no other, from whichever folder: with its list or its agent."""
+    agent = (("--session", wait.session), ("--agent", wait.agent))
+    places = (("--list", wait.list),) if wait.list else agent
+    place = "".join(f" {option} {quote(name)}" for option, name in places if name)
     return f"punchlist answer {wait.name} {answer}{place}"
 
 
