@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
@@ -93,6 +94,12 @@ class ObservedBoard:
             self._before_tasks.append(before_tasks)
         if keeper is not None:
             self._keepers.append(keeper)
+
+    def log_fault(self, problem: str) -> None:
+        """Log a fault that a step of an agent met and that is being handled, with its exception."""
+        import logging  # faults are rare, and it is loaded slowly
+
+        logging.getLogger("punchlist.guidance").error("%s", problem, exc_info=sys.exc_info())
 
     def announce(self, agent: Agent) -> None:
         """Tell the observers that there is a new handle."""

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ import pytest
 import punchlist_hook
 from punchlist import Board
 from punchlist.errors import StoreFailed
+from punchlist.hosts.conversations import list_conversations
 from punchlist.hosts.inbox import answer_hook, ingest
 from punchlist.store import Transaction
 from punchlist.store.sqlite import SqliteStore
@@ -159,6 +161,24 @@ def test_a_fault_in_one_line_is_logged_and_the_others_are_taken(host: Host) -> N
     _append(host, 1, start=1)
     assert _started(host) == _ids(2)
     assert len(host.problems()) == 3
+
+
+def test_a_fault_inside_a_step_is_rolled_back_alone_and_logged(host: Host) -> None:
+    _append(host, 1)
+    assert _started(host) == _ids(1)
+    connection = sqlite3.connect(host.board)
+    connection.execute("UPDATE agents SET memory = x'00'")  # a step that reads it raises, and its handle catches that
+    connection.commit()
+    connection.close()
+    _append(host, 1, start=1)
+    other = Host(host.board, host.project, session="s-2")
+    _append(other, 1, start=2)
+    assert _started(host) == ["call-0", "call-2"]
+    assert not host.inbox.exists()
+    with Board.open(host.board) as board:
+        assert {one.id for one in list_conversations(board)} == {"s-1", "s-2"}
+    (problem,) = host.problems()
+    assert "a step of main in session s-1" in problem
 
 
 class _FaultyDisk(SqliteStore):

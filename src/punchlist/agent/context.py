@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -60,6 +59,7 @@ class AgentBoard(TaskBoard, Protocol):
     def agent(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
     def handle(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
     def changed(self, agent: Any) -> None: ...
+    def log_fault(self, problem: str) -> None: ...
     def adopt(self, source: str, target: str, *, by: str = "user") -> int: ...
 
 
@@ -299,10 +299,7 @@ class AgentRunner:
 
     def log_failure(self, otherwise: T) -> T:
         """Log the caught exception; return the fallback."""
-        import logging  # faults are rare, and it is loaded slowly
-
-        said = "a step of %s in session %s met a fault and was left out"
-        logging.getLogger("punchlist.guidance").error(said, self.name, self.session, exc_info=sys.exc_info())
+        self.board.log_fault(f"a step of {self.name} in session {self.session} met a fault and was left out")
         return otherwise
 
     def send_heartbeat(self) -> None:

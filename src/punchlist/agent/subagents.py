@@ -64,10 +64,8 @@ def complete_item_of_parent(agent: AgentRunner) -> None:
     try:
         parent = agent.board.store.transact(lambda tx: _complete(agent, tx, agent.board.now()))
     except Exception:
-        import logging  # faults are rare, and it is loaded slowly
-
-        log = logging.getLogger("punchlist.guidance")
-        log.exception("the item that %s in session %s was started for is not completed", agent.name, agent.session)
+        said = f"the item that {agent.name} in session {agent.session} was started for is not completed"
+        agent.board.log_fault(said)
         return
     if parent is not None:
         agent.board.changed(agent.board.handle(parent, session=agent.session, project=agent.project))

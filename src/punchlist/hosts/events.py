@@ -6,6 +6,8 @@ rule of the board is repeated here. An event is data: unknown names are passed o
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
@@ -28,7 +30,7 @@ from punchlist.tasks.gates import Gate, ask_gates
 from punchlist.text import cut
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
-from punchlist_hook import TASK_NOTIFICATION
+from punchlist_hook import TASK_NOTIFICATION, log_error
 
 HOSTS: Final = ("claude-code", "codex", "gemini", "opencode")
 """Hosts whose events are understood."""
@@ -72,6 +74,12 @@ class _EventBoard(Board):
     @property
     def gates(self) -> tuple[Gate, ...]:
         return ()
+
+    def log_fault(self, problem: str) -> None:
+        """Log a fault of a step where `punchlist doctor` looks for it: the handles of agents raise none."""
+        error = sys.exc_info()[1]
+        if self.store.durable:
+            log_error(os.path.realpath(self.store.path), f"{problem}: {type(error).__name__}: {error}")
 
 
 class HookEvent(Struct, frozen=True):
