@@ -266,3 +266,47 @@ def test_no_subject_of_a_commit_does_anything_in_a_report(run: Run, form: str) -
         assert "<script" not in said
     if form == "markdown":
         assert r"\<script\>" in said
+
+
+def test_each_agent_has_one_heading_however_its_items_came(run: Run, board: Board) -> None:
+    first, second = (board.agent("main", session=session) for session in ("s1", "s2"))
+    first.call("todo", {"set": ["Paint"]})
+    second.call("todo", {"set": ["Sand"]})
+    first.call("todo", {"set": ["Paint", "Wax"]})
+    said = run("report").out
+    assert said.startswith("main · session s1\n")
+    assert re.findall(r"session s\d|Paint|Sand|Wax", said) == ["session s1", "Paint", "Wax", "session s2", "Sand"]
+    assert run("report", "--html").out.count("<h2>main") == 2
+
+
+def test_tasks_stand_under_the_name_of_their_worker_or_under_tasks(run: Run, board: Board) -> None:
+    for subject in ("Write the parser", "Ship", "Call ada"):
+        run("tasks", "add", subject)
+    board.tasks().claim("worker-1")
+    run("tasks", "wait", "2", "--topic", "built", "--correlation", "b1")
+    run("tasks", "wait", "3")
+    text, markdown, page = (run("report", "--format", form).out for form in ("text", "markdown", "html"))
+    for heading in ("worker-1 · tasks\n  ▸ Write the parser", "Tasks\n  ⊘ Ship\n    waits on an event: built"):
+        assert heading in text
+    assert "    waits on a person\n" in text
+    assert [line for line in markdown.splitlines() if line.startswith("## ")][-3:] == [
+        "## worker-1, tasks",
+        "## Tasks",
+        "## Totals",
+    ]
+    assert '<h2>worker-1 <span class="kind">tasks</span></h2>' in page
+    assert "<h2>Tasks</h2>" in page
+    assert "worker-1" in run("brief").out
+
+
+def test_the_page_says_of_which_session_a_completion_or_a_row_is(run: Run, board: Board) -> None:
+    for session in ("s1", "s2"):
+        agent = board.agent("main", session=session, dialect="claude-code")
+        agent.tool_started(session, "Bash", {"command": "pytest -q"})
+        agent.tool_finished(session, result="1 failed", is_error=True)
+        for status in ("in_progress", "completed"):
+            agent.call("TodoWrite", {"todos": [{"content": session, "status": status, "activeForm": session}]})
+    page = run("report", "--html").out
+    for session in ("s1", "s2"):
+        assert f'<h3>main <span class="kind">session {session}</span></h3>' in page
+        assert f'{session} <span class="kind">(main, session {session})</span>' in page

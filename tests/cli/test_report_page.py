@@ -85,7 +85,7 @@ class Sections(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in ("h2", "h3") and self.heading is not None:
             self.name, self.heading = self.heading, None
-            self.texts[self.name] = ""
+            self.texts.setdefault(self.name, "")
 
     def handle_data(self, data: str) -> None:
         if self.heading is not None:
@@ -144,8 +144,8 @@ def test_what_needs_a_persons_eyes_comes_first(page: str) -> None:
         "Deploy waits on ada: no <key>punchlist answer 4 [TEXT] --session s1"
     )
     doubtful = sections["Marked done, but doubtful (2)"]
-    assert "Paint (main) failing: pytest -q tests/test_cart.py failed" in doubtful
-    assert "Sand (main) unseen: no work was seen" in doubtful
+    assert "Paint (main, session s1) failing: pytest -q tests/test_cart.py failed" in doubtful
+    assert "Sand (main, session s1) unseen: no work was seen" in doubtful
     assert "session green s2: pytest passed" in sections["Other sessions"]
 
 

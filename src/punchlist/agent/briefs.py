@@ -31,6 +31,7 @@ from punchlist.core.report import (
     Report,
     TaskBooks,
     TaskEntry,
+    group_by_agent,
     known_stints,
     sum_stints,
     total_items,
@@ -125,7 +126,8 @@ class ReportReader:
 
     def report(self) -> Report:
         kept = [row for agent in self._rows for row in self._tx.overviews.items_of_agent(agent)]
-        items = [*self._report_items(_without_repeats(kept)), *self._report_tasks(self._tx.overviews.tasks_since(0))]
+        tasks = self._report_tasks(self._tx.overviews.tasks_since(0))
+        items = group_by_agent([*self._report_items(_without_repeats(kept)), *tasks])
         calls = {agent: self._tx.tool_calls.of_agent(agent) for agent in self._rows}
         commits = (
             find_commit_call(call, self._lineage(agent, call.item)) for agent, each in calls.items() for call in each
@@ -288,11 +290,10 @@ class ReportReader:
         found: list[tuple[int, ItemReport]] = []
         for task in dict.fromkeys(tasks):
             events = [event for event in self._tx.log.of_task(*task) if self._is_event_in_scope(event, task)]
-            for of, entry in TaskBooks(events).entries.items():
+            for entry in TaskBooks(events).entries.values():
                 if entry.is_work:
-                    agent = self._numbers.get(entry.worker)
-                    named = Subject(*entry.worker, of.item)
-                    found.append((events[0].seq, self._describe(agent, named, of.item, entry)))
+                    agent, of = self._numbers.get(entry.worker), entry.subject
+                    found.append((events[0].seq, self._describe(agent, of, of.item, entry)))
         return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
     def _is_own_task(self, task: Sequence[int | None]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.core.current_work import task_as_item
 from punchlist.core.events import Event
 from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.evidence import Matched
@@ -19,7 +20,7 @@ from punchlist.core.grounding.tally import CheckSeen, Tally, tally_of
 from punchlist.core.grounding.tool_call import Subject, ToolCall, task_subject
 from punchlist.core.overview import PersonWait, Stint, extend_stints
 from punchlist.core.task import Task, TaskStatus, fold_task
-from punchlist.core.todo import Blocker, Status, TodoItem
+from punchlist.core.todo import Status, TodoItem
 
 
 def sum_stints(stints: tuple[Stint, ...], now: datetime) -> timedelta | None:
@@ -29,18 +30,10 @@ def sum_stints(stints: tuple[Stint, ...], now: datetime) -> timedelta | None:
     return sum((max((end or now) - start, timedelta(0)) for start, end in stints), timedelta(0))
 
 
-_AS_ITEM = {
-    TaskStatus.PENDING: Status.PENDING,
-    TaskStatus.IN_PROGRESS: Status.IN_PROGRESS,
-    TaskStatus.WAITING: Status.BLOCKED,
-    TaskStatus.COMPLETED: Status.COMPLETED,
-    TaskStatus.FAILED: Status.FAILED,
-    TaskStatus.CANCELLED: Status.CANCELLED,
-}
-
-
 class TaskEntry(Struct, frozen=True):
     """A task; `worker` is the session and the name of the agent that touched it last, empty if that was no agent.
+
+    `subject` is whose work it is: that agent's, else that of the worker who has it, without a session.
 
     `is_gone`: it was deleted while open. `touched` is the last event about it.
     """
@@ -52,26 +45,18 @@ class TaskEntry(Struct, frozen=True):
     stints: tuple[Stint, ...] = ()
 
     @property
+    def subject(self) -> Subject:
+        session, agent = self.worker
+        return Subject(session, agent or self.task.owner or "", task_subject(self.task.list, self.task.id).item)
+
+    @property
     def is_work(self) -> bool:
         """True if the task is more than a note for later: it was begun, or is on the list of a session."""
         return self.task.status is not TaskStatus.PENDING or self.task.list.startswith("session:")
 
     @property
     def item(self) -> TodoItem:
-        task = self.task
-        wait = None if task.wait is None or task.status is not TaskStatus.WAITING else Blocker(f"a {task.wait.kind}")
-        return TodoItem(
-            id=task.id,
-            content=task.subject,
-            active_form=task.active_form,
-            status=_AS_ITEM[task.status],
-            blocker=wait,
-            created_at=task.created_at,
-            created_by=task.created_by,
-            started_at=task.started_at,
-            finished_at=task.finished_at,
-            grade=task.grade,
-        )
+        return replace(task_as_item(self.task), id=self.task.id)
 
 
 class TaskBooks:
@@ -166,8 +151,9 @@ class Totals(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """The whole report. `items` are those of lists, then tasks that were begun, or that a session keeps as its list.
+    """The whole report. `items` are those of lists and tasks that were begun, or that a session keeps as its list.
 
+    They come agent by agent, each agent's items before its tasks.
     `sessions` are their states, the worst first. `elsewhere` is the work of each agent that belongs to no item.
     `committing` are calls that make commits, so that each commit finds its item. `waits` is what waits on a person.
     """
@@ -193,6 +179,14 @@ class Report(Struct, frozen=True):
 def worst_first(sessions: Iterable[SessionState]) -> tuple[SessionState, ...]:
     """Return the states of sessions, the worst first."""
     return tuple(sorted(sessions, key=lambda one: STATES.index(one.state)))
+
+
+def group_by_agent(items: Iterable[ItemReport]) -> list[ItemReport]:
+    """Return the items of each agent together, the agent of the first item first."""
+    groups: dict[tuple[str, str], list[ItemReport]] = {}
+    for entry in items:
+        groups.setdefault((entry.subject.session, entry.subject.agent), []).append(entry)
+    return [entry for group in groups.values() for entry in group]
 
 
 def total_items(items: Iterable[ItemReport], calls: Iterable[ToolCall]) -> Totals:

@@ -54,7 +54,7 @@ _MOST_ROWS: Final = 4
 
 
 class ItemRows:
-    """The items of one brief as rows of lines; their agents are named where there are several."""
+    """The items of one brief as rows of lines; agents are named where there are several, workers always."""
 
     def __init__(
         self, entries: Iterable[ItemReport], changes: Changes, told: Told, glyphs: Glyphs, columns: int
@@ -93,7 +93,7 @@ class ItemRows:
             helper_words(entry.helpers) if entry.helpers else "",
             *check_words(entry, self._told)[:1],
             change_words(changed),
-            cut(self._names[owner], _NAME, self._glyphs.ellipsis) if len(self._names) > 1 else "",
+            cut(self._names[owner], _NAME, self._glyphs.ellipsis) if len(self._names) > 1 or not owner[0] else "",
             span(entry.elapsed),
             count_words(len(changed.commits), "commit") if changed is not None and changed.commits else "",
             *(work_words(entry.tally, kinds=False) if entry.grade is None and not entry.tally.is_empty else ()),

@@ -39,6 +39,7 @@ from punchlist.surfaces.reports import (
     file_words,
     item_label,
     item_words,
+    owner_words,
     proof_words,
     status_words,
     tally_words,
@@ -149,8 +150,8 @@ def report_page(report: Report, around: Around, changes: Changes, *, title: str,
         *_needs_eyes(report, around),
         *_sessions(report.sessions),
         *_git(around),
-        *_tables(report.items, changes, _subjects(around), root),
-        *_timeline(report, now),
+        *_tables(report.items, around, changes, root),
+        *_timeline(report, around, now),
         *_elsewhere(report),
         "<h2>Totals</h2><dl>",
         *(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in total_words(report.totals)),
@@ -178,7 +179,7 @@ def _needs_eyes(report: Report, around: Around) -> Iterator[str]:
     sections = {
         WAITING: [*map(_wait, report.waits, waiting_words(report.waits))],
         STOPPED: [_breakable(text) for text in stopped_words(around)],
-        "Marked done, but doubtful": [*map(_doubt, doubtful)],
+        "Marked done, but doubtful": [_doubt(entry, owner_words(entry.subject, around)) for entry in doubtful],
     }
     is_calm = not red and not any(sections.values())
     yield f'<section class="eyes{" calm" if is_calm else ""}"><h2>Needs your eyes</h2>'
@@ -200,10 +201,10 @@ def _wait(wait: PersonWait, text: str) -> str:
     return f'{_breakable(text)}<div class="note">{" or ".join(commands)}</div>'
 
 
-def _doubt(entry: ItemReport) -> str:
+def _doubt(entry: ItemReport, owner: tuple[str, str]) -> str:
     check = entry.check
     why = "no work was seen" if check is None else f"{check.command or check.name} failed"
-    who = f'<span class="kind">({_text(entry.subject.agent)})</span>' if entry.subject.agent else ""
+    who = f'<span class="kind">({_text(", ".join(filter(None, owner)))})</span>'
     return f"{_breakable(entry.item.content)} {who} {_grade(entry)}: {_breakable(why)}"
 
 
@@ -254,10 +255,10 @@ def _subjects(around: Around) -> dict[str, str]:
 # The items of each agent.
 
 
-def _tables(items: Iterable[ItemReport], changes: Changes, subjects: Mapping[str, str], root: str) -> Iterator[str]:
-    for (session, agent), entries in groupby(items, key=_owner):
-        where = f' <span class="kind">session {_text(session)}</span>' if session else ""
-        yield f"<h2>{_text(agent) or 'Tasks'}{where}</h2>"
+def _tables(items: Iterable[ItemReport], around: Around, changes: Changes, root: str) -> Iterator[str]:
+    subjects = _subjects(around)
+    for owner, entries in groupby(items, key=lambda entry: owner_words(entry.subject, around)):
+        yield f"<h2>{_name_owner(owner)}</h2>"
         yield '<div class="scroll"><table class="items"><thead><tr>'
         yield "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS) + "</tr></thead><tbody>"
         for entry in entries:
@@ -269,8 +270,9 @@ def _tables(items: Iterable[ItemReport], changes: Changes, subjects: Mapping[str
         yield "</tbody></table></div>"
 
 
-def _owner(entry: ItemReport) -> tuple[str, str]:
-    return entry.subject.session, entry.subject.agent
+def _name_owner(owner: tuple[str, str]) -> str:
+    name, where = map(_text, owner)
+    return f'{name} <span class="kind">{where}</span>' if where else name
 
 
 def _cells(entry: ItemReport, changed: Changed | None, subjects: Mapping[str, str], root: str) -> Iterator[str]:
@@ -361,7 +363,7 @@ class _Axis:
         return f'x="{left:.2f}%" width="{max(self.place(stop) - left, 0.3):.2f}%"'
 
 
-def _timeline(report: Report, now: datetime) -> Iterator[str]:
+def _timeline(report: Report, around: Around, now: datetime) -> Iterator[str]:
     """Yield a row for each item: its name, and on a common axis when it was in progress and when calls ran for it.
 
     Places are shares of the axis, so that neither letters nor bars are scaled with the page.
@@ -373,12 +375,13 @@ def _timeline(report: Report, now: datetime) -> Iterator[str]:
     ends = [(at, at) for entry in begun for begin, stop in entry.stints for at in (begin, max(stop or now, begin))]
     axis = _Axis([*ends, *(busy for entry in begun for busy in entry.tally.spans)])
     folds = _draw_folds(axis)
-    several = len({_owner(entry) for entry in begun}) > 1
+    rows = [(owner_words(entry.subject, around), entry) for entry in begun]
+    several = len({owner for owner, _ in rows}) > 1
     yield "<h2>Timeline</h2>"
-    for (_, agent), entries in groupby(begun, key=_owner):
+    for owner, entries in groupby(rows, key=lambda row: row[0]):
         if several:
-            yield f"<h3>{_text(agent) or 'Tasks'}</h3>"
-        for entry in entries:
+            yield f"<h3>{_name_owner(owner)}</h3>"
+        for _, entry in entries:
             yield from _draw_row(entry, axis, folds, now)
     yield from _draw_scale(axis)
     if len(begun) < len(every):

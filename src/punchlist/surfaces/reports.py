@@ -183,6 +183,14 @@ def _time(at: datetime | None) -> str | None:
 # The words that all forms share.
 
 
+def owner_words(of: Subject, around: Around) -> tuple[str, str]:
+    """Return the heading of an agent's items and tasks: its name, and its session; tasks of nobody are `Tasks`."""
+    if not of.session:
+        return (of.agent, "tasks") if of.agent else ("Tasks", "")
+    yours = "yours, " if of.session in around.own else ""
+    return of.agent, f"{yours}session {of.session}"
+
+
 def item_label(key: str) -> str:
     """Name the item or task that work belongs to, if any."""
     return "/".join(task_of(key)) if is_task(key) else key or "no item"
@@ -292,7 +300,7 @@ def total_words(totals: Totals) -> list[tuple[str, str]]:
     items = f"{done}, {totals.open} open" + (f", {totals.cancelled} given up" if totals.cancelled else "")
     grades = ", ".join(f"{count} {grade}" for grade, count in totals.grades.items()) or "none"
     if totals.unjudged:
-        grades += f"; {totals.unjudged} not judged, because nobody reported what was done"
+        grades += f"; {totals.unjudged} not judged, because no tool calls were reported"
     work = f"{count_words(totals.calls, 'call')}, {totals.failures:,} failed, {span(totals.active)} active"
     return [
         ("items", items),
@@ -311,20 +319,22 @@ def report_lines(
 
     With `columns`, lines fit into them: only an item's text is cut. Files below `root` are named from there.
     """
-    yield from first_lines(report.sessions, around, report.waits, (), glyphs, columns, tails=True)
+    first = list(first_lines(report.sessions, around, report.waits, (), glyphs, columns, tails=True))
+    yield from first
     told = red_commands(report.sessions)
     owner = None
     for entry in report.items:
-        of = entry.subject
-        if (of.session, of.agent) != owner:
-            yield ()
-            owner = (of.session, of.agent)
-            yield (Span(safe_line(of.agent), "bold"), Span(f" {glyphs.dot} session {safe_line(of.session)}", "dim"))
+        if owner_words(entry.subject, around) != owner:
+            if first or owner:
+                yield ()
+            owner = name, where = owner_words(entry.subject, around)
+            yield (Span(safe_line(name), "bold"), Span(f" {glyphs.dot} {safe_line(where)}" if where else "", "dim"))
         yield _item_line(entry, glyphs, columns)
         for parts, between in _details(entry, changes, glyphs, root, told):
             yield from _indent(parts, between, columns)
     if report.elsewhere:
-        yield ()
+        if first or owner:
+            yield ()
         yield (Span("Beside the lists", "bold"),)
     for of, tally in report.elsewhere.items():
         yield (Span(f"  {safe_line(of.agent)}, {safe_line(item_label(of.item))}"),)
@@ -391,10 +401,9 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
     told = red_commands(report.sessions)
     owner = None
     for entry in report.items:
-        of = entry.subject
-        if (of.session, of.agent) != owner:
-            owner = (of.session, of.agent)
-            lines += ["", f"## {_escape(of.agent)}, session {_escape(of.session)}", ""]
+        if owner_words(entry.subject, around) != owner:
+            owner = owner_words(entry.subject, around)
+            lines += ["", f"## {_escape(', '.join(filter(None, owner)))}", ""]
             lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         cells = [
             entry.item.content,
@@ -404,7 +413,7 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
             span(entry.elapsed),
             ", ".join(item_words(entry)),
             ", ".join(file_words(entry.tally, root)),
-            changed_words(changes.get(of)),
+            changed_words(changes.get(entry.subject)),
         ]
         lines.append(f"| {' | '.join(_escape(cell) for cell in cells)} |")
     if report.elsewhere:
