@@ -1,0 +1,108 @@
+"""What a person says in another shell reaches an idle session of the real agents, and the receipt says so."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from tests.agents.model_api import Call, Say, Script
+from tests.agents.programs import ClaudeCode, Codex, Program, Sandbox
+from tests.agents.terminal import Terminal
+
+TOOL = "mcp__plugin_punchlist_punchlist__todo"
+SET = {"set": ["paint", "sand"]}
+ASK = {"ask": [{"id": "2", "text": "Which grit?"}]}
+Open = Callable[..., Terminal]
+
+
+def punchlist(sandbox: Sandbox, *words: str) -> str:
+    done = sandbox.run(["punchlist", *words])
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def wait_until_idle(sandbox: Sandbox) -> None:
+    """Wait until the hooks have told that the turn is over."""
+    for _ in range(200):
+        if "turn.ended" in punchlist(sandbox, "events", "--json"):
+            return
+        time.sleep(0.1)
+    raise AssertionError(punchlist(sandbox, "events"))
+
+
+def press(terminal: Terminal, key: str, shown: str) -> None:
+    """Press a key until its effect shows: agents drop keys that come right after a change of a dialog."""
+    while True:
+        terminal.send(key)
+        with suppress(TimeoutError):
+            terminal.wait_for_text(shown, timeout=4)
+            return
+
+
+def answer(program: Program, *words: str) -> dict[str, Any]:
+    return json.loads(punchlist(program.sandbox, "answer", *words, "--json"))
+
+
+def test_an_answer_wakes_idle_claude_code_and_is_seen(
+    claude: Callable[[Script], ClaudeCode], open_terminal: Open
+) -> None:
+    program = claude([[Call(TOOL, SET)], [Call(TOOL, ASK)], [Say("Which grit?")], [Say("Thank you.")]])
+    punchlist(program.sandbox, "attach", "claude-code", "--yes")
+    terminal = open_terminal(program)
+    terminal.wait_for_text("❯")
+    terminal.submit("go")
+    terminal.wait_for_text("requests your input")
+    press(terminal, "Escape", "● Which grit?")
+    wait_until_idle(program.sandbox)
+    before = len(program.api.main_requests)
+    time.sleep(1)
+    assert len(program.api.main_requests) == before  # no answer, no request
+    said = answer(program, "sand", "Use grit 120", "--by", "ada")
+    assert said["receipt"]["state"] == "seen by the model", punchlist(program.sandbox, "events")
+    request = program.api.main_requests[before]
+    assert request.text.count("Use grit 120") == 1
+    assert "ada answered your question on item 2" in request.text
+
+
+def test_an_approval_waits_for_the_persons_own_prompt_in_claude_code(
+    claude: Callable[[Script], ClaudeCode], open_terminal: Open
+) -> None:
+    program = claude([[Call(TOOL, SET)], [Call(TOOL, {"plan": "# Varnish\n- Stir it\n- Brush it"})], [Say("Waiting.")]])
+    punchlist(program.sandbox, "attach", "claude-code", "--yes")
+    terminal = open_terminal(program)
+    terminal.wait_for_text("❯")
+    terminal.submit("go")
+    terminal.wait_for_text("requests your input")
+    press(terminal, "Escape", "● Waiting.")
+    wait_until_idle(program.sandbox)
+    before = len(program.api.main_requests)
+    said = answer(program, "plan", "approve", "--by", "ada")
+    assert said["receipt"]["state"] == "waits for its next turn"
+    punchlist(program.sandbox, "todo", "append", "varnish", "--by", "ada")
+    time.sleep(2)
+    assert len(program.api.main_requests) == before
+    terminal.submit("and now")
+    program.api.wait_for(lambda requests: any("ada approved your plan" in one.text for one in requests), timeout=10)
+    assert program.api.main_requests[before].text.count("ada approved your plan") == 1
+
+
+def test_an_answer_is_queued_for_idle_codex_and_seen(codex: Callable[[Script], Codex], open_terminal: Open) -> None:
+    def ours(arguments: dict[str, Any]) -> Call:
+        return Call("todo", arguments, namespace="mcp__punchlist")
+
+    program = codex([[ours(SET)], [ours(ASK)], [Say("Which grit?")], [Say("Thank you.")]])
+    punchlist(program.sandbox, "attach", "codex", "--yes")
+    terminal = open_terminal(program)  # without options that keep it from its daemon, which looks at the queue at once
+    terminal.wait_for_text("Trust all and continue")
+    press(terminal, "Down", "› 2. Trust all")
+    press(terminal, "Enter", "Ask Codex")
+    terminal.submit("go")
+    terminal.wait_for_text("Which grit?")
+    press(terminal, "Escape", "• Which grit?")
+    wait_until_idle(program.sandbox)
+    before = len(program.api.main_requests)
+    said = answer(program, "sand", "Use grit 120", "--by", "ada")
+    assert said["receipt"]["state"] == "seen by the model", punchlist(program.sandbox, "events") + terminal.screen()
+    request = program.api.main_requests[before]
+    assert request.text.count("Use grit 120") == 1
