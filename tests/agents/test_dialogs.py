@@ -100,6 +100,42 @@ def test_an_answer_in_the_dialog_comes_back_with_the_call(
     program.api.wait_for(has_text("answered: Carmine"), timeout=20)
 
 
+def open_plan_in_codex(program: Codex, open_terminal: Callable[..., Terminal]) -> Terminal:
+    print(program.version())
+    attach(program.sandbox, "codex")
+    terminal = open_terminal(program, "--disable", "daemon_auto_start")
+    terminal.wait_for_text("Hooks need review")
+    press(terminal, "Escape", "Ask Codex")
+    terminal.submit("Paint the front door")
+    terminal.wait_for_text("1. approve")
+    assert "- Sand it" in terminal.screen()
+    return terminal
+
+
+def test_accepting_the_dialog_of_codex_approves_the_plan(
+    codex: Callable[[Script], Codex], open_terminal: Callable[..., Terminal]
+) -> None:
+    program = codex([[Call("todo", {"plan": PLAN}, namespace="mcp__punchlist")], [Say("I begin.")]])
+    terminal = open_plan_in_codex(program, open_terminal)
+    press(terminal, "Enter", "I begin.")
+    (plan,) = read_plans(program.sandbox)
+    assert (plan["state"], plan["revision"]) == ("approved", 1)
+
+
+def test_a_rejection_in_codex_gives_the_model_the_reason(
+    codex: Callable[[Script], Codex], open_terminal: Callable[..., Terminal]
+) -> None:
+    program = codex([[Call("todo", {"plan": PLAN}, namespace="mcp__punchlist")], [Say("I revise it.")]])
+    terminal = open_plan_in_codex(program, open_terminal)
+    press(terminal, "Down", "› 2. reject")
+    press(terminal, "Enter", "Why do you reject")
+    terminal.type("Prime it first")
+    terminal.wait_for_text("Prime it first")
+    press(terminal, "Enter", "I revise it.")
+    assert has_text("Prime it first")(program.api.main_requests)
+    assert [plan["reason"] for plan in read_plans(program.sandbox)] == ["Prime it first"]
+
+
 def test_a_plan_waits_where_no_person_attends_claude_code(claude: Callable[[Script], ClaudeCode]) -> None:
     program = claude([[Call(TODO, {"plan": PLAN})], [Say("I wait.")]])
     attach(program.sandbox, "claude-code")

@@ -114,6 +114,19 @@ def test_codex_declines_without_a_person_and_the_plan_keeps_waiting(start: Start
     assert [wait.kind for wait in board.waits()] == ["plan"]
 
 
+def test_codex_is_asked_for_the_reason_in_a_second_dialog(start: Start, board: Board) -> None:
+    client = start("--host", "codex", initialized=False)
+    client.initialize("2025-06-18", capabilities={"elicitation": {}})
+    number, dialog = open_dialog(client, {"plan": PLAN})
+    assert list(dialog["params"]["requestedSchema"]["properties"]) == ["decision"]
+    answer(client, dialog, "accept", decision="reject")
+    why = client.read()
+    assert list(why["params"]["requestedSchema"]["properties"]) == ["reason"]
+    answer(client, why, "accept", reason="Tests first")
+    assert "Tests first" in read_text(finish(client, number))
+    assert [one["kind"] for one in decided(board)] == ["approval.rejected"]
+
+
 def test_a_client_that_refuses_the_dialog_leaves_the_plan_waiting(client: Client, board: Board) -> None:
     number, dialog = open_dialog(client, {"plan": PLAN})
     client.send({"jsonrpc": "2.0", "id": dialog["id"], "error": {"code": -32601, "message": "no dialogs"}})

@@ -27,14 +27,15 @@ _LONGEST = 6000
 _LONGEST_ROW = 500
 
 _APPROVE, _REJECT = "approve", "reject"
+_DECIDE: Message = {"type": "string", "title": "Decision", "enum": [_APPROVE, _REJECT]}
+_SAY_WHY: Message = {"type": "string", "title": "Reason", "description": "What should be different"}
 _DECISION: Message = {
     "type": "object",
-    "properties": {
-        "decision": {"type": "string", "title": "Decision", "enum": [_APPROVE, _REJECT]},
-        "reason": {"type": "string", "title": "Reason", "description": "What should be different"},
-    },
+    "properties": {"decision": _DECIDE, "reason": _SAY_WHY},
     "required": ["decision"],
 }
+_DECISION_ALONE: Message = {"type": "object", "properties": {"decision": _DECIDE}, "required": ["decision"]}
+_REASON: Message = {"type": "object", "properties": {"reason": _SAY_WHY}, "required": ["reason"]}
 _ANSWER: Message = {
     "type": "object",
     "properties": {"answer": {"type": "string", "title": "Answer"}},
@@ -57,8 +58,10 @@ class Dialogs:
 
     def __init__(self, connection: Connection, host: str, is_cancelled: Callable[[], bool]) -> None:
         self._connection = connection
-        # Codex has no key to decline a dialog: it declines by itself where it runs without a person.
-        self._has_decline = not host.startswith("codex")
+        # Codex submits no form with an empty field. It has no key to decline either: where it declines, it runs
+        # without a person.
+        self._is_codex = host.startswith("codex")
+        self._shows_three_lines = host == "claude-code"
         self._is_cancelled = is_cancelled
 
     def decide_plan(self, agent: Agent, id: str) -> Reply | None:
@@ -67,8 +70,8 @@ class Dialogs:
         if plan is None:
             return None
         if plan.waits(agent.board.now()):
-            answer = self._show(_describe_plan(plan), _DECISION, lambda: not _is_open(agent, id))
-            _decide(agent, plan.revision, answer)
+            message = _describe_plan(plan, shortly=self._shows_three_lines)
+            _decide(agent, plan.revision, self._ask_decision(message, lambda: not _is_open(agent, id)))
         return agent.plan_reply(next(one for one in agent.plans if one.id == id))
 
     def ask(self, agent: Agent, items: Sequence[str]) -> list[str]:
@@ -88,6 +91,16 @@ class Dialogs:
                 told.append(f"The user did not answer the question about {item} now; it keeps waiting.")
         return told
 
+    def _ask_decision(self, message: str, is_over: Callable[[], bool]) -> tuple[str, Mapping[str, Any]]:
+        """Return the person's action and the fields `decision` and `reason`, from one dialog or from two."""
+        if not self._is_codex:
+            return self._show(message, _DECISION, is_over)
+        action, content = self._show(message, _DECISION_ALONE, is_over)
+        if action != "accept" or content.get("decision") != _REJECT:
+            return action, content
+        _, more = self._show("Why do you reject the plan?", _REASON, is_over)
+        return action, {**content, **more}
+
     def _show(self, message: str, schema: Message, is_over: Callable[[], bool]) -> tuple[str, Mapping[str, Any]]:
         """Return the person's action and the fields of the form; `cancel` if the dialog ended without the person."""
         try:
@@ -99,23 +112,21 @@ class Dialogs:
         except Unanswered:
             return "cancel", {}
         action = result.get("action")
-        if not isinstance(action, str) or (action == "decline" and not self._has_decline):
+        if not isinstance(action, str) or (action == "decline" and self._is_codex):
             return "cancel", {}
         return action, read_object(result.get("content"))
 
 
-def _describe_plan(plan: Plan) -> str:
-    """Return the message about a plan: three lines that say most, since Claude Code shows no more, then the text."""
+def _describe_plan(plan: Plan, *, shortly: bool) -> str:
+    """Return the message about a plan, with its text; `shortly`: three lines before it say most."""
     steps = [for_terminal(item.content) for item in plan.todos.items]
     count = f", {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
     head = f"Plan, revision {plan.revision}{count}: {for_terminal(plan.title)}"
-    rows = [f"Steps: {' · '.join(steps)}"] if steps else []
-    more = "The whole plan: `punchlist plan show` in another terminal"
-    return "\n".join((_cut(head), *map(_cut, rows), more, "", _shorten(plan.text)))
-
-
-def _cut(line: str) -> str:
-    return cut(line, _LONGEST_ROW)
+    lines = [cut(head, _LONGEST_ROW)]
+    if shortly:
+        lines += [cut(f"Steps: {' · '.join(steps)}", _LONGEST_ROW)] if steps else []
+        lines.append("The whole plan: `punchlist plan show` in another terminal")
+    return "\n".join((*lines, "", _shorten(plan.text)))
 
 
 def _decide(agent: Agent, revision: int, answer: tuple[str, Mapping[str, Any]]) -> None:
