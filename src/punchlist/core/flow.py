@@ -26,6 +26,7 @@ from punchlist.errors import (
     FlowWaitRefused,
     PunchlistError,
 )
+from punchlist.text.patterns import compile_later
 
 FIRST_STEP = "init"
 
@@ -207,7 +208,7 @@ HORIZON = timedelta(days=30)
 WaitKind = Literal["timer", "external_event", "manual"]
 Outcome = Literal["resume", "cancel", "wait", "skip"]
 
-_moment = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-]\d\d):?(\d\d))", re.ASCII)
+_moment = compile_later(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-]\d\d):?(\d\d))", re.ASCII)
 
 
 class WaitCondition(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ model answered after it was told). `upto` in them is the last event that they ar
 from __future__ import annotations
 
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any, Final
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from punchlist.board import Board
 from punchlist.core.events import Draft, json_time
 from punchlist.hosts.conversations import MAIN, Conversation
 from punchlist.store import Transaction
+from punchlist.text.hashing import blake2b
 
 NEWS: Final = frozenset({"answer", "changed"})
 """Kinds of texts for a model that tell what people answered, decided or changed."""

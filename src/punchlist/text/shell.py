@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from punchlist.text.patterns import compile_later
+
 LONGEST: Final = 16_384
 """Characters that are read. What follows is cut off, and the tree says so."""
 
@@ -111,18 +113,18 @@ def walk(tree: CommandList) -> Iterator[Node]:
             waiting += [entry.node for each in reversed(lists) for entry in reversed(each.entries)]
 
 
-_BLANK: Final = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
-_OPERATOR: Final = re.compile(r"&&|\|\||;;&?|;&|[;&\n]")
-_REDIRECT: Final = re.compile(r"(\d{0,3})(<<<|<<-?|<>|>>|>\||[<>]&|[<>](?!\())|(&>>?)")
-_PLAIN: Final = re.compile(r"[^\s;|&()<>'\"\\`$]+")
-_DOUBLE: Final = re.compile(r"[^\"\\`$]+")
-_VARIABLE: Final = re.compile(r"\$(?:\{[^}]*\}?|\w+|[?!#*@$-]|)")
-_RESERVED: Final = re.compile(
+_BLANK: Final = compile_later(r"(?:[ \t\r]|\\\r?\n)+")
+_OPERATOR: Final = compile_later(r"&&|\|\||;;&?|;&|[;&\n]")
+_REDIRECT: Final = compile_later(r"(\d{0,3})(<<<|<<-?|<>|>>|>\||[<>]&|[<>](?!\())|(&>>?)")
+_PLAIN: Final = compile_later(r"[^\s;|&()<>'\"\\`$]+")
+_DOUBLE: Final = compile_later(r"[^\"\\`$]+")
+_VARIABLE: Final = compile_later(r"\$(?:\{[^}]*\}?|\w+|[?!#*@$-]|)")
+_RESERVED: Final = compile_later(
     r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|function|\{|\}|!|time)(?=[\s;&|()<>]|$)"
 )
-_BRACES: Final = re.compile(r"\{[^{}]*(?:,|\.\.)")
-_LEADING_SET: Final = re.compile(r"\[[^\]\[]")
-_FUNCTION: Final = re.compile(r"[ \t]*\([ \t]*\)\s*")
+_BRACES: Final = compile_later(r"\{[^{}]*(?:,|\.\.)")
+_LEADING_SET: Final = compile_later(r"\[[^\]\[]")
+_FUNCTION: Final = compile_later(r"[ \t]*\([ \t]*\)\s*")
 _THEN: Final = frozenset({"then"})
 _AFTER_THEN: Final = frozenset({"elif", "else", "fi"})
 _DO: Final = frozenset({"do"})

@@ -40,6 +40,7 @@ from punchlist.text import clean, cut
 from punchlist.text.arguments import as_object, find_command_lines, join_command_lines
 from punchlist.text.cleaning import is_plain
 from punchlist.text.hashing import blake2b
+from punchlist.text.patterns import compile_later
 from punchlist.text.previews import LENGTH, join_words, last_lines, preview, shown_arguments
 from punchlist.text.redaction import redact, redact_value
 
@@ -75,7 +76,7 @@ _PATCHES: Final = ("patch", "input", "diff", "patch_text", "patchText")
 _KNOWN: Final = frozenset((*_PATHS, *_PATH_LISTS, *_PATCHES))
 _LONGEST_PATH: Final = 240
 _WINDOW: Final = 262_144
-_PATCHED: Final = re.compile(
+_PATCHED: Final = compile_later(
     r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})",
     re.MULTILINE,
 )

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from punchlist.core.checks import FAMILIES, Check, Family, Outcome
 from punchlist.core.grounding.tool_call import ToolCall, relative_path
+from punchlist.text.patterns import compile_later
 
 State = Literal["red", "unchecked", "green", "idle"]
 STATES: Final[tuple[State, ...]] = ("red", "unchecked", "green", "idle")
@@ -27,7 +28,9 @@ _MOST_AGENTS: Final = 256
 _MOST_TEST_EDITS: Final = 32
 _MOST_PATHS: Final = 8
 NOBODY: Final[Mapping[int, int]] = {}
-_TEST_FILE: Final = re.compile(r"(?:^|[/_.-])(?:tests?|specs?)(?:[/_.-]|$)|\w(?:Test|Tests|Spec)\.\w+$", re.IGNORECASE)
+_TEST_FILE: Final = compile_later(
+    r"(?:^|[/_.-])(?:tests?|specs?)(?:[/_.-]|$)|\w(?:Test|Tests|Spec)\.\w+$", re.IGNORECASE
+)
 
 
 class CheckRun(Struct, frozen=True, omit_defaults=True):

@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 
 from punchlist.core.shell.wrappers import program, walk_commands, word_set
+from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, SimpleCommand
 
 State = Literal["not run", "passed", "failed"]
@@ -40,8 +41,8 @@ _SUCCEEDS: Final = word_set(
 )
 """Commands that do not fail in practice, so that a failure of the line is not theirs."""
 
-_STATUS: Final = re.compile(r"\$(?:\?|\{\?\}|status\b|LASTEXITCODE\b)")
-_PIPE_STATUS: Final = re.compile(r"\$\{?(?:PIPESTATUS|pipestatus)(?:\[[01]\])?\}?")
+_STATUS: Final = compile_later(r"\$(?:\?|\{\?\}|status\b|LASTEXITCODE\b)")
+_PIPE_STATUS: Final = compile_later(r"\$\{?(?:PIPESTATUS|pipestatus)(?:\[[01]\])?\}?")
 _LAST_LINES: Final = 12
 """Lines at the end of an output in which the line's own `echo` is looked for."""
 
