@@ -84,7 +84,9 @@ def __getattr__(name: str) -> object:
     if name == "Board":
         # A fork while another thread imports a module leaves the child waiting for its lock. So a program that uses the
         # library loads all of it here, and nothing later; a command of ours, which does not fork, loads what it needs.
-        import_module("punchlist.agent.briefs")
+        for module in ("briefs", "recovery"):
+            import_module(f"punchlist.agent.{module}")
+        import_module("punchlist.transcripts.formats")
     return getattr(import_module(f"punchlist.{_HOMES[name]}"), name)
 
 
