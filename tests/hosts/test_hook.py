@@ -42,6 +42,13 @@ def test_a_silent_event_imports_only_the_standard_library(host: Host) -> None:
     assert not names & {"site", "typing", "socket", "subprocess", "logging", "sqlite3"}
 
 
+def test_an_answered_event_loads_the_package_without_what_it_does_not_need(host: Host) -> None:
+    names = _imported(host, host.event("Stop", last_assistant_message="Done."))
+    assert "punchlist.hosts.inbox" in names
+    slow = {"hashlib", "logging", "subprocess", "urllib.parse", "inspect", "punchlist.transcripts.formats"}
+    assert not names & slow
+
+
 def test_an_event_lies_in_the_inbox_as_a_line_that_only_the_user_can_read(host: Host) -> None:
     host.hook("PreToolUse", **SMALL)
     host.hook("PostToolUse", **SMALL)
