@@ -37,7 +37,11 @@ class HookServer:
         with suppress(FileNotFoundError):  # of a process that had our id and was killed
             os.unlink(self.path)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.bind(self.path)
+        try:
+            self._socket.bind(self.path)
+        except FileNotFoundError:  # the last server before us has just removed the folder
+            _make_folder(self._file)
+            self._socket.bind(self.path)
         os.chmod(self.path, 0o600)  # nobody else can enter the folder, before and after
         self._socket.listen(_BACKLOG)
         self._closed = False
@@ -56,6 +60,7 @@ class HookServer:
         self._channel.close()
         with suppress(OSError):
             os.unlink(self.path)
+            os.rmdir(os.path.dirname(self.path))  # fails while another server has its socket there
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._socket.close()
