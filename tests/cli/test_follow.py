@@ -88,7 +88,7 @@ def test_lists_are_drawn_as_agents_write_them(board: Board, project: Path) -> No
         picture = terminal.wait_for("└ explore 0/2")
         agent.tool_started("c1", "Bash", {"command": "pytest -q"})
         agent.tool_finished("c1", "1 failed in 0.1s", exit_code=1)
-        terminal.wait_for("session red")
+        terminal.wait_for("red · s1")
         agent.call("TodoWrite", claude(6, 15))
         assert "main completed “Step 6”" in terminal.wait_for("Doing step 7")
 
@@ -119,3 +119,22 @@ def test_tasks_of_a_session_are_shown_live_from_the_first_on(board: Board) -> No
         terminal.wait_for("Painting 0:0")
         agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
         assert "1/1 100 %" in terminal.wait_for("1 of 1 done")
+
+
+def test_each_card_and_each_line_of_the_feed_says_of_which_session_it_is(board: Board, project: Path, run: Run) -> None:
+    first, second = (board.agent("main", session=session, project=project) for session in ("s1", "s2"))
+    first.call("todo", {"set": ["Paint", "Sand"]})
+    second.call("todo", {"set": ["Plan"]})
+    run("todo", "append", "--mine", "Buy milk")
+    with follow(100, 30) as terminal:
+        picture = terminal.wait_for("Buy milk")
+        title, empty, cards = picture.splitlines()[:3]
+        assert "of 4 done" in title
+        assert not empty.strip()
+        assert re.findall(r"main ─+ ([\w ]+) ─╮", cards) == ["yours", "s2", "s1"]
+        first.ask("Paint", "red or blue?")
+        picture = terminal.wait_for("1 thing waits on you; `punchlist answer` shows it.")
+        assert "s1  main asks about “Paint”: red or blue?" in picture
+        assert "blocked" not in picture
+        run("todo", "append", "--session", "s2", "Wax")
+        terminal.wait_for("s2  anna added “Wax” for main")

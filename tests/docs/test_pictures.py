@@ -21,5 +21,12 @@ def test_a_picture_is_small_and_loads_nothing(path: Path) -> None:
 
 def test_the_live_view_has_its_picture() -> None:
     text = "".join(ElementTree.parse(DOCS / "images" / "live.svg").getroot().itertext()).replace("\xa0", " ")
-    for part in ("Building the admin page", "4/7 57 %", "explore", "failing", "waits on a person: 1.4.0 or 2.0.0?"):
+    for part in (
+        "Building the admin page",
+        "4/7 57 %",
+        "explore",
+        "failing",
+        "waits on a person: 1.4.0 or 2.0.0?",
+        "red · coupons",
+    ):
         assert part in text

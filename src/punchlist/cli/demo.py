@@ -20,16 +20,14 @@ from punchlist.cli.terminal import Screen, detect_display, show
 from punchlist.core import commands as do
 from punchlist.core.commands import Target
 from punchlist.surfaces.lists import board_lines
-from punchlist.surfaces.panel import Frame, frame_lines
+from punchlist.surfaces.panel import Frame, find_news, frame_lines
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plain, safe_line
 
 PERSON = "you"
 _TITLE = "Punchlist: three agents at work"
 _FRAME_SECONDS = 0.1
-_QUIET = frozenset({
-    "agent.joined", "list.replaced", "list.edited", "list.confirmed", "list.ordered", "item.changed", "item.added",
-})  # fmt: skip
+_LONGEST_CAPTION = 90
 _COLOURS: dict[str, Style] = {
     "item.completed": "good",
     "item.blocked": "warning",
@@ -86,14 +84,11 @@ class Play:
         scene.act()
         self.rows = self.board.lists(session=self.session)
         lines: list[Line] = []
-        for event in self.board.events(self._seen):
-            self._seen = event.seq
-            by_person = event.by == PERSON
-            if event.session == self.session and (
-                event.kind not in _QUIET or (event.kind == "item.added" and by_person)
-            ):
-                style: Style = "accent" if by_person else _COLOURS.get(event.kind, "plain")
-                lines.append((Span(sentence(event, glyphs), style),))
+        events = list(self.board.events(self._seen))
+        self._seen = max([self._seen, *(event.seq for event in events)])
+        for event in find_news([event for event in events if event.session == self.session]):
+            style: Style = "accent" if event.by == PERSON else _COLOURS.get(event.kind, "plain")
+            lines.append((Span(sentence(event, glyphs), style),))
         for agent, text in self.troupe.told:
             lines.append((Span(f"{agent} is told: "), Span(safe_line(text), "warning")))
         self.troupe.told.clear()
@@ -107,7 +102,11 @@ def _play_live(play: Play, speed: float) -> None:
     with Screen() as screen:
 
         def draw() -> None:
-            frame = Frame(_TITLE, _clock(play.seconds), play.caption, play.rows, feed, play.troupe.tools, tick)
+            tools = play.troupe.tools
+            notes: dict[int, Line] = {row.number: (Span(tools.get(row.agent, ""), "dim"),) for row in play.rows}
+            rows = 1 if (screen.display.columns or 80) >= _LONGEST_CAPTION + 5 else 2
+            clock = _clock(play.seconds)
+            frame = Frame(_TITLE, clock, play.caption, play.rows, feed, notes, tick, caption_rows=rows)
             screen.draw(frame_lines(frame, screen.display, screen.height - 5))
 
         for scene in play.troupe.scenes():

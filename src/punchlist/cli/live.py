@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from punchlist.cli.arguments import is_own_list
 from punchlist.cli.terminal import Screen
 from punchlist.core.events import Event
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
-from punchlist.surfaces.panel import Frame, frame_lines
+from punchlist.surfaces.headlines import short_session
+from punchlist.surfaces.lists import STATES, waiting_lines
+from punchlist.surfaces.panel import Frame, find_news, frame_lines
 from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Glyphs, Line, Span
+from punchlist.surfaces.spans import Glyphs, Line, Span, plain, safe_line
 
 FRAME_SECONDS = 0.1
-_STATES = ("red", "unchecked", "green")
 _FEED = 40
-_QUIET = frozenset({"list.replaced", "list.edited", "list.confirmed", "list.ordered", "item.changed", "item.added"})
-"""Events that say nothing which the cards do not show."""
 
 
 def can_draw() -> bool:
@@ -28,11 +28,17 @@ def can_draw() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def follow_lists(board: BoardReader, find_lists: Callable[[], Sequence[ListRow]], title: str, empty: str) -> None:
-    """Draw the lists until the person interrupts. `empty` is shown while there are none."""
+def follow_lists(
+    board: BoardReader,
+    find_lists: Callable[[], Sequence[ListRow]],
+    count_waits: Callable[[], int],
+    title: str,
+    empty: str,
+) -> None:
+    """Draw the lists until the person interrupts, and how much waits on them. `empty` is shown while there are none."""
     tick, seen = 0, board.store.last_seq()
     feed: deque[Line] = deque(maxlen=_FEED)
-    rows = find_lists()
+    rows, waits = find_lists(), count_waits()
     with Screen() as screen, suppress(KeyboardInterrupt):
         while True:
             now = board.now()
@@ -40,38 +46,42 @@ def follow_lists(board: BoardReader, find_lists: Callable[[], Sequence[ListRow]]
             frame = Frame(
                 title=title,
                 clock=f"{now.astimezone():%H:%M:%S}",
-                caption=_describe_states(board, rows) if shown else empty,
+                caption="".join(map(plain, waiting_lines(waits))) if shown else empty,
                 rows=shown,
                 feed=list(feed),
-                tools={},
+                notes=_describe_sessions(board, shown, screen.display.glyphs),
                 tick=tick,
                 now=now,
             )
             screen.draw(frame_lines(frame, screen.display, screen.height - 1))
             if board.store.wait(seen, FRAME_SECONDS):
                 events = list(board.events(seen))
-                rows = find_lists()  # after the events, so that it shows all that they tell
-                sessions = {row.session for row in rows}
-                for event in events:
-                    seen = event.seq
-                    if event.session in sessions and _is_news(event):
-                        feed.append(_describe_event(event, screen.display.glyphs))
+                rows, waits = find_lists(), count_waits()  # after the events, so that they show all that those tell
+                sessions = {row.session: _name_session(row) for row in rows}
+                for event in find_news([event for event in events if event.session in sessions]):
+                    name = sessions[event.session or ""] if len(sessions) > 1 else ""
+                    feed.append(_describe_event(event, name, screen.display.glyphs))
+                seen = max([seen, *(event.seq for event in events)])
             tick += 1
 
 
-def _describe_states(board: BoardReader, rows: Sequence[ListRow]) -> str:
-    """Return the sessions that are red or unchecked, in a few words."""
+def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyphs) -> dict[int, Line]:
+    """Return for each agent the state of its session, the session's name, and the agent's label."""
     states = board.store.read(lambda tx: tx.session_states())
-    found = [(row.session, states.get(row.session, "idle")) for row in rows if row.parent is None]
-    counts = Counter(state for _, state in set(found) if state != "idle")
-    several = len({session for session, _ in found}) > 1
-    named = [f"{counts[state]} {state}" if several else state for state in _STATES if counts[state]]
-    return f"session{'s' if several else ''} {', '.join(named)}" if named else ""
+    notes: dict[int, Line] = {}
+    for row in rows:
+        words = [_name_session(row), *([safe_line(row.label)] if row.label else [])]
+        dot, state = f" {glyphs.dot} ", states.get(row.session, "idle")
+        first = (Span(state, STATES[state]), Span(dot, "dim")) if state != "idle" else ()
+        notes[row.number] = (*first, Span(dot.join(words), "dim"))
+    return notes
 
 
-def _is_news(event: Event) -> bool:
-    return event.kind not in _QUIET and not event.kind.startswith(("tool.", "guidance."))
+def _name_session(row: ListRow) -> str:
+    is_own = is_own_list(row.session, row.agent, row.project)
+    return "yours" if is_own else safe_line(short_session(row.session))
 
 
-def _describe_event(event: Event, glyphs: Glyphs) -> Line:
-    return (Span(f"{event.at.astimezone():%H:%M:%S}  ", "dim"), Span(sentence(event, glyphs)))
+def _describe_event(event: Event, session: str, glyphs: Glyphs) -> Line:
+    before = f"{event.at.astimezone():%H:%M:%S}  {session}".rstrip()
+    return (Span(f"{before}  ", "dim"), Span(sentence(event, glyphs)))

@@ -49,7 +49,7 @@ def _show(options: Namespace) -> int:
         helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
         states = board.store.read(lambda tx: tx.session_states())
         now = board.now()
-        waits = board.waits(project=None if options.session else find_folder(options), session=options.session)
+        waits = _count_waits(board, options)
         shown = _show_work(board, rows, helped)
     if options.json:
         show_json(
@@ -66,7 +66,7 @@ def _show(options: Namespace) -> int:
         rows = [_label_own(row) for row in shown]
         display = detect_display()
         show(board_lines(rows, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
-        show(waiting_lines(sum(options.agent in (None, wait.agent) for wait in waits)))
+        show(waiting_lines(waits))
     else:
         print(_describe_nothing(options))
     return 0
@@ -81,6 +81,11 @@ def _find_lists(board: BoardReader, options: Namespace) -> list[ListRow]:
     return [row for row in rows if options.agent in (None, row.agent)][: options.limit]
 
 
+def _count_waits(board: BoardReader, options: Namespace) -> int:
+    waits = board.waits(project=None if options.session else find_folder(options), session=options.session)
+    return sum(options.agent in (None, wait.agent) for wait in waits)
+
+
 def _follow(options: Namespace) -> int:
     from punchlist.cli.live import can_draw, follow_lists
 
@@ -92,7 +97,7 @@ def _follow(options: Namespace) -> int:
         def find_shown() -> list[ListRow]:
             return _show_work(board, _find_lists(board, options))
 
-        follow_lists(board, find_shown, title, _describe_nothing(options))
+        follow_lists(board, find_shown, lambda: _count_waits(board, options), title, _describe_nothing(options))
     return 0
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.core.events import Event
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import DOUBTFUL, GRADES, blocker_words, grade_word, item_line, tree
@@ -26,13 +27,12 @@ _SLIMMEST_BAR = 6
 _BEFORE = 2
 """Items shown before the focus of a list that is folded."""
 
-_LONGEST_CAPTION = 90
-
 
 class Frame(Struct, frozen=True):
     """The content of one picture. `rows` come with parents before children; `tick` turns the spinners.
 
-    `now` is the time to which the clock of an item in progress runs.
+    `notes` stand in the upper edges of cards, by the number of their agent. `now` is the time to which the clock of an
+    item in progress runs. `caption_rows` are kept free for the caption, so that the cards stand still as it changes.
     """
 
     title: str
@@ -40,9 +40,32 @@ class Frame(Struct, frozen=True):
     caption: str
     rows: Sequence[ListRow]
     feed: Sequence[Line]
-    tools: Mapping[str, str]
+    notes: Mapping[int, Line]
     tick: int = 0
     now: datetime | None = None
+    caption_rows: int = 0
+
+
+_QUIET = frozenset({
+    "agent.joined", "list.replaced", "list.edited", "list.confirmed", "list.ordered", "list.graded", "item.changed",
+})  # fmt: skip
+
+
+def find_news(events: Sequence[Event]) -> list[Event]:
+    """Return the events that say what the cards do not show: no calls, and a question without what it does to an item.
+
+    An item that was added is news if the agent did not add it itself.
+    """
+    asked = {(event.session, event.agent, event.at) for event in events if event.kind.startswith("question.")}
+
+    def is_news(event: Event) -> bool:
+        if event.kind == "item.added":
+            return event.by != event.agent
+        if event.kind in ("item.blocked", "item.unblocked"):
+            return (event.session, event.agent, event.at) not in asked
+        return event.kind not in _QUIET and not event.kind.startswith(("tool.", "guidance."))
+
+    return [event for event in events if is_news(event)]
 
 
 def frame_lines(frame: Frame, display: Display, height: int) -> list[Line]:
@@ -65,9 +88,11 @@ def _head(frame: Frame, display: Display, columns: int) -> Iterator[Line]:
     right = (Span(f"{done} of {total} done", "good"), Span(f"  {frame.clock}", "dim"))
     gap = " " * max(1, columns - cells(title) - cells(right) - 1)
     yield cut((*title, Span(gap), *right), columns, display.glyphs)
-    yield ()
     wrapped = list(_wrap(frame.caption, columns - 5))
-    for place in range(1 if columns >= _LONGEST_CAPTION + 5 else 2):  # as many as ever, so that the cards stand still
+    rows = max(len(wrapped), frame.caption_rows)
+    if rows:
+        yield ()
+    for place in range(rows):
         text = wrapped[place] if place < len(wrapped) else ""
         mark = Span(f" {display.glyphs.arrow} " if place == 0 and text else "   ", "accent")
         yield (mark, Span(text, "accent"))
@@ -118,14 +143,16 @@ def _join_cards(parts: Sequence[Line]) -> Line:
 
 
 def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: int, height: int) -> list[Line]:
-    """Return a frame around the body, with the agent's name and its tool in the upper edge."""
+    """Return a frame around the body, with the agent's name and its note in the upper edge."""
     across, down, *corners = glyphs.frame
     edge: Style = "warning" if row.mode == "plan" else "dim"
     name = cut((Span(safe_line(row.agent), "bold"),), wide - 6, glyphs)
-    tool = "plan mode" if row.mode == "plan" else frame.tools.get(row.agent, "")
+    mode = (Span("plan mode", edge),) if row.mode == "plan" else ()
+    dot = (Span(f" {glyphs.dot} ", edge),) if mode and row.number in frame.notes else ()
     fill = wide - 6 - cells(name)
-    if tool and len(tool) + 2 < fill:
-        rest = (Span(across * (fill - len(tool) - 2), edge), Span(f" {tool} ", edge))
+    note = cut((*mode, *dot, *frame.notes.get(row.number, ())), max(0, fill - 3), glyphs)
+    if cells(note):
+        rest = (Span(f"{across * (fill - cells(note) - 2)} ", edge), *note, Span(" ", edge))
     else:
         rest = (Span(across * fill, edge),)
     top = (Span(f"{corners[0]}{across} ", edge), *name, Span(" "), *rest, Span(f"{across}{corners[1]}", edge))
