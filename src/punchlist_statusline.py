@@ -141,6 +141,13 @@ def _is_of(kind: type, value: object) -> bool:
     return isinstance(value, kind)
 
 
+_FIND_LINE = """
+SELECT line FROM sessions
+WHERE id = coalesce((SELECT session FROM conversations WHERE host = 'claude-code' AND id = ?), ?)
+"""
+"""A conversation that continues what another agent began belongs to that session."""
+
+
 def _read_line(path: str, session: str) -> str | None:
     """Read the line of a session. Creates no file, and never checkpoints the board."""
     if not os.path.isfile(path):
@@ -153,7 +160,7 @@ def _read_line(path: str, session: str) -> str | None:
     try:
         connection = sqlite3.connect(f"file:{name}?{mode}", uri=True, timeout=_BUSY_SECONDS)
         try:
-            row = connection.execute("SELECT line FROM sessions WHERE id = ?", (session,)).fetchone()
+            row = connection.execute(_FIND_LINE, (session, session)).fetchone()
         finally:
             connection.close()
     except sqlite3.Error:

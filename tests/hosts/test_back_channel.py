@@ -18,7 +18,7 @@ from punchlist import Board
 from punchlist.cli import main
 from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.inbox import ingest
-from punchlist.hosts.receipts import load_receipt
+from punchlist.hosts.receipts import load_receipt, note_reply
 from punchlist.hosts.sockets import HookServer, serve_hooks
 from tests.hosts.hooks import HOOK, Host
 
@@ -196,6 +196,17 @@ def test_without_a_running_host_it_waits_for_the_next_turn(
     host.hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_use_id="b1")
     ingest(board)
     assert load_receipt(board, "s-1", seq).state == "seen by the model"
+
+
+def test_news_in_the_reply_of_our_own_tool_has_a_receipt_too(host: Host, board: Board) -> None:
+    start_idle_session(host, board)
+    host.hook("UserPromptSubmit", prompt="go on")
+    agent = board.agent("main", session="s-1")
+    agent.answer("Deploy", "Use eu-west", by="ada")
+    assert "Use eu-west" in str(agent.take_answers())
+    note_reply(agent)
+    host.hook("Stop", last_assistant_message="Shall I?")
+    assert steps(board) == ["news.accepted", "news.seen"]
 
 
 # Codex: a program of its name that takes the message, as the real one does.

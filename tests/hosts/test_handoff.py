@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import punchlist_statusline
 from punchlist import Board
 from punchlist.cli import main
-from punchlist.hosts.conversations import find_session
+from punchlist.hosts.conversations import bind, find_session
 from punchlist.hosts.inbox import ingest
 from tests.hosts.hooks import Host
 
@@ -97,6 +100,14 @@ def test_the_conversation_with_the_token_continues_the_list(
     ]
     assert told[0].data == {"from": "claude-code", "to": "codex"}
     assert told[1].data == {"from": "claude-code", "host": "codex", "conversation": "thread-9"}
+
+
+def test_the_rows_of_a_bound_conversation_are_those_of_its_session(host: Host, board: Board) -> None:
+    write_list(host, board)
+    bind(board, "claude-code", "c-2", host.session)
+    command = [sys.executable, "-I", "-S", punchlist_statusline.__file__, "--board", str(host.board)]
+    done = subprocess.run(command, input=b'{"session_id":"c-2"}', capture_output=True, check=True, timeout=60)
+    assert "Fix" in done.stdout.decode()
 
 
 @pytest.mark.usefixtures("attached")

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.events import Draft, json_time
-from punchlist.hosts.conversations import MAIN, Conversation
+from punchlist.hosts.conversations import MAIN, Conversation, list_conversations
 from punchlist.store import Transaction
 from punchlist.text.hashing import blake2b
 
@@ -69,6 +70,14 @@ def note_turn(board: Board, conversation: Conversation, *, told: bool) -> None:
         tx.hosts.save_delivery(conversation, sent_upto=0, told_upto=upto if told else conversation.told_upto)
 
     board.store.transact(work)
+
+
+def note_reply(agent: Agent) -> None:
+    """Record that a model was told news in the reply to a call of our own tool."""
+    board: Board = agent.board
+    found = list_conversations(board, agent.session)
+    if agent.name == MAIN and found and found[0].state == "busy":
+        note_turn(board, found[0], told=True)
 
 
 def note_seen(board: Board, conversation: Conversation) -> None:

@@ -185,4 +185,9 @@ def _find_asked(reply: Reply) -> list[str]:
 def _list_news(agent: Agent) -> list[str]:
     """Return what people answered and decided since the model was last told, once."""
     news = agent.take_answers()
-    return [] if news is None else [news]
+    if news is None:
+        return []
+    from punchlist.hosts.receipts import note_reply
+
+    note_reply(agent)
+    return [news]
