@@ -244,7 +244,8 @@ def test_a_copy_is_read_only_until_its_agent_is_attached(
             ran = run("todo", *words, "--session", SESSION)
             assert (ran.code, ran.out) == (1, ""), words
             assert f"The list of main in session {SESSION} is read-only: it is a copy from {path}" in ran.err
-            assert f'`board.agent("main", session="{SESSION}")`' in ran.err
+            assert "`punchlist attach claude-code` attaches Claude Code; then resume the session there" in ran.err
+        assert run("todo", "undo").code == 1
     assert run("todo", "export", "-", "--session", SESSION).code == 0
     assert run("todo", "append", "Mine").out.startswith("Appended: Mine (yours, ")
     with board:
@@ -267,7 +268,7 @@ def test_tasks_of_a_copied_session_are_read_only_until_its_agent_is_attached(
             ran = run("tasks", *words, "--list", name)
             assert (ran.code, ran.out) == (1, ""), words
             assert f"The tasks of session {SESSION} are read-only: they are a copy from {path}" in ran.err
-            assert f'`board.agent("main", session="{SESSION}")`' in ran.err
+            assert "`punchlist attach claude-code` attaches Claude Code; then resume the session there" in ran.err
     assert run("tasks", "list", "--all", "--list", name).code == 0
     assert "Sweep" in run("todos", "--session", SESSION).out
     with monkeypatch.context() as patched:  # a folder that is kept in step is seen by the agent
@@ -286,3 +287,42 @@ def test_a_list_that_its_own_program_restored_is_no_copy(run: Run, board: Board,
     with board:
         assert board.agent("main", session=SESSION, dialect="claude-code", project=project).restore(path)
     assert run("todo", "start", "oil").code == 0
+
+
+def save_messages(path: Path, *items: str) -> Path:
+    """Write a conversation with our own tool, as an Anthropic client keeps it; it tells of no session."""
+    use = {"type": "tool_use", "id": "t1", "name": "todo", "input": {"set": list(items)}}
+    told = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    path.write_text(
+        json.dumps([{"role": "assistant", "content": [use]}, {"role": "user", "content": [told]}]), encoding="utf-8"
+    )
+    return path
+
+
+@pytest.mark.usefixtures("person")
+def test_plain_messages_are_restored_to_a_session_of_their_own(run: Run, board: Board, tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        path = save_messages(tmp_path / folder / "own.json", f"Oil {folder}", f"Sand {folder}")
+        told = json.loads(run("restore", str(path), "--json").out)
+        assert (told["restored"], told["session"].startswith("own-json-")) == (True, True)
+        assert run("restore", str(path)).out.startswith(f"The list of main in session {told['session']} is already")
+        ran = run("todo", "undo")
+        assert ran.code == 1
+        assert f'`board.agent("main", session="{told["session"]}")`' in ran.err
+    assert run("todo", "append", "Buy milk").out.startswith("Appended: Buy milk (yours, ")
+    assert run("todo", "append", "Buy bread").code == 0
+    lists = [[item.content for item in row.todos.items] for row in board.lists()]
+    assert sorted(lists) == [["Buy milk", "Buy bread"], ["Oil a", "Sand a"], ["Oil b", "Sand b"]]
+    assert run("todo", "undo").out.startswith("Took back")
+
+
+@pytest.mark.usefixtures("person")
+def test_a_copy_stays_read_only_also_as_the_persons_own_session(run: Run, board: Board, tmp_path: Path) -> None:
+    run("todo", "append", "Buy milk")
+    (mine,) = (row.session for row in board.lists())
+    other, path = str(tmp_path / "other.db"), str(save_messages(tmp_path / "a.json", "Oil"))
+    assert run("restore", path, "--session", mine, "--db", other).code == 0
+    for words in (["append", "Sell"], ["append", "Sell", "--mine"], ["undo"], ["undo", "--mine"]):
+        ran = run("todo", *words, "--db", other)
+        assert (ran.code, "is read-only" in ran.err) == (1, True), words

@@ -171,12 +171,17 @@ def is_own_list(session: str, agent: str, project: str) -> bool:
 
 
 def own_session(project: str) -> str:
-    """Return the session of a person who starts a list by hand: the project's name, and a hash of its path.
+    """Return the session of a person who starts a list by hand."""
+    return name_session(project)
+
+
+def name_session(path: str) -> str:
+    """Name a session after a project's folder or a file: by the last part of its path, and a hash of all of it.
 
     A session belongs to one project for good, so the name alone would not do for two projects called `api`.
     """
-    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(project)).strip("-")[:40]
-    return f"{name or 'project'}-{blake2b(os.fsencode(project), digest_size=3).hexdigest()}"
+    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(path)).strip("-")[:40]
+    return f"{name or 'project'}-{blake2b(os.fsencode(path), digest_size=3).hexdigest()}"
 
 
 def find_doubt(options: Namespace) -> str | None:

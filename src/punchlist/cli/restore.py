@@ -12,10 +12,9 @@ from punchlist.board import Board
 from punchlist.bridges import homes
 from punchlist.bridges.replay import ReplayedCalls, replay_work
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import MAIN, Parser, author, command_parser, own_session
+from punchlist.cli.arguments import MAIN, Parser, author, command_parser, name_session
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import project_of
 from punchlist.core.events import Draft
 from punchlist.core.overview import NO_ACTIVITY
 from punchlist.errors import InvalidInput
@@ -44,7 +43,11 @@ def parser() -> Parser:
     made = command_parser("restore", about, run=_restore, examples=_EXAMPLES)
     made.add_argument("what", nargs="?", metavar="PATH|SESSION", help="a transcript, or the id of its session")
     made.add_argument("--format", metavar="F", help="whose transcript it is (default: told from the transcript)")
-    made.add_argument("--session", metavar="S", help="the session to restore to (default: the transcript's own)")
+    made.add_argument(
+        "--session",
+        metavar="S",
+        help="the session to restore to (default: the transcript's own, else named after the file)",
+    )
     made.add_argument(
         "--agent", metavar="A", help="the agent to restore to (default: main, or the subagent whose it is)"
     )
@@ -110,7 +113,7 @@ def _mark_copy(agent: Agent, transcript: Transcript, options: Namespace) -> None
             return
         if not row.state.todos.revision and tx.tasks.find_list(agent.task_list) is None:
             return
-        copied = Draft("agent.copied", {"source": transcript.source})
+        copied = Draft("agent.copied", {"source": transcript.source, "format": transcript.format})
         tx.add_events(row, [copied], by=author(options), at=agent.board.now())
 
     agent.board.store.transact(note)
@@ -241,12 +244,20 @@ def _find_place(options: Namespace) -> homes.Place:
 
 def _choose_agent(board: Board, options: Namespace, transcript: Transcript, written: Written | None) -> Agent:
     origin = transcript.origin if written is None else written.origin
-    # The transcript's present session comes first: a resumed one begins with a copy of that before, under its old id.
-    own = transcript.origin.session or origin.session
-    session = options.session or own or own_session(project_of(origin.cwd))
+    session = _choose_session(options, transcript, written)
     if options.agent is None and transcript.origin.agent != MAIN:
         return _choose_subagent(board, session, transcript, written)
     return board.agent(options.agent or MAIN, session=session, dialect=transcript.dialect, project=origin.cwd)
+
+
+def _choose_session(options: Namespace, transcript: Transcript, written: Written | None) -> str:
+    """Return the session that is named, else the transcript's own; plain messages have none, and get the file's name.
+
+    The transcript's present session comes first: a resumed one begins with a copy of that before, under its old id.
+    """
+    origin = transcript.origin if written is None else written.origin
+    own = options.session or transcript.origin.session or origin.session
+    return own or name_session(os.path.realpath(transcript.source))
 
 
 def _choose_subagent(board: Board, session: str, transcript: Transcript, written: Written | None) -> Agent:
@@ -346,7 +357,7 @@ def _data(
         "path": transcript.source,
         "format": transcript.format,
         "dialect": transcript.dialect,
-        "session": options.session or transcript.origin.session or origin.session,
+        "session": _choose_session(options, transcript, written),
         "agent": origin.agent,
         "project": origin.cwd,
         "at": origin.at,

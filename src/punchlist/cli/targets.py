@@ -12,9 +12,11 @@ from punchlist.board import Board
 from punchlist.cli.arguments import MAIN, Parser, check_session, is_own_list, own_session
 from punchlist.config import project_of
 from punchlist.core.matching import find_items, find_phase, find_tasks
+from punchlist.core.overview import NO_ACTIVITY, Activity
 from punchlist.core.task import FLOWS, Task
 from punchlist.errors import EditRefused, NothingToUndo
-from punchlist.store import ListRow
+from punchlist.hosts.programs import HOSTS
+from punchlist.store import ListRow, Transaction
 from punchlist.surfaces.spans import plural, safe_line
 
 if TYPE_CHECKING:
@@ -68,7 +70,8 @@ def find_owner(
         if len(found) > 1 or (is_number and len(rows) > 1):
             raise _several_error(query, found, is_number=is_number)
         if found:
-            return _attach(board, found[0].row)
+            row = found[0].row
+            return _attach(board, row.agent, row.session, row.project)
     if (task := _find_task(board, options, query)) is not None:
         how = f"punchlist tasks done {task.id} --list {quote(task.list)}"
         raise EditRefused(problem=f"“{task.subject}” is a task: `{how}` completes it; see `punchlist tasks --help`.")
@@ -90,10 +93,10 @@ def choose_list(
     if agents_first and session is None and options.agent is None:
         rows = [row for row in rows if not is_own_list(row.session, row.agent, row.project)]
     if not rows and create and options.agent is None and (session is None or not others):
-        return board.agent(MAIN, session=session or own_session(project_of()))
+        return _attach(board, MAIN, session or own_session(project_of()))
     rows = rows or others
     if len(rows) == 1:
-        return _attach(board, rows[0], reads=reads)
+        return _attach(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
     if not rows:
         raise _nothing_error(options)
     places = "; ".join(_place_of(row) for row in rows[:_MOST_NAMED])
@@ -105,7 +108,7 @@ def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
     session, project = _named_session(options), project_of()
     for place in board.store.read(lambda tx: tx.history.lists_changed_by(by, project=project, session=session)):
         if options.agent in (None, place.agent):
-            return board.agent(place.agent, session=place.session, project=project)
+            return _attach(board, place.agent, place.session, project)
     raise NothingToUndo(by=by) if any(_find_lists(board, options)) else _nothing_error(options)
 
 
@@ -151,22 +154,29 @@ def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
     return found[0] if len(found) == 1 else None
 
 
-def _attach(board: Board, row: ListRow, *, reads: bool = False) -> Agent:
+def _attach(board: Board, agent: str, session: str, project: str | None = None, *, reads: bool = False) -> Agent:
     """Return the agent of a list; raise if the list is a copy, which its agent does not see."""
-    source = board.store.read(lambda tx: tx.overviews.load_activity(row.number)).copy_of
-    if source and not reads:
-        what = f"The list of {row.agent} in session {row.session} is read-only: it is a copy from {source}"
+    known = board.store.read(lambda tx: _load_activity(tx, agent, session))
+    if known.copy_of and not reads:
+        what = f"The list of {agent} in session {session} is read-only: it is a copy from {known.copy_of}"
         own = "`punchlist todo append --mine` adds to your own list"
-        raise EditRefused(problem=f"{what}, {explain_attaching(row)}; {own}.")
-    return board.agent(row.agent, session=row.session, project=row.project)
+        raise EditRefused(problem=f"{what}, {explain_attaching(known, agent, session)}; {own}.")
+    return board.agent(agent, session=session, project=project)
 
 
-def explain_attaching(row: ListRow) -> str:
+def _load_activity(tx: Transaction, agent: str, session: str) -> Activity:
+    row = tx.agent(session, agent)
+    return NO_ACTIVITY if row is None else tx.overviews.load_activity(row.number)
+
+
+def explain_attaching(known: Activity, agent: str, session: str) -> str:
     """Return why the copy of an agent's work is read-only, and how to attach the agent."""
-    return (
-        f'and its agent is not attached to this board. `board.agent("{row.agent}", session="{row.session}")` in the '
-        "program that runs the agent attaches it"
-    )
+    host = HOSTS.get(known.copy_format)
+    if host is None:
+        how = f'`board.agent("{agent}", session="{session}")` in the program that runs the agent attaches it'
+    else:
+        how = f"`punchlist attach {host.name}` attaches {host.title}; then resume the session there"
+    return f"and its agent is not attached to this board. {how}"
 
 
 def _several_error(query: str, found: Sequence[_Found], *, is_number: bool) -> EditRefused:

@@ -21,6 +21,7 @@ from punchlist.cli.targets import explain_attaching
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.matching import find_tasks
+from punchlist.core.overview import NO_ACTIVITY
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
 from punchlist.store import Transaction
@@ -72,11 +73,11 @@ def _check_copy(tasks: Tasks) -> None:
     if session == tasks.name or os.environ.get("PUNCHLIST_CLAUDE_TASKS"):  # the agent sees a folder kept in step
         return
     rows = tasks.board.store.lists(session=session)
-    source = tasks.board.store.read(lambda tx: tx.overviews.load_activity(rows[0].number)).copy_of if rows else ""
-    if source:
-        what = f"The tasks of session {session} are read-only: they are a copy from {source}"
+    known = tasks.board.store.read(lambda tx: tx.overviews.load_activity(rows[0].number)) if rows else NO_ACTIVITY
+    if known.copy_of:
+        what = f"The tasks of session {session} are read-only: they are a copy from {known.copy_of}"
         own = "`punchlist tasks add` adds to the project's own list"
-        raise TaskError(problem=f"{what}, {explain_attaching(rows[0])}; {own}.")
+        raise TaskError(problem=f"{what}, {explain_attaching(known, rows[0].agent, session)}; {own}.")
 
 
 def _check_list(tasks: Tasks) -> None:

@@ -138,7 +138,8 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     """The activity of one agent, from its events; its list is kept apart.
 
     `rests`: its turn is over, and it has begun no call since. `heard` is the last report on a tool call, `ended` the
-    last end of a turn. `copy_of` is the transcript from which its list was copied, until the agent itself is heard of.
+    last end of a turn. `copy_of` is the transcript from which its list was copied, until the agent itself is heard of;
+    `copy_format` is whose transcript that is.
     """
 
     plan_id: str = "p0"
@@ -149,6 +150,7 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     findings: tuple[OpenFinding, ...] = ()
     last_call: LastCall | None = None
     copy_of: str = ""
+    copy_format: str = ""
     seq: int = 0
     at: datetime | None = None
 
@@ -172,9 +174,10 @@ def fold_activity(
     """Return the activity of an agent after one more of its events; `own` ones it caused itself."""
     known = replace(known, seq=seq, at=at)
     if kind == "agent.copied":
-        return replace(known, copy_of=str(data.get("source") or "a transcript"))
+        source, whose = data.get("source") or "a transcript", data.get("format") or ""
+        return replace(known, copy_of=str(source), copy_format=str(whose))
     if kind in _SIGNS_OF_AGENT:
-        known = replace(known, copy_of="")
+        known = replace(known, copy_of="", copy_format="")
     if kind in REPORTS:
         return _add_report(known, kind, data, at, seq)
     if kind in TURN_ENDS:
