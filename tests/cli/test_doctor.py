@@ -165,13 +165,15 @@ def test_settings_that_are_not_in_use_take_one_line(run: Run, monkeypatch: pytes
     assert "more are not set" in said
 
 
-@pytest.mark.parametrize("kind", ["folder", "text", "bytes", "database"])
+@pytest.mark.parametrize("kind", ["folder", "pipe", "text", "bytes", "database"])
 def test_a_path_that_is_no_board_is_called_so_and_left_alone(run: Run, tmp_path: Path, kind: str):
     path = tmp_path / "data" / "theirs"
     path.parent.mkdir()
     match kind:
         case "folder":
             path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
         case "text":
             path.write_text("Some notes.\n")
         case "bytes":
@@ -187,6 +189,25 @@ def test_a_path_that_is_no_board_is_called_so_and_left_alone(run: Run, tmp_path:
         assert "damaged" not in said
         assert "chmod" not in said
         assert os.listdir(path.parent) == ["theirs"]
+
+
+def test_an_empty_file_is_a_board_to_be_and_then_its_owners_alone(run: Run, tmp_path: Path):
+    path = tmp_path / "data" / "board.db"
+    path.parent.mkdir(mode=0o700)
+    path.touch(0o644)
+    found = _findings(run)
+    assert (found["board"]["state"], "empty" in found["board"]["text"]) == ("note", True)
+    assert "damaged" not in run("doctor").out
+    assert os.listdir(path.parent) == ["board.db"]
+    run("todo", "append", "one")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert run("doctor").code == 0
+
+
+def test_a_folder_that_is_shared_is_never_to_be_closed(run: Run, path: Path):
+    path.parent.chmod(0o1777)
+    folder = _findings(run)["folder"]
+    assert (folder["state"], folder["fix"]) == ("note", "put the board in a folder of your own")
 
 
 def test_a_mistyped_folder_of_db_is_named_and_not_made(run: Run, tmp_path: Path):

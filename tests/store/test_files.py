@@ -46,7 +46,7 @@ def test_a_folder_is_no_board(tmp_path: Path) -> None:
 
 def test_a_pipe_is_no_board(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "board.db")
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(NotABoard):
         Board.open(tmp_path / "board.db")
 
 

@@ -129,8 +129,11 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
         with faults(path):
             size = _find_size(path)
             check_board(path)
-            if size is None:
-                yield Checkup("board", "note", f"{path} is not there yet; the first write makes it")
+            if not size:
+                said = "is not there yet; the first write makes it"
+                if size == 0:
+                    said = "is an empty file; the first write makes it a board"
+                yield Checkup("board", "note", f"{path} {said}")
                 yield check_file_system(path)
                 return
             lock = _check_lock(path)
@@ -206,15 +209,18 @@ def _check_permissions(path: str) -> Iterator[Checkup]:
         yield Checkup("file", "wrong", "others may read or write the board", f"chmod 600 {names}")
     else:
         yield Checkup("file", "ok", "only you can read it (0600)")
-    mode = stat.S_IMODE(os.stat(folder).st_mode)
+    found = os.stat(folder)
+    mode = stat.S_IMODE(found.st_mode)
+    fix = f"chmod 700 {shlex.quote(folder)}"
+    if mode & stat.S_ISVTX or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+        fix = "put the board in a folder of your own"  # this one is shared: nobody should close it to others
     if not mode & 0o077:
         yield Checkup("folder", "ok", "only you can open it (0700)")
     elif mode & 0o022 and not mode & stat.S_ISVTX:
-        said = f"others may put files beside the board (mode {mode:04o})"
-        yield Checkup("folder", "wrong", said, f"chmod 700 {shlex.quote(folder)}")
+        yield Checkup("folder", "wrong", f"others may put files beside the board (mode {mode:04o})", fix)
     else:
         said = f"others may see the names in it (mode {mode:04o}), not what is in the board"
-        yield Checkup("folder", "note", said, f"chmod 700 {shlex.quote(folder)}")
+        yield Checkup("folder", "note", said, fix)
 
 
 def check_file_system(path: str, mounts: str = "/proc/mounts") -> Checkup:
@@ -330,7 +336,7 @@ def _check_host(status: HostStatus, host: Host) -> Iterator[Checkup]:
 def _check_hooks(options: Namespace) -> Iterator[Checkup]:
     """Say when the last hook of an agent was heard, and what went wrong in hooks."""
     path, now = store_path(board_url(options)), datetime.now(UTC)
-    if path and os.path.exists(path):
+    if path and _find_size(path):
         with open_reader(options) as board:
             heard = board.store.read(lambda tx: tx.hosts.conversations(None))[:1]
         for one in heard:

@@ -112,6 +112,8 @@ def check_board(path: str) -> None:
     """Raise a `StoreError` if the file is there and no board of ours. Creates nothing next to it."""
     if os.path.isdir(path):
         raise NotABoard(path=path, problem="it is a folder")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise NotABoard(path=path, problem="it is no regular file")
     if not os.path.exists(path) or not os.path.getsize(path):
         return
     # An immutable file is read without locks and without a -wal or -shm file. The header on its first page says
@@ -166,6 +168,8 @@ def connect_writer(path: str, *, durability: Durability, timeout: float) -> sqli
     try:
         found = read_schema_version(connection, path)
         if path:
+            if not found:
+                os.chmod(path, 0o600)  # an empty file that was here before; the -wal file gets the same mode
             (journal,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             if journal != "wal":
                 raise StoreUnavailable(path=path, problem="its file system cannot share memory between programs")
