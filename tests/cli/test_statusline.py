@@ -55,6 +55,18 @@ def test_it_shows_what_is_being_done_and_how_far_it_is(run: Run, project: Path):
     assert read_rows(run("statusline", "--session", "s1", "--agent", "main").out) == expected
 
 
+def test_without_a_session_an_agent_that_goes_on_comes_before_a_later_one_that_finished(run: Run, board: Board):
+    first, later = board.agent("main", session="s1"), board.agent("main", session="s2")
+    first.call("todo", {"set": ["Run tests", "Ship"]})
+    later.call("todo", {"set": ["Paint", "Sweep"]})
+    assert "▸ Paint" in read_rows(run("statusline").out)
+    later.finished()
+    assert "▸ Run tests" in read_rows(run("statusline").out)
+    first.finished()
+    (row,) = (row for row in read_rows(run("statusline").out) if "Next" in row)
+    assert row in ("○ Next: Run tests", "○ Next: Paint")
+
+
 @pytest.mark.parametrize("given", ['{"session_id": "other"}', '{"cwd": "/nowhere"}'])
 @pytest.mark.usefixtures("tracked")
 def test_it_shows_nothing_for_what_is_not_tracked(given: str):

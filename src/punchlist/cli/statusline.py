@@ -25,6 +25,9 @@ from punchlist.store.lines import load_line
 from punchlist.store.sqlite import SqliteStore
 
 _LOCK_SECONDS = 1.0
+_MOST_AGENTS = 100
+"""The latest agents of a project, among which one that goes on is looked for."""
+
 _EXAMPLES = """\
   in ~/.claude/settings.json:
   "statusLine": {"type": "command", "command": "punchlist statusline", "refreshInterval": 1}
@@ -71,9 +74,17 @@ def _load_board_line(options: Namespace, session: Any, given: dict[str, Any]) ->
     with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         settle_due_tasks(board)
         if not session:
-            session = next((row.session for row in board.work(project=_find_folder(given), limit=1)), "")
+            session = _find_session(board, _find_folder(given))
         line = board.store.read(lambda tx: load_line(tx, session, board.now(), agent=options.agent))
         return {} if line is None else _as_json(line)
+
+
+def _find_session(board: BoardReader, folder: str) -> str:
+    """Return the latest session of a project with an agent that goes on, else the latest; empty if it has none."""
+    rows = board.work(project=folder, limit=_MOST_AGENTS)
+    live = (row for row in rows if board.store.read(lambda tx, row=row: tx.overviews.load_activity(row.number)).is_live)
+    found = next(live, rows[0] if rows else None)
+    return "" if found is None else found.session
 
 
 def _as_json(line: SessionLine) -> dict[str, Any]:

@@ -139,8 +139,7 @@ def _find_lists(board: Board, options: Namespace) -> _Lists:
     activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
     lists = _Lists([], [])
     for row, activity in zip(rows, activities, strict=True):
-        is_live = activity.state != "finished" and not activity.copy_of
-        is_under_way = is_live and any(item.is_open for item in row.todos.items)
+        is_under_way = activity.is_live and any(item.is_open for item in row.todos.items)
         (lists.under_way if is_under_way else lists.others).append(row)
     return lists
 

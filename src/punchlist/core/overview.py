@@ -154,6 +154,11 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     seq: int = 0
     at: datetime | None = None
 
+    @property
+    def is_live(self) -> bool:
+        """True if the agent may go on: it has not finished, and is known from more than a copy of its log."""
+        return self.state != "finished" and not self.copy_of
+
     def find_news(self, after: int, now: datetime) -> tuple[OpenFinding, ...]:
         """Return the findings after the event `after`, and earlier ones that still matter."""
         return tuple(one for one in self.findings if one.seq > after or self._matters(one, after, now))
