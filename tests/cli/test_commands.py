@@ -98,7 +98,7 @@ TASKS = {
     "check": WRITES | {"--undo"},
     "fail": WRITES | {"--fence"},
     "retry": WRITES,
-    "cancel": WRITES | {"--fence", "--request"},
+    "cancel": WRITES | {"--fence", "--request", "--force"},
     "delete": WRITES,
     "block": WRITES,
     "unblock": WRITES,

@@ -1,6 +1,7 @@
 """`punchlist plan`: read, approve, reject, history."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,8 @@ def test_a_plan_is_shown_with_the_way_to_decide(run: Run, proposed: Board):
         "1. Read",
         "2. Write",
         "",
-        "punchlist plan approve 1 (--todos: its 2 steps become the list)",
-        "punchlist plan reject 1 REASON",
+        "punchlist plan approve 1 --session s1 --agent main (--todos: its 2 steps become the list)",
+        "punchlist plan reject 1 REASON --session s1 --agent main",
     ]
     shown = json.loads(run("plan", "show", "--json").out)
     assert (shown["agent"], shown["revision"], shown["state"], shown["waits"]) == ("main", 1, "proposed", True)
@@ -101,6 +102,19 @@ def test_of_several_plans_that_wait_one_has_to_be_named(run: Run, proposed: Boar
     assert "--session s2 --agent main" in said.err
     assert run("plan", "approve", "1", "--session", "s2").code == 0
     assert run("plan", "approve", "1").code == 0
+
+
+def test_the_printed_command_decides_on_the_plan_that_was_shown_and_no_other(run: Run, proposed: Board):
+    second = proposed.agent("main", session="s 2")
+    second.propose_plan("Second")
+    shown = {row.session: row.plan.title for row in proposed.plans()}
+    command = next(line for line in run("plan").out.splitlines() if line.startswith("punchlist plan approve"))
+    words = shlex.split(command.partition(" (")[0])[1:]
+    session = words[words.index("--session") + 1]
+    assert shown[session] in run("plan").out
+    proposed.agent("main", session=session).approve_plan(1, by="ada")
+    assert run(*words).code == 1
+    assert [row.session for row in proposed.plans(waiting=True)] == [name for name in shown if name != session]
 
 
 def test_a_plan_of_another_project_is_seen_with_all(run: Run, board: Board, tmp_path: Path):

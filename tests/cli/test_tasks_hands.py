@@ -104,6 +104,20 @@ def test_done_under_another_workers_lease_needs_force_and_says_whose_it_is(run: 
     assert _task("1").grade == "confirmed"
 
 
+def test_cancel_under_another_workers_lease_needs_force_or_asks_the_worker(run: Run) -> None:
+    for subject in ("Ship", "Paint", "Sweep"):
+        run("tasks", "add", subject)
+    run("tasks", "claim", "1", "2", "3", "--by", "w1")
+    refused = run("tasks", "cancel", "1", "no wind")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("punchlist: Task `1` is under the lease of `w1` until 20")
+    assert "`--request` asks its worker" in refused.err
+    assert _task("1").status == "in_progress"
+    assert run("tasks", "cancel", "1", "no wind", "--request").code == 0
+    assert run("tasks", "cancel", "2", "no wind", "--force").out == "Cancelled 2: Paint\n"
+    assert run("tasks", "cancel", "3", "no wind", "--by", "w1").out == "Cancelled 3: Sweep\n"
+
+
 @pytest.mark.parametrize("more", [("--by", "w1"), ("--by", "w1", "--fence", "1"), ("--fence", "1")])
 def test_the_worker_itself_needs_no_force(run: Run, more: tuple[str, ...]) -> None:
     run("tasks", "add", "Ship")

@@ -189,7 +189,7 @@ class Tasks:
     lease: float
 
     async def cancel(
-        self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None
+        self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None, force: bool = True
     ) -> Task: ...
     @overload
     async def claim(

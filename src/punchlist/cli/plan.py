@@ -6,6 +6,7 @@ import os
 from argparse import Namespace
 from collections.abc import Sequence
 from datetime import datetime
+from shlex import quote
 from typing import Any
 
 from msgspec.structs import asdict
@@ -77,7 +78,7 @@ def _show(options: Namespace) -> None:
     elif row is None:
         print(_describe_nothing(options))
     else:
-        show([_head(row, now), (), *_body(row.plan), *_next_steps(row.plan, now)])
+        show([_head(row, now), (), *_body(row.plan), *_next_steps(row, now)])
 
 
 def _history(options: Namespace) -> None:
@@ -147,7 +148,7 @@ def _find_undecided(board: Board, options: Namespace) -> PlanRow:
         check_session(board, options)
         raise PlanMissing
     if len(rows) > 1 and rows[0].plan.waits(board.now()):
-        names = "; ".join(f"--session {row.session} --agent {row.agent}" for row in rows[:5])
+        names = "; ".join(f"--session {quote(row.session)} --agent {quote(row.agent)}" for row in rows[:5])
         raise PlanRefused(problem=f"{len(rows)} plans wait here; say which one is meant: {names}.")
     return rows[0]
 
@@ -191,15 +192,18 @@ def _body(plan: Plan) -> Sequence[Line]:
     return lines
 
 
-def _next_steps(plan: Plan, now: datetime) -> Sequence[Line]:
+def _next_steps(row: PlanRow, now: datetime) -> Sequence[Line]:
+    """Return the commands that decide on this plan and on no other, also once more are proposed."""
+    plan = row.plan
     if not plan.waits(now):
         return []
     steps = len(plan.todos.items)
     todos = f" (--todos: its {steps} steps become the list)" if steps else ""
+    place = safe_line(f"--session {quote(row.session)} --agent {quote(row.agent)}")
     return [
         (),
-        (Span(f"punchlist plan approve {plan.revision}{todos}", "dim"),),
-        (Span(f"punchlist plan reject {plan.revision} REASON", "dim"),),
+        (Span(f"punchlist plan approve {plan.revision} {place}{todos}", "dim"),),
+        (Span(f"punchlist plan reject {plan.revision} REASON {place}", "dim"),),
     ]
 
 

@@ -395,17 +395,24 @@ def done(options: Namespace) -> None:
         for found in find_all(tasks, options.words):
             fence = _find_fence(options, found)
             person = doubt is None and fence is None  # who shows a fence speaks as a worker
-            try:
+            with _explain_lease(found, "`--force` completes it all the same"):
                 task = tasks.complete(
                     found.id, fence=fence, result=result, call_id=options.call_id, person=person, force=options.force
                 )
-            except TaskTaken as error:
-                problem = f"Task `{found.id}` is under the lease of `{error.data['owner']}`{error.data['until']}"
-                raise TaskError(problem=f"{problem}; `--force` completes it all the same.") from error
             report(options, task, f"Completed {name_of(task)}")
             unfenced += fence is None
     if doubt is not None and unfenced and not options.json:
         print(explain_doubt(doubt))
+
+
+@contextmanager
+def _explain_lease(task: Task, how: str) -> Generator[None]:
+    """Refuse what another worker's lease forbids with that worker's name, and `how` to do it all the same."""
+    try:
+        yield
+    except TaskTaken as error:
+        problem = f"Task `{task.id}` is under the lease of `{error.data['owner']}`{error.data['until']}"
+        raise TaskError(problem=f"{problem}; {how}.") from error
 
 
 def check(options: Namespace) -> None:
@@ -444,7 +451,8 @@ def cancel(options: Namespace) -> None:
     with open_tasks(options) as tasks:
         found = find_one(tasks, options.task)
         reason, fence = _read_reason(options) or None, _find_fence(options, found)
-        task = tasks.cancel(found.id, reason, request=options.request, fence=fence)
+        with _explain_lease(found, "`--request` asks its worker to cancel it, `--force` cancels it all the same"):
+            task = tasks.cancel(found.id, reason, request=options.request, fence=fence, force=options.force)
     if task.status is TaskStatus.CANCELLED:
         report(options, task, f"Cancelled {name_of(task)}")
     else:

@@ -115,10 +115,11 @@ _ADD_OPTIONS = (
     *_FIELDS,
     _CALL_ID,
 )
+_FORCE = _flag("--force", "also if another worker has it under a lease")
 _DONE_OPTIONS = (
     _TASKS,
     _option("--result", metavar="VALUE", help="what came of it: JSON, or else a text"),
-    _flag("--force", "also if another worker has it under a lease"),
+    _FORCE,
     _FENCE,
     _CALL_ID,
 )
@@ -127,7 +128,7 @@ _CHECK_OPTIONS = (
     _option("lines", nargs="*", metavar="LINE", help="lines by number, from 1, or text (default: all)"),
     _flag("--undo", "take the ticks away again"),
 )
-_CANCEL_OPTIONS = (_QUOTED_TASK, _REASON, _FENCE, _flag("--request", "ask its worker to cancel it"))
+_CANCEL_OPTIONS = (_QUOTED_TASK, _REASON, _FENCE, _FORCE, _flag("--request", "ask its worker to cancel it"))
 _BLOCK_OPTIONS = (_WAITING_TASK, _option("blockers", nargs="+", metavar="BLOCKER", help="what it waits for"))
 _UNBLOCK_OPTIONS = (
     _WAITING_TASK,

@@ -595,13 +595,26 @@ class Work:
         row = self.row(id)
         return self.write(row, rules.retry(row.task, self.now), "task.reopened").task
 
-    def cancel(self, id: str, reason: str | None = None, *, request: bool = False, fence: int | None = None) -> Task:
-        """Cancel a task at once; with `request` ask its worker to, which may then do nothing else with it."""
+    def cancel(
+        self,
+        id: str,
+        reason: str | None = None,
+        *,
+        request: bool = False,
+        fence: int | None = None,
+        force: bool = True,
+    ) -> Task:
+        """Cancel a task at once; with `request` ask its worker to, which may then do nothing else with it.
+
+        Without `force`, a task under another worker's lease raises `TaskTaken`, unless a fence is shown.
+        """
         row = self.row(id)
         if request:
             rules.check_fence(row.task, fence)
             return self.write(row, rules.request_cancel(row.task), "task.cancel_requested").task
         self.ownership.check(row, fence)
+        if fence is None and not force:
+            rules.check_not_leased(row.task, self.by)
         reason = None if reason is None else check_text("reason", reason, Cleaner())
         return self.write(row, rules.cancel(row.task, self.now, reason), "task.cancelled", fence=fence).task
 
