@@ -77,7 +77,7 @@ def test_an_approval_waits_for_the_persons_own_prompt_in_claude_code(
     press(terminal, "Escape", "● Waiting.")
     wait_until_idle(program.sandbox)
     before = len(program.api.main_requests)
-    said = answer(program, "plan", "approve", "--by", "ada")
+    said = answer(program, "plan-1", "approve", "--by", "ada")
     assert said["receipt"]["state"] == "waits for its next turn"
     punchlist(program.sandbox, "todo", "append", "varnish", "--by", "ada")
     time.sleep(2)

@@ -506,3 +506,13 @@ def test_what_the_person_switched_off_is_said(run: Run, home: Path, settings: di
     assert said not in run("status").out
     settings_of(home).write_text(json.dumps(settings))
     assert said in run("status").out
+
+
+def test_the_monitor_does_not_end_after_an_uninstall(tmp_path: Path) -> None:
+    launch = plugin.Launch(sys.executable, str(tmp_path / "it's gone"), str(tmp_path / "board.db"))
+    command = ["sh", "-c", launch.monitor("claude-code")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        process.kill()
+        assert process.communicate()[0] == b""

@@ -114,6 +114,10 @@ class Launch(Struct, frozen=True):
         """Return the shell command of a hook."""
         return self._slim("punchlist_hook.py", *arguments, "--board", self.board)
 
+    def monitor(self, host: str) -> str:
+        """Return the shell command of a monitor. It must not end, even after an uninstall: its end wakes the model."""
+        return f"{self.hook('monitor', host)}; exec tail -f /dev/null"
+
     def status_line(self, theirs: str | None) -> str:
         """Return the shell command of the status line: the person's own first, if they have one, then our rows."""
         if not theirs:
@@ -157,7 +161,7 @@ def claude_files(launch: Launch) -> dict[str, bytes]:
         "license": "MIT",
     }
     about = "Brings what a person answered or changed on the board"
-    monitor = {"name": "board", "command": launch.hook("monitor", "claude-code"), "description": about}
+    monitor = {"name": "board", "command": launch.monitor("claude-code"), "description": about}
     own = {**manifest, "experimental": {"monitors": [monitor]}}
     servers = {"mcpServers": {NAME: server_entry(launch, "claude-code")}}
     # This format allows no absolute path as a command.
