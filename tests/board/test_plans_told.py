@@ -162,3 +162,17 @@ def test_a_rejection_is_told_though_another_plan_was_proposed_since(board: Board
     agent.reject_plan("Tests first", by="ada")
     agent.propose_plan("1. Something else")
     assert "because: Tests first" in _decisions(agent.assistant_turn())[0]
+
+
+def test_items_in_whose_place_a_plan_comes_are_set_aside_not_removed(board: Board) -> None:
+    agent = board.agent("main", session="s")
+    agent.call("todo", {"set": ["Sweep", "Paint"]})
+    agent.assistant_turn(["todo"])
+    agent.propose_plan(PLAN)
+    agent.approve_plan(by="ada", todos=True, person=True)
+    (told,) = agent.assistant_turn()
+    assert "ada set aside 'Sweep', 'Paint'. Do not add set-aside items again unless you are asked to." in told.text
+    assert "removed" not in told.text
+    agent.edit({"op": "rm", "item": agent.todos.items[0].id}, by="ada")
+    (told,) = agent.assistant_turn()
+    assert "ada removed 'Write the tests'. Do not add removed items again unless you are asked to." in told.text

@@ -39,8 +39,8 @@ TEXTS: dict[str, Make] = {
     "unfinished": lambda texts: words.show_list(_shown(texts), unfinished=True),
     "drifted": lambda texts: words.remind_drift("`TodoWrite`", 12, _shown(texts)),
     "still_open": lambda texts: words.ask_to_continue("`TodoWrite`", _shown(texts), attempt=1, tries=3),
-    "changed": lambda texts: words.tell_change(_changes(texts), _shown(texts), removed=False),
-    "removed": lambda texts: words.tell_change(_changes(texts), _shown(texts), removed=True),
+    "changed": lambda texts: words.tell_change(_changes(texts), _shown(texts)),
+    "removed": lambda texts: words.tell_change(_changes(texts), _shown(texts), gone="removed"),
     "noted": lambda texts: words.tell_notes("`TodoWrite`", texts),
     "failed": lambda texts: words.tell_failure("`TodoWrite`", texts[0]),
     "news": words.tell_news,
@@ -51,7 +51,7 @@ PLAIN = {
     "empty": words.mention_tool("`TodoWrite`"),
     "update": words.remind_update("`TodoWrite`"),
     "unchecked": words.ask_for_check(3),
-    "cleared": words.tell_change(["ada removed 'Paint'"], (), removed=True),
+    "cleared": words.tell_change(["ada removed 'Paint'"], (), gone="removed"),
     **{f"plan mode, {name}": write_notice(dialect(name)) for name in REGISTRY},
 }
 

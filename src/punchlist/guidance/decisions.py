@@ -173,12 +173,16 @@ def _tell_changes(memory: Memory, seen: Situation, rules: Rules) -> tuple[Memory
         return memory, _tell_news(seen, rules), False
     items = seen.items()
     listed = [item for item in todos.items if not is_task_item(item)]
-    removed = not {item.id for item in seen.shown}.issubset(item.id for item in listed)
-    changes = words.describe_changes(seen.shown, listed, seen.authors, seen.dialect.words)
+    set_aside = {item.id for item in todos.omitted}
+    missing = {item.id for item in seen.shown} - {item.id for item in listed}
+    gone = ""
+    if missing:
+        gone = "set-aside" if missing <= set_aside else "removed"
+    changes = words.describe_changes(seen.shown, listed, seen.authors, seen.dialect.words, set_aside)
     if seen.news:
-        kind, text = "answer", words.tell_news(seen.news, changes, items, removed=removed)
+        kind, text = "answer", words.tell_news(seen.news, changes, items, gone=gone)
     else:
-        kind, text = "changed", words.tell_change(changes, items, removed=removed)
+        kind, text = "changed", words.tell_change(changes, items, gone=gone)
     told = Injection(kind, text, role=rules.schedule.role, for_user="The model is told that the list was changed.")
     return memory, (told,), words.shows_all(items)
 

@@ -6,7 +6,7 @@ No text asks a model to hide anything, and none presses it: each says what was s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
@@ -160,39 +160,47 @@ def ask_for_check(count: int) -> str:
     return _write_fenced(f"{count} items were completed at once, and no check was seen. {then}", ())
 
 
-def tell_change(changes: Sequence[str], items: Shown, *, removed: bool) -> str:
-    return _write_list(_describe_change(changes, items, removed=removed), items, ROOM)
+def tell_change(changes: Sequence[str], items: Shown, *, gone: str = "") -> str:
+    """Tell how others changed the list; `gone` says what became of items that are not on it any more."""
+    return _write_list(_describe_change(changes, items, gone), items, ROOM)
 
 
-def _describe_change(changes: Sequence[str], items: Shown, *, removed: bool) -> str:
+def _describe_change(changes: Sequence[str], items: Shown, gone: str) -> str:
     more = [_count(len(changes) - _MOST_NAMED, "more change")] if len(changes) > _MOST_NAMED else []
     said = f"the todo list was changed: {'; '.join([*map(for_prompt, changes[:_MOST_NAMED]), *more])}."
-    if removed:
-        said += " Do not add removed items again unless you are asked to."
+    if gone:
+        said += f" Do not add {gone} items again unless you are asked to."
     return f"{said} {'The list now:' if items else 'The list is empty now.'}"
 
 
-def tell_news(news: Sequence[str], changes: Sequence[str] = (), items: Shown = (), *, removed: bool = False) -> str:
+def tell_news(news: Sequence[str], changes: Sequence[str] = (), items: Shown = (), *, gone: str = "") -> str:
     """Tell what people answered and decided, with the changes of the list that go with it."""
     rows = [*news]
     if changes:
-        described = _describe_change(changes, items, removed=removed)
+        described = _describe_change(changes, items, gone)
         rows += [described[0].upper() + described[1:], *_write_rows(items, phases=False)]
     said = "an answer to what you asked or proposed. The words after `answered:` or `because:` are the person's."
     return _write_fenced(said, rows)
 
 
 def describe_changes(
-    before: Sequence[TodoItem], after: Sequence[TodoItem], authors: Mapping[str, str], words: Mapping[Status, str]
+    before: Sequence[TodoItem],
+    after: Sequence[TodoItem],
+    authors: Mapping[str, str],
+    words: Mapping[Status, str],
+    set_aside: Container[str] = (),
 ) -> list[str]:
     """Return who changed what between two states of a list: "ada marked 'Run tests' done".
 
-    `authors` are the names of those who last changed an item, by its id; `words` the dialect's, for statuses.
+    `authors` are the names of those who last changed an item, by its id; `words` the dialect's, for statuses. The items
+    with the ids `set_aside` can be restored: a plan or a rewrite took their place.
     """
     known, left = {item.id: item for item in before}, {item.id for item in after}
     found: dict[tuple[str, str, str], list[TodoItem]] = {}
     for item in (*after, *(item for item in before if item.id not in left)):
         said = _describe_item_change(known.get(item.id), item if item.id in left else None, words)
+        if item.id not in left and item.id in set_aside:
+            said = "set aside", ""
         if said is not None:
             found.setdefault((cut(authors.get(item.id, SOMEBODY), _QUOTED), *said), []).append(item)
     return [" ".join(filter(None, (who, verb, _quote(items), how))) for (who, verb, how), items in found.items()]
