@@ -213,8 +213,8 @@ def test_news_in_the_reply_of_our_own_tool_has_a_receipt_too(host: Host, board: 
 
 QUEUE = """#!{python}
 import json, subprocess, sys
-json.dump(sys.argv[1:], open({log!r}, "w"))
-if {code}:
+open({log!r}, "a").write(json.dumps(sys.argv[1:]) + "\\n")
+if {code} is not None:
     sys.exit({code})
 message = sys.argv[sys.argv.index("--message") + 1]
 event = {{"session_id": "s-1", "cwd": {project!r}, "hook_event_name": "UserPromptSubmit", "prompt": message}}
@@ -230,7 +230,8 @@ def codex(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     return Host(host.board, host.project, host="codex")
 
 
-def install_codex(codex: Host, tmp_path: Path, code: int = 0) -> Path:
+def install_codex(codex: Host, tmp_path: Path, code: int | None = None) -> Path:
+    """Install a `codex` that begins a turn with the message at once, or one that ends with this code."""
     program, log = tmp_path / "bin" / "codex", tmp_path / "queued.json"
     values = {"python": sys.executable, "log": str(log), "code": code, "project": str(codex.project)}
     program.write_text(QUEUE.format(hook=codex.command(), **values))
@@ -264,3 +265,16 @@ def test_what_codex_does_not_take_is_told_at_its_next_turn(codex: Host, board: B
     board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
     assert deliver(board, "s-1", "main", before).state == "waits for its next turn"
     assert "Use eu-west" in read_context(codex.hook("UserPromptSubmit", prompt="go on"))
+
+
+def test_no_second_message_while_one_waits_in_codex_queue(codex: Host, board: Board, tmp_path: Path) -> None:
+    log = install_codex(codex, tmp_path, code=0)
+    start_idle_session(codex, board)
+    for word in ("one", "two"):
+        words = ["todo", "append", word, "--session", "s-1", "--by", "ada", "--db", str(codex.board)]
+        assert main(words) == 0
+    (queued,) = [json.loads(line) for line in log.read_text().splitlines()]
+    told = read_context(codex.hook("UserPromptSubmit", prompt=queued[4]))
+    assert "one" in queued[4]
+    assert "two" in told
+    assert codex.hook("UserPromptSubmit", prompt="go on") == {}

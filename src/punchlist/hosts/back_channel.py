@@ -122,10 +122,13 @@ def find_agent(board: Board, conversation: Conversation) -> Agent:
 
 
 def queue_news(board: Board, conversation: Conversation) -> bool:
-    """Send the news for a conversation of Codex as a message; False if there is none, or Codex does not take it."""
+    """Send the news for a conversation of Codex as a message; False if there is none, or Codex does not take it.
+
+    While an earlier message waits in Codex' queue no other is sent: the turn that it begins tells everything.
+    """
     program = shutil.which("codex")
     row = board.store.agent(conversation.session, MAIN)
-    if program is None or row is None:
+    if program is None or row is None or conversation.sent_upto:
         return False
     if board.store.read(lambda tx: describe_news(tx, row, hold_approvals=False)) is None:
         return False
@@ -133,15 +136,11 @@ def queue_news(board: Board, conversation: Conversation) -> bool:
     text = "\n\n".join(one.text for one in find_agent(board, conversation).preview_turn())
     if not text:
         return False
+    told = conversation.told_upto
+    board.store.transact(lambda tx: tx.hosts.save_delivery(conversation, sent_upto=upto, told_upto=told))
     command = [program, "queue", "--thread", conversation.id, "--message", write_message(text), "--resume"]
-    try:
-        place = conversation.project if os.path.isdir(conversation.project) else None
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_QUEUE_SECONDS, check=False, cwd=place
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return False
-    if done.returncode != 0:
+    if not _run_quietly(command, conversation.project):
+        board.store.transact(lambda tx: tx.hosts.save_delivery(conversation, sent_upto=0, told_upto=told))
         return False
 
     def note(tx: Transaction) -> None:  # the hook of the turn may have been here before
@@ -151,6 +150,19 @@ def queue_news(board: Board, conversation: Conversation) -> bool:
 
     board.store.transact(note)
     return True
+
+
+def _run_quietly(command: list[str], folder: str) -> bool:
+    """Run a command that prints nothing for us; True if it went well in time."""
+    place = folder if os.path.isdir(folder) else None
+    quiet = subprocess.DEVNULL
+    try:
+        done = subprocess.run(
+            command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=_QUEUE_SECONDS, check=False, cwd=place
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
 
 
 # Claude Code: lines for the monitor of the plugin.
