@@ -154,7 +154,7 @@ def test_one_and_several_items_have_their_own_sentences() -> None:
         write(agent, "> Paint")
         (one,) = agent.assistant_turn(tools_used=["Edit"])
         assert "1 change was made since the list was last updated, and this item is still in progress." in one.text
-        assert "If it is done, or the plan has changed, update it with `TodoWrite`; otherwise continue." in one.text
+        assert "If it is done, or the work has changed, update it with `TodoWrite`; otherwise continue." in one.text
         write(agent, "> Paint", "> Sweep")
         (two,) = agent.assistant_turn(tools_used=["Edit", "Edit"])
         assert "2 changes were made since the list was last updated, and these items are still in progress." in two.text

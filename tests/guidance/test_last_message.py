@@ -1,4 +1,4 @@
-"""Fifty last messages of coding agents: a model that asks the person something may stop, any other continues."""
+"""Last messages of coding agents: a model that asks the person something may stop, any other continues."""
 
 import pytest
 
@@ -15,6 +15,9 @@ ASKS = [
     "The API key in `.env` is rejected with 401. Could you check whether it has expired?",
     "I need your AWS credentials to run the deployment.",
     "Please confirm that I may drop the `sessions` table.",
+    "Please tell me when to start the migration.",
+    "Please approve the plan to continue.",
+    "Please confirm.",
     "Please tell me which region to use, then I can finish the rest.",
     "I'm blocked: the repository needs a token that I don't have. Please provide one.",
     "Please choose one:\n\n1. Rebase\n2. Merge\n",
@@ -36,6 +39,9 @@ ASKS = [
 STOPS = [
     "All done! Is there anything else you'd like me to help with?",
     "I've updated the parser. Anything else?",
+    "All tasks complete! Would you like me to explain anything?",
+    "Please confirm to proceed with the remaining tasks.",
+    "The parser is fixed. Please let me know whether to continue.",
     "The bug is fixed. Let me know if you have any questions!",
     "I've finished the first item. Would you like me to continue with the remaining items?",
     "Step 1 is complete. Shall I proceed?",

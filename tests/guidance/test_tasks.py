@@ -19,7 +19,7 @@ def tasks(profile: str = "quiet") -> Generator[Agent]:
         yield agent
 
 
-ROWS = ["#1. [in_progress] Paint", "#2. [pending] Sweep", "#3. [pending] Lock up"]
+ROWS = ["#1 [in_progress] Paint", "#2 [pending] Sweep", "#3 [pending] Lock up"]
 
 
 @pytest.mark.requirement("claude-tasks.reminder")
@@ -63,7 +63,9 @@ def test_quiet_speaks_of_drift_of_a_task() -> None:
         assert agent.assistant_turn(tools_used=["Edit"]) == []
         do(agent, 1)
         (reminder,) = agent.assistant_turn(tools_used=["Edit"])
-        assert rows(reminder) == ["#1. [in_progress] Paint"]
+        assert rows(reminder) == ["#1 [in_progress] Paint"]
+        assert "this task is still in progress" in reminder.text
+        assert "If it is done, or the work has changed, update it with `TaskUpdate`;" in reminder.text
 
 
 @pytest.mark.requirement("claude-tasks.stop-guard")
@@ -72,6 +74,8 @@ def test_the_stop_guard_knows_open_tasks() -> None:
         stop = agent.about_to_stop("All done.")
         assert stop is not None
         assert rows(stop) == ROWS
+        assert "3 tasks are still open." in stop.text
+        assert "update them with `TaskUpdate`." in stop.text
         assert agent.about_to_stop("All done.") is None  # nothing has moved since
         agent.user_turn()
         for task in "123":
@@ -110,7 +114,7 @@ def test_a_subagent_owes_what_it_took() -> None:
         child.call("TaskUpdate", {"taskId": "2", "status": "in_progress"})
         stop = child.about_to_stop("Done.")
         assert stop is not None
-        assert rows(stop) == ["#2. [in_progress] Sweep"]
+        assert rows(stop) == ["#2 [in_progress] Sweep"]
         mine = agent.about_to_stop("Done.")
         assert mine is not None
         assert "Sweep" not in mine.text
@@ -127,7 +131,7 @@ def test_an_agent_with_a_list_owes_its_tasks_too(dialect: str) -> None:
         work.claim()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert rows(stop) == ["#1. [in_progress] Ship it"]
+        assert rows(stop) == ["#1 [in_progress] Ship it"]
         block = agent.compaction_block()
         assert block is not None
         assert "#1. Ship it (in_progress)" in block
@@ -179,7 +183,7 @@ def test_a_task_tool_is_told_which_tasks_are_not_of_its_own_list() -> None:
         other.claim()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert rows(stop) == [*ROWS, "#1 of release. [in_progress] Ship it"]
+        assert rows(stop) == [*ROWS, "#1 of release [in_progress] Ship it"]
         assert "with `punchlist tasks done ID --list release`" in stop.text
         assert "#1 of release. Ship it (in_progress)" in (agent.compaction_block() or "")
 
@@ -207,7 +211,7 @@ def test_what_comes_after_another_s_task_is_no_reason_to_go_on_and_is_said_to_be
         assert agent.about_to_stop(last_text="Done.") is None
         block = agent.compaction_block()
         assert block is not None
-        assert "[!] #2. Sweep (blocked on somebody else: after #1)" in block
+        assert "[!] #2. Sweep (blocked on other tasks: after #1)" in block
         tasks.complete("1")
         agent.user_turn()
         assert agent.about_to_stop(last_text="Done.") is not None
@@ -217,5 +221,5 @@ def test_what_comes_after_another_s_task_is_no_reason_to_go_on_and_is_said_to_be
         agent.user_turn()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
-        assert "1 item is still open" in stop.text
-        assert rows(stop) == ["#4. [pending] Free"]
+        assert "1 task is still open" in stop.text
+        assert rows(stop) == ["#4 [pending] Free"]

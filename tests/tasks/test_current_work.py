@@ -69,7 +69,7 @@ def test_what_failed_in_the_list_of_a_session_is_owed_by_its_agent(desk: Desk) -
     assert "one" in (agent.compaction_block() or "")
     notice = agent.about_to_stop(last_text="Done.")
     assert notice is not None
-    assert "#1. [pending] one" in notice.text
+    assert "#1 [pending] one" in notice.text
 
 
 def test_a_flow_that_failed_has_ended_and_is_no_work(desk: Desk) -> None:

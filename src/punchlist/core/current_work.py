@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.task import FLOWS, SETTLED, Task, TaskStatus
-from punchlist.core.todo import SOMEBODY, Blocker, Status, TodoItem, TodoList
+from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
 
 _NEAREST = {TaskStatus.WAITING: Status.BLOCKED}
 _WAITS_ON = {"timer": "a time", "event": "an event", "manual": "a person"}
@@ -59,7 +59,7 @@ def tasks_as_items(tasks: Iterable[Task], *, own: str | None = None) -> Iterator
         theirs = [each.id for each in task.held_by if (task.list, each.id) not in names] if task.list != FLOWS else []
         if theirs and item.status is Status.PENDING:
             said = "after " + ", ".join(f"#{each}" for each in theirs)
-            item = replace(item, status=Status.BLOCKED, blocker=Blocker(said, SOMEBODY))
+            item = replace(item, status=Status.BLOCKED, blocker=Blocker(said, "other tasks"))
         yield item
 
 

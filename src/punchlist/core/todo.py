@@ -37,9 +37,6 @@ MOST_OMITTED = 256
 Without a limit an agent that never repeats its list would make each write slower than the one before.
 """
 
-SOMEBODY = "somebody else"
-"""The person on whom a task waits that comes after another agent's."""
-
 
 class Blocker(Struct, frozen=True):
     """The reason why an item is blocked; `on` is a person, an agent or a thing, when known.

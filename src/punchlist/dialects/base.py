@@ -202,7 +202,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     layer: Layer = "todos"
     """The layer that the tools write, and that answers, see `agent/calls.py`."""
     writers: tuple[str, ...] = ()
-    """Tools that write, where others only read: only their use counts, and texts for the model name them."""
+    """Tools that write, where others only read: only their use counts, and texts name them. The last one updates."""
     plans: PlanTools | None = None
     shares_tasks: bool = False
     """A task tool writes the project's list of tasks, which all sessions share, not that of the session."""
@@ -217,6 +217,10 @@ class Dialect(Struct, frozen=True, kw_only=True):
     def name_tools(self) -> str:
         """Return the tools that write, in words: "`TaskCreate` or `TaskUpdate`"."""
         return " or ".join(f"`{name}`" for name in self.writers or (self.tools[0].name,))
+
+    def name_updater(self) -> str:
+        """Return the tool that updates items, in words: "`TaskUpdate`"."""
+        return f"`{(self.writers or (self.tools[0].name,))[-1]}`"
 
     def offers(self, *, subagent: bool = False, context: str | None = None) -> bool:
         """True if the original gives its tool to such an agent."""

@@ -68,6 +68,11 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         """The tools that the texts name."""
         return self.dialect.name_tools()
 
+    @property
+    def updater(self) -> str:
+        """The tool that reports what became of items."""
+        return self.dialect.name_updater()
+
     def items(self, *, unfinished: bool = False) -> words.Shown:
         """Return the items that the dialect shows."""
         found = words.list_rows(self.todos, self.dialect, self.policy)
@@ -231,7 +236,7 @@ def _remind(memory: Memory, seen: Situation, rules: Rules, said: list[Injection]
         state = fingerprint(seen.todos) if busy else 0
         if busy and state not in memory.told:
             said.append(
-                Injection("reminder", words.remind_drift(seen.tool, memory.changes, busy, seen.beyond), role=role)
+                Injection("reminder", words.remind_drift(seen.updater, memory.changes, busy, seen.beyond), role=role)
             )
             return replace(_count_reminder(memory), told=(*memory.told, state)[-TOLD:], drifted=memory.writes)
     return memory
@@ -291,7 +296,7 @@ def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: 
     attempt = memory.stops + 1
     memory = replace(memory, stops=attempt, stopped_at=mark, judged=seen.todos.revision)
     text = words.ask_to_continue(
-        seen.tool, items, left_out, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond
+        seen.updater, items, left_out, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond
     )
     for_user = f"The model was about to stop with {len(items) + len(left_out)} open and is asked to continue."
     return spend(memory, [Injection("stop", text, role=rules.schedule.role, for_user=for_user)], rules)

@@ -111,9 +111,10 @@ _CONTINUING: Final = frozenset(
     that those them it all of my our list rest remaining remainder other others open last first outstanding pending
     unfinished left item items task tasks todo todos step steps one ones point points phase part parts thing things two
     three four five here too also as well from for in with to and so right away straight be over i me
+    explain clarify anything something
     """.split()  # noqa: SIM905
 )
-"""Words of an offer that names nothing but the list: "continue with the remaining items"."""
+"""Words of an offer that names nothing but the list: "continue with the remaining items"; or "explain anything"."""
 
 _CONTINUE_ELSEWHERE: Final = compile_later(
     r"weitermachen|fortfahren|continu[oe]|continuer|sigo|seguir|продолж|继续|繼續|続け|계속", re.IGNORECASE
@@ -133,6 +134,13 @@ _REQUEST: Final = compile_later(
 )
 """Requests to the person that need no question mark."""
 
+_GO_AHEAD: Final = compile_later(
+    r"\W*(?:(?:me|us|that|if|whether|I|we|you|can|may|should|want|would|like|to)\b\W*)*"
+    r"\b(?:proceed|continue|go ahead|start|begin|resume|carry on|move on)\b",
+    re.IGNORECASE,
+)
+"""The rest of a request that asks for no more than leave to continue: "please confirm to proceed"."""
+
 _ADDRESSED: Final = compile_later(r"\b(?:you|your|I|me|we|us|which|prefer|should|option)\b", re.IGNORECASE)
 """Words of a question that is put to a person, rather than of a heading."""
 
@@ -148,8 +156,11 @@ def asks_person(text: str, open_items: Iterable[str]) -> bool:
     wanted = [stems for content in open_items if (stems := _stem_words(content))]
     has_rows = False
     for sentence, is_row in _read_backwards(text[-_LAST:].replace("’", "'")):
-        if _REQUEST.search(sentence):
-            return True
+        request = _REQUEST.search(sentence)
+        if request is not None:
+            if not _asks_to_continue(sentence[request.end() :]):
+                return True
+            continue
         is_asked = is_question(sentence)
         if _COURTESY.search(sentence) or _is_offer(sentence, wanted, is_asked=is_asked):
             continue
@@ -168,6 +179,12 @@ def _read_backwards(text: str) -> Iterator[tuple[str, bool]]:
         for sentence in reversed(_SENTENCE_ENDS.split(line if row is None else line[row.end() :])):
             if not all(map(_is_closing, sentence)) and _AFTERWARDS.fullmatch(sentence.strip()) is None:
                 yield sentence, row is not None
+
+
+def _asks_to_continue(rest: str) -> bool:
+    """True if the rest of a request asks for leave to continue with the list, and for nothing else."""
+    found = _GO_AHEAD.match(rest)
+    return found is not None and _CONTINUING.issuperset(re.findall(r"\w+", rest[found.end() :].casefold()))
 
 
 def _is_offer(sentence: str, wanted: list[set[str]], *, is_asked: bool) -> bool:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from punchlist.core.commands import Policy
 from punchlist.core.current_work import is_task_item
 from punchlist.core.identity import item_names
-from punchlist.core.todo import SOMEBODY, Status, TodoItem, TodoList
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import cut, fence, for_prompt
 
@@ -108,8 +108,9 @@ def show_list(items: Shown, *, unfinished: bool = False, limit: int = ROOM) -> s
 
 def remind_drift(tools: str, changes: int, items: Shown, beyond: Beyond = NOTHING_BEYOND) -> str:
     made = "1 change was" if changes == 1 else f"{changes} changes were"
-    busy, are = ("this item is", "it is") if len(items) == 1 else ("these items are", "they are")
-    then = f"If {are} done, or the plan has changed, {_say_where_to_report(tools, items, beyond)}; otherwise continue."
+    one = len(items) == 1
+    busy, are = (f"this {_noun(items)} is", "it is") if one else (f"these {_noun(items)}s are", "they are")
+    then = f"If {are} done, or the work has changed, {_say_where_to_report(tools, items, beyond)}; otherwise continue."
     said = f"{made} made since the list was last updated, and {busy} still in progress."
     return _write_list(f"{said} {then}", items, ROOM)
 
@@ -127,7 +128,7 @@ def ask_to_continue(
     said: list[str] = []
     if items:
         are, it, they = ("is", "it", "it is") if len(items) == 1 else ("are", "them", "they are")
-        said.append(f"{_count(len(items), 'item')} {are} still open. Continue with {it}.")
+        said.append(f"{_count(len(items), _noun(items))} {are} still open. Continue with {it}.")
         said.append(f"If {they} done or no longer wanted, {_say_where_to_report(tools, items, beyond)}.")
     if left_out:
         was, it, they = ("was", "it", "it is") if len(left_out) == 1 else ("were", "them", "they are")
@@ -202,7 +203,7 @@ def describe_changes(
         if item.id not in left and item.id in set_aside:
             said = "set aside", ""
         if said is not None:
-            found.setdefault((cut(authors.get(item.id, SOMEBODY), _QUOTED), *said), []).append(item)
+            found.setdefault((cut(authors.get(item.id, "someone else"), _QUOTED), *said), []).append(item)
     return [" ".join(filter(None, (who, verb, _quote(items), how))) for (who, verb, how), items in found.items()]
 
 
@@ -277,7 +278,10 @@ def _write_row(row: Row, *, phases: bool) -> str:
     item = row.item
     phase = f" ({cut(for_prompt(item.phase), 40)})" if phases and item.phase else ""
     status = row.status if row.status.startswith("[") else f"[{row.status}]"
-    return f"{cut(for_prompt(row.number), 100)}. {status} {_show_text(item)}{phase}{_show_blocker(item)}"
+    number = cut(for_prompt(row.number), 100)
+    if not number.startswith("#"):  # a task is named by its number, an item numbered by its place
+        number += "."
+    return f"{number} {status} {_show_text(item)}{phase}{_show_blocker(item)}"
 
 
 def _show_text(item: TodoItem) -> str:
@@ -292,6 +296,10 @@ def _show_blocker(item: TodoItem) -> str:
     on = f" on {item.blocker.on}" if item.blocker.on else ""
     reason = f": {item.blocker.reason}" if item.blocker.reason else ""
     return f" ({cut(for_prompt(f'blocked{on}{reason}'), _ITEM)})"
+
+
+def _noun(items: Shown) -> str:
+    return "task" if all(is_task_item(row.item) for row in items) else "item"
 
 
 def _count(number: int, noun: str) -> str:
