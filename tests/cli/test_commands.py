@@ -16,6 +16,7 @@ from tests.cli.conftest import Run
 
 OPTIONS = {
     "demo": {"--speed"},
+    "now": {"--project", "--by", "--json"},
     "attach": {"--yes", "--show", "--statusline", "--no-statusline", "--force", "--print"},
     "detach": {"--yes", "--show"},
     "status": {"--json"},

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from punchlist.config import stall_timings
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
-from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_stall
+from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_silence, find_stall
 from punchlist.store import Store, Transaction
 from punchlist.store.memory import RememberedAgent
 
@@ -68,8 +68,8 @@ def _find_stall(agent: RememberedAgent, now: datetime, options: StallOptions) ->
     state = agent.memory.stall
     if state is None:
         return None
-    _, finding = find_stall(replace(state, told=False), now, agent.memory.stall_options or options)
-    if finding is None or finding.detector == "timed_out":
+    finding = find_silence(state, now, agent.memory.stall_options or options)
+    if finding is None:
         return None
     return Stall(agent.project, agent.session, agent.agent, finding, state.alive_at)
 

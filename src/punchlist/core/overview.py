@@ -151,6 +151,9 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     last_call: LastCall | None = None
     copy_of: str = ""
     copy_format: str = ""
+    host_state: str = ""
+    """The state that its host was last seen to give it, with what it waited for then: busy, waiting, idle or gone."""
+    waits_for: str = ""
     seq: int = 0
     at: datetime | None = None
 
@@ -178,6 +181,8 @@ def fold_activity(
 ) -> Activity:
     """Return the activity of an agent after one more of its events; `own` ones it caused itself."""
     known = replace(known, seq=seq, at=at)
+    if kind == "agent.state":
+        return replace(known, host_state=str(data.get("state", "")), waits_for=str(data.get("waits_for", "")))
     if kind == "agent.copied":
         source, whose = data.get("source") or "a transcript", data.get("format") or ""
         return replace(known, copy_of=str(source), copy_format=str(whose))

@@ -103,7 +103,7 @@ def prepare_line(
         state="" if state == "idle" else state,
         check="" if state == "idle" else _line(check),
         waits=len(waits),
-        wait=_line(_name_wait(waits[0])) if waits else "",
+        wait=_line(name_wait(waits[0])) if waits else "",
         subagents=tuple(SubagentLine(_line(one.name), *_progress(one.list)) for one in busy[:_MOST_SUBAGENTS]),
         more=len(busy[_MOST_SUBAGENTS:]),
     )
@@ -128,7 +128,8 @@ def is_at_work(activity: Activity, now: datetime) -> bool:
     return activity.at is None or now - activity.at < WATCHED
 
 
-def _name_wait(wait: PersonWait) -> str:
+def name_wait(wait: PersonWait) -> str:
+    """Return what waits on a person in a few words: the question itself, the title of the plan, the blocked item."""
     if wait.kind == "question":
         return wait.text
     if wait.kind == "plan":

@@ -120,6 +120,12 @@ def find_stall(state: StallState, now: datetime, options: StallOptions = DEFAULT
     return replace(state, told=True, told_as=detector), Finding(detector, "warning", said, n, state.label)
 
 
+def find_silence(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> Finding | None:
+    """Return the stall that lasts, reported or not; None if there is none, or the watch has ended."""
+    _, finding = find_stall(replace(state, told=False), now, options)
+    return None if finding is None or finding.detector == "timed_out" else finding
+
+
 def _describe_stall(state: StallState, n: int) -> tuple[str, str]:
     """Return the kind of the stall, and the original's sentence for it."""
     label = state.label

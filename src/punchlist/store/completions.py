@@ -90,6 +90,14 @@ class CompletionRows(Rows):
         """Return how many items and tasks of a session were completed since."""
         return self._rows.one("count_completions_since", (session, position))[0]
 
+    def grades_since(self, at: datetime) -> dict[str, int]:
+        """Return how many items and tasks were completed since a time, by grade."""
+        return dict(self._rows.all("grades_since", {"since": records.microseconds(at)}))
+
+    def session_states_since(self, at: datetime) -> dict[str, int]:
+        """Return in how many sessions something was completed since a time, by the state of the session."""
+        return dict(self._rows.all("states_of_sessions_since", {"since": records.microseconds(at)}))
+
 
 def _decode_record(sealed: bytes) -> SessionRecord:
     """Return a record; nothing where it is damaged: then the session is unchecked, and its next check counts again."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,7 +14,7 @@ from punchlist.core.session_line import AgentWork, SessionLine, find_shown_agent
 from punchlist.core.task import Task
 from punchlist.core.todo import Status, TodoList
 from punchlist.store.current_work import read_current_work
-from punchlist.store.records import RowDamaged
+from punchlist.store.records import RowDamaged, microseconds
 from punchlist.store.transaction import Transaction
 from punchlist.store.waits import load_waits
 
@@ -51,6 +52,25 @@ def load_line(tx: Transaction, session: str, now: datetime, *, agent: str | None
     """Return the line of a session as its rows are now, or that of one of its agents; None if it is not there."""
     row = tx.one("find_line_of_session", (session,))
     return None if row is None else _load_line(tx, session, row[1], row[2], now, agent)
+
+
+class SavedLine(NamedTuple):
+    """The line of a session as it was written: JSON, empty for nothing to show, None if it was never written."""
+
+    session: str
+    state: str
+    line: str | None
+
+
+def list_lines(tx: Transaction, since: datetime, others: Iterable[str], limit: int) -> list[SavedLine]:
+    """Return the lines of the sessions with a change since a time, the latest first, and of some other ones."""
+    rows = tx.all("lines_of_recent_sessions", {"since": microseconds(since), "limit": limit})
+    found = {row[0]: SavedLine(*row) for row in rows}
+    for session in others:
+        row = None if session in found else tx.one("find_line_of_session", (session,))
+        if row is not None:
+            found[session] = SavedLine(session, row[1], row[3])
+    return list(found.values())
 
 
 def _load_line(

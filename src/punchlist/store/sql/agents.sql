@@ -14,6 +14,9 @@ SELECT s.id, s.state, s.check_name, s.line FROM agents a JOIN sessions s ON s.id
 -- name: find_line_of_session
 SELECT id, state, check_name, line FROM sessions WHERE id = ?;
 
+-- name: lines_of_recent_sessions
+SELECT id, state, line FROM sessions WHERE recent >= :since ORDER BY recent DESC LIMIT :limit;
+
 -- name: save_line
 UPDATE sessions SET line = ? WHERE id = ?;
 

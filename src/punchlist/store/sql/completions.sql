@@ -40,5 +40,13 @@ WHERE a.session = ? AND (c.until IS NULL OR c.grade IN ('unchecked', 'failing'))
 -- name: count_completions_since
 SELECT count(*) FROM agents a JOIN completions c ON c.agent = a.id WHERE a.session = ? AND c.position >= ?;
 
+-- name: grades_since
+SELECT grade, count(*) FROM completions WHERE at > :since GROUP BY grade;
+
+-- name: states_of_sessions_since
+-- The states of the sessions in which something was completed since a time.
+SELECT state, count(*) FROM sessions WHERE id IN (
+  SELECT a.session FROM completions c JOIN agents a ON a.id = c.agent WHERE c.at > :since) GROUP BY state;
+
 -- name: delete_completions
 DELETE FROM completions WHERE agent = :agent;

@@ -36,10 +36,10 @@ WHERE l.project = :project AND e.agent IS NULL AND e.seq > :after
 ORDER BY 1 LIMIT :limit;
 
 -- name: last_kind
--- What happened to an agent last, on its list or elsewhere.
+-- What happened to an agent last, on its list or elsewhere, beside what its host says of its state.
 SELECT kind FROM (
   SELECT kind, seq FROM (
-    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NULL ORDER BY seq DESC LIMIT 1
+    SELECT kind, seq FROM events WHERE agent = :agent AND revision IS NULL AND kind <> 'agent.state' ORDER BY seq DESC LIMIT 1
   ) AS beside
   UNION ALL
   SELECT kind, seq FROM (

@@ -60,8 +60,9 @@ WHERE a.session = ? AND k.status = 'completed' ORDER BY k.touched DESC;
 SELECT plan, body FROM kept_items WHERE agent = ?;
 
 -- name: agents_since
--- The agents that have events after a cursor, in the order of the first one, each with the last.
-SELECT agent, max(seq) FROM events WHERE seq > ? AND agent IS NOT NULL GROUP BY agent ORDER BY min(seq);
+-- The agents that have events after a cursor, in the order of the first one, each with the last. That one fell idle, or
+-- was closed, is no work.
+SELECT agent, max(seq) FROM events WHERE seq > ? AND agent IS NOT NULL AND kind <> 'agent.state' GROUP BY agent ORDER BY min(seq);
 
 -- name: tasks_since
 SELECT DISTINCT task_list, task FROM events WHERE seq > ? AND task_list IS NOT NULL AND kind LIKE 'task.%';

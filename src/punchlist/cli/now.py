@@ -1,0 +1,81 @@
+"""`punchlist now`: show every agent of this machine, what it does, and what waits on you."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from punchlist.cli.arguments import Parser, author, command_parser, is_own_list, open_reader, settle_due_tasks
+from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.config import project_of
+from punchlist.core.presence import Roster
+from punchlist.hosts.programs import HOSTS, find_home, is_found
+from punchlist.hosts.roster import load_roster
+from punchlist.reader import BoardReader
+from punchlist.surfaces.now import now_data, now_lines
+from punchlist.surfaces.spans import Line, Span, safe_line
+
+_EXAMPLES = """\
+  punchlist now                  every agent of this machine, attached or not
+  punchlist now --project .      those of this project
+  punchlist now --json           for a program
+"""
+_LONGEST_ABSENCE = timedelta(days=1)
+"""What was done before that is for `brief`."""
+
+
+def parser() -> Parser:
+    about = "Shows every agent of this machine: which one waits on you, which are at work, idle or gone."
+    made = command_parser("now", about, run=_show, examples=_EXAMPLES)
+    made.add_argument("--project", metavar="DIR", help="of the project to which this folder belongs")
+    made.add_by("whose last `brief` counts as the last look")
+    made.add_json()
+    return made
+
+
+def _show(options: Namespace) -> None:
+    with open_reader(options) as board:
+        settle_due_tasks(board)
+        found = load_roster(board, project=options.project, looked_at=_find_last_look(board, options))
+    # A list that a person began by hand is no agent.
+    agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
+    roster = replace(found, agents=tuple(agents))
+    if options.json:
+        show_json(now_data(roster))
+    elif roster.agents or roster.waits:
+        show(now_lines(roster, detect_display()))
+    else:
+        display = detect_display()
+        show(map(display.cut, _explain_nothing(roster, options)))
+
+
+def _find_last_look(board: BoardReader, options: Namespace) -> datetime:
+    """Return when the reader's last `brief` was, a day ago at most."""
+    who, here = author(options), project_of(os.getcwd())
+    marks = board.store.read(lambda tx: [tx.log.mark(f"brief {who} {where}") for where in ("", here)])
+    event = next(board.events(max(marks) - 1), None) if max(marks) else None
+    earliest = board.now() - _LONGEST_ABSENCE
+    return earliest if event is None else max(event.at, earliest)
+
+
+def _explain_nothing(roster: Roster, options: Namespace) -> Iterator[Line]:
+    """Yield what was looked for, and how to attach what is installed."""
+    where = f" in {safe_line(project_of(options.project))}" if options.project else " on this machine"
+    yield (Span(f"No agent runs{where}, and nothing waits on you.", "bold"),)
+    yield ()
+    yield (Span("Looked for:"),)
+    yield (Span(f"  Claude Code   {safe_line(os.path.join(find_home(HOSTS['claude-code']), 'sessions'))}", "dim"),)
+    yield (Span(f"  Codex         its daemon and sessions in {safe_line(find_home(HOSTS['codex']))}", "dim"),)
+    yield (Span("  others        attached agents, and agents of your own programs, on the board", "dim"),)
+    installed = [host for host in HOSTS.values() if is_found(host)]
+    yield ()
+    if installed:
+        yield (Span("Start one of these; attached, it gets a list, checks and answers too:"),)
+        for host in installed:
+            yield (Span(f"  punchlist attach {host.name}", "accent"),)
+    else:
+        yield (Span("No agent that Punchlist knows is installed here; `punchlist demo` shows how it looks."),)

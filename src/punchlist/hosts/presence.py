@@ -1,0 +1,393 @@
+"""Find the agents that run on this machine and what each does now, attached or not.
+
+Claude Code writes the state of each process to its home. Codex tells it over its daemon's socket, else by the files
+that its processes have open. Hooks tell it of agents that are attached. All of it is data that other programs wrote:
+files are read up to a limit, links are not followed, texts are cleaned and shortened, and what cannot be read is passed
+over.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, cast
+
+from msgspec.structs import replace
+
+from punchlist.config import project_of
+from punchlist.core.events import Draft
+from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describe_call, join_roads
+from punchlist.hosts.codex_socket import CodexDaemon
+from punchlist.hosts.conversations import MAIN
+from punchlist.hosts.processes import can_list_files, find_open_files, is_running
+from punchlist.hosts.programs import find_home, find_host
+from punchlist.reader import BoardReader
+from punchlist.store import Transaction
+from punchlist.store.hosts import Conversation
+from punchlist.text import clean
+from punchlist.text.previews import preview, shown_arguments
+from punchlist.transcripts import claude_code, codex
+from punchlist.transcripts.decoding import call_key, decode, moment, name, object_at, objects, path, record
+from punchlist.transcripts.values import CallOutcome, TranscriptCall
+
+_LARGEST: Final = 64 * 1024
+"""Bytes of a session file; Claude Code's have about one thousand."""
+
+_TAIL: Final = 256 * 1024
+"""Bytes at the end of a transcript that are searched for the last tool call, and at the beginning for its session."""
+
+_LONGEST: Final = 160
+_MOST_SESSIONS: Final = 500
+_MOST_ROLLOUTS: Final = 100
+_MOST_DAYS: Final = 30
+"""Folders of rollouts that are looked at, the latest: a thread that is resumed goes on in its first file."""
+
+_MOST_THREADS: Final = 100
+_MOST_CONVERSATIONS: Final = 200
+_DAEMON_SECONDS: Final = 0.5
+"""The daemon answers within 20 ms. A busy one is waited for, but a person waits too."""
+
+_RECENT: Final = timedelta(minutes=10)
+"""Where the system does not show open files, a rollout counts as that of a running Codex for so long after a write."""
+
+_CLAUDE, _CODEX = "claude-code", "codex"
+_STATES: Final[dict[str, PresenceState]] = {"busy": "busy", "waiting": "waiting", "idle": "idle"}
+_CODEX_WAITS: Final = {"waitingOnApproval": "approval", "waitingOnUserInput": "input needed"}
+_TURN_STARTS, _TURN_ENDS = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
+_CODEX_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
+_CODEX_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
+
+
+def find_presence(board: BoardReader | None = None) -> list[Presence]:
+    """Return all agents that run on this machine, and those whose process ended lately, one entry each.
+
+    With a board, those of which hooks told are among them.
+    """
+    now = datetime.now(UTC)
+    claude = list(_read_claude_sessions(now))
+    owned = {one.pid: one.session for one in claude if one.state != "gone"}
+    found = [*claude, *_ask_codex(), *_read_rollouts(now)]
+    if board is not None:
+        known = board.store.read(lambda tx: tx.hosts.conversations(limit=_MOST_CONVERSATIONS))
+        # A process of Claude Code has one conversation: another one of the same process was left for it.
+        left = (one for one in known if one.host == _CLAUDE and owned.get(one.pid, one.id) != one.id)
+        found += _read_conversations(known, set(left), now)
+    return [one for one in join_roads(found) if one.state != "gone" or _is_recent(one.since, now)]
+
+
+def _is_recent(at: datetime | None, now: datetime) -> bool:
+    return at is not None and now - at < GONE_SHOWN
+
+
+# Claude Code: a file per process.
+
+
+def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
+    home = find_home(find_host(_CLAUDE))
+    folder = os.path.join(home, "sessions")
+    for file in _list_files(folder, r"\d{1,10}\.json", _MOST_SESSIONS):
+        found = _read_json(os.path.join(folder, file))
+        pid, session = found.get("pid"), name(found.get("sessionId"))
+        if type(pid) is not int or str(pid) != file.removesuffix(".json") or session is None:
+            continue
+        since = moment(found.get("statusUpdatedAt")) or moment(found.get("updatedAt")) or moment(found.get("startedAt"))
+        cwd, ticks = path(found.get("cwd")), found.get("procStart")
+        state: PresenceState = _STATES.get(str(found.get("status")), "idle")
+        is_named = found.get("nameSource") != "derived"
+        seen = Presence(
+            host=_CLAUDE,
+            session=session,
+            state=state,
+            since=since,
+            project=_find_project(cwd),
+            title=_shorten(found.get("name")) if is_named else "",
+            pid=pid,
+        )
+        if state != "idle":
+            seen = _add_claude_call(seen, home, cwd or "", _shorten(found.get("waitingFor")))
+        if is_running(pid, ticks=ticks if isinstance(ticks, str) else "", before=since):
+            yield seen
+        else:
+            yield replace(seen, state="gone", waits_for="")
+
+
+def _add_claude_call(seen: Presence, home: str, cwd: str, waits_for: str) -> Presence:
+    """Add the last tool call of a session, by its transcript; the one that has not ended is what it waits for."""
+    folder = re.sub(r"[^A-Za-z0-9]", "-", cwd)
+    call, is_open = None, False
+    if re.fullmatch(r"[\w-]{1,200}", seen.session):
+        call, is_open = _find_claude_call(os.path.join(home, "projects", folder, f"{seen.session}.jsonl"))
+    doing = "" if call is None else _describe(call)
+    if seen.state != "waiting":
+        return replace(seen, doing=doing)
+    if call is not None and is_open:
+        asked = objects(object_at(call.args).get("questions")) if call.name == "AskUserQuestion" else []
+        if asked:
+            waits_for = _shorten(asked[0].get("question")) or waits_for
+        elif call.name == "ExitPlanMode":
+            waits_for = "approval of its plan"
+        elif waits_for == "permission prompt":
+            waits_for = f"permission: {doing}"
+    return replace(seen, doing=doing, waits_for=waits_for or "input needed")
+
+
+def _find_claude_call(file: str) -> tuple[TranscriptCall | None, bool]:
+    """Return the last tool call of a session itself, and True if it has not ended."""
+    ended: set[str] = set()
+    for line in _read_last_lines(file):
+        if b'"tool_use"' not in line and b'"tool_result"' not in line:
+            continue
+        for item in claude_code.read_record(record(line) or {}):
+            if isinstance(item, CallOutcome):
+                ended.add(item.call_id)
+            elif isinstance(item, TranscriptCall) and item.origin.agent == MAIN:
+                return item, item.call_id not in ended
+    return None, False
+
+
+# Codex: its daemon, and the rollouts that its processes have open.
+
+
+def _ask_codex() -> Iterator[Presence]:
+    """Yield the threads that the daemon has loaded; nothing where there is no daemon, or it does not answer."""
+    try:
+        with CodexDaemon(find_home(find_host(_CODEX)), seconds=_DAEMON_SECONDS) as daemon:
+            threads = objects(daemon.ask("thread/list", {"limit": _MOST_THREADS}).get("data"))
+            pid = daemon.pid
+    except (OSError, AttributeError):  # no daemon, or a system without unix sockets
+        return
+    for thread in threads:
+        session, status = name(thread.get("id")), object_at(thread, "status")
+        kind = status.get("type")
+        if session is None or thread.get("parentThreadId") is not None or kind not in ("active", "idle", "systemError"):
+            continue
+        flags = cast("Any", status.get("activeFlags"))
+        is_list = kind == "active" and isinstance(flags, list)
+        waits = [words for flag, words in _CODEX_WAITS.items() if is_list and flag in flags]
+        state: PresenceState = "waiting" if waits else "busy" if kind == "active" else "idle"
+        yield Presence(
+            host=_CODEX,
+            session=session,
+            state=state,
+            since=moment(thread.get("updatedAt")),
+            project=_find_project(path(thread.get("cwd"))),
+            waits_for=", ".join(waits),
+            title=_shorten(thread.get("name")) or _shorten(thread.get("preview")),
+            pid=pid,
+        )
+
+
+def _read_rollouts(now: datetime) -> Iterator[Presence]:
+    folder = os.path.realpath(os.path.join(find_home(find_host(_CODEX)), "sessions"))
+    recent = [(at, file) for at, file in _list_rollouts(folder) if now - at < GONE_SHOWN]
+    if not recent:
+        return
+    open_files = dict(find_open_files("codex", folder + os.sep)) if can_list_files() else None
+    for at, file in heapq.nlargest(_MOST_ROLLOUTS, recent):
+        seen = _read_rollout(file)
+        if seen is None:
+            continue
+        if open_files is None:
+            if now - at < _RECENT:
+                yield replace(seen, since=seen.since or at)
+        elif file in open_files:
+            yield replace(seen, since=seen.since or at, pid=open_files[file])
+        elif seen.state == "busy":  # its process ended within a turn; one that ended after its turn is just closed
+            yield replace(seen, since=at, state="gone")
+
+
+def _list_rollouts(folder: str) -> Iterator[tuple[datetime, str]]:
+    """Yield the rollouts of the latest days, each with the time of its last write."""
+    days = [""]
+    for pattern in (r"\d{4}", r"\d{2}", r"\d{2}"):
+        inner = [
+            os.path.join(day, one)
+            for day in days
+            for one in _list_files(os.path.join(folder, day), pattern, 1000, folders=True)
+        ]
+        days = sorted(inner, reverse=True)[:_MOST_DAYS]
+    for day in days:
+        for file in _list_files(os.path.join(folder, day), r"rollout-.+\.jsonl", 10_000):
+            full = os.path.join(folder, day, file)
+            with suppress(OSError):
+                yield datetime.fromtimestamp(os.lstat(full).st_mtime, UTC), full
+
+
+def _read_rollout(file: str) -> Presence | None:
+    """Return the state of a thread by its rollout; None if it is a subagent's, or says nothing."""
+    head = codex.read_head([record(_read_first_line(file)) or {}], (), file).origin
+    if head.session is None or head.agent != MAIN:
+        return None
+    state: PresenceState = "idle"
+    since: datetime | None = None
+    doing, ended = "", False
+    for line in _read_last_lines(file):
+        found = record(line) or {}
+        payload, kind = object_at(found, "payload"), object_at(found, "payload").get("type")
+        if kind in _CODEX_CALLS and not doing:
+            doing = _describe(_read_codex_call(payload))
+        elif kind in _TURN_STARTS or kind in _TURN_ENDS:
+            state, since = ("idle" if kind in _TURN_ENDS else "busy"), moment(found.get("timestamp"))
+            break
+        elif kind in _CODEX_RESULTS:
+            ended = True
+    else:
+        state = "busy" if doing or ended else "idle"  # the turn began before what was read
+    return Presence(
+        host=_CODEX,
+        session=head.session,
+        state=state,
+        since=since,
+        project=_find_project(head.cwd),
+        doing=doing if state == "busy" else "",
+        road="files",
+    )
+
+
+def _read_codex_call(payload: dict[str, Any]) -> TranscriptCall:
+    given = payload.get("arguments", payload.get("action", payload.get("input")))
+    args = decode(given) if isinstance(given, str) and given.startswith("{") else given
+    return TranscriptCall(str(payload.get("name", "shell")), args, call_key(payload.get("call_id")), codex.Origin())
+
+
+# Hooks of attached agents.
+
+
+def _read_conversations(
+    known: Iterable[Conversation], left: Collection[Conversation], now: datetime
+) -> Iterator[Presence]:
+    for one in known:
+        if not one.event:  # a handoff has bound it, and it has not begun
+            continue
+        is_gone = one.state == "ended" or one in left or not _is_alive(one, now)
+        yield Presence(
+            host=one.host,
+            session=one.id,
+            state="gone" if is_gone or one.state == "ended" else one.state,
+            since=one.seen_at if is_gone else one.since,
+            project=one.project,
+            pid=one.pid,
+            list_session=one.session if one.session != one.id else "",
+            road="hooks",
+        )
+
+
+def _is_alive(one: Conversation, now: datetime) -> bool:
+    """True if the process of a conversation runs; without one, if hooks told of it lately."""
+    if one.pid is None:
+        return now - one.seen_at < GONE_SHOWN
+    return is_running(one.pid, before=one.seen_at)
+
+
+# Files and texts of other programs.
+
+
+def _list_files(folder: str, pattern: str, most: int, *, folders: bool = False) -> list[str]:
+    """Return the names in a folder that match, without links; the largest ones if there are too many."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [
+                entry.name
+                for entry in entries
+                if re.fullmatch(pattern, entry.name)
+                and (entry.is_dir(follow_symlinks=False) if folders else entry.is_file(follow_symlinks=False))
+            ]
+    except OSError:
+        return []
+    return heapq.nlargest(most, found)
+
+
+def _read_part(file: str, *, tail: bool, size: int) -> bytes:
+    """Return the beginning or the end of a regular file; nothing if it is a link, or cannot be read."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return b""
+    with open(handle, "rb") as opened:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            return b""
+        try:
+            return os.pread(handle, size, max(0, found.st_size - size) if tail else 0)
+        except OSError:
+            return b""
+        finally:
+            opened.close()
+
+
+def _read_json(file: str) -> dict[str, Any]:
+    return record(_read_part(file, tail=False, size=_LARGEST)) or {}
+
+
+def _read_first_line(file: str) -> bytes:
+    return _read_part(file, tail=False, size=_TAIL).partition(b"\n")[0]
+
+
+def _read_last_lines(file: str) -> Iterator[bytes]:
+    """Yield the lines at the end of a file, the last first."""
+    yield from reversed(_read_part(file, tail=True, size=_TAIL).splitlines())
+
+
+def _find_project(folder: str | None) -> str:
+    if folder is None or not os.path.isabs(folder):
+        return ""
+    with suppress(OSError, ValueError):
+        return clean(project_of(folder), lines=False).text
+    return ""
+
+
+def _describe(call: TranscriptCall) -> str:
+    return _shorten(describe_call(call.name, shown_arguments(call.args, _LONGEST)))
+
+
+def _shorten(text: Any) -> str:
+    return preview(text, _LONGEST) if isinstance(text, str) else ""
+
+
+# Events.
+
+
+def record_states(board: BoardReader, states: Iterable[Presence]) -> int:
+    """Record each change of an agent's state on the board, once; return how many there were.
+
+    An agent that the board does not know joins it with its first state, unless it is gone already.
+    """
+    given = list(states)
+    changed = board.store.read(lambda tx: [one for one in given if _is_change(tx, one)])
+    if not changed:
+        return 0
+    now = board.now()
+    return board.store.transact(lambda tx: sum(_record_state(tx, one, now) for one in changed), durable=False)
+
+
+def _is_change(tx: Transaction, seen: Presence) -> bool:
+    row = tx.agent(seen.list_session or seen.session, MAIN)
+    if row is None:
+        return seen.state != "gone"
+    known = tx.overviews.load_activity(row.number)
+    return (known.host_state, known.waits_for) != (seen.state, seen.waits_for)
+
+
+def _record_state(tx: Transaction, seen: Presence, now: datetime) -> bool:
+    """Check again under the lock, and append the event."""
+    if not _is_change(tx, seen):
+        return False
+    session = seen.list_session or seen.session
+    row = tx.agent(session, MAIN)
+    at = now
+    if row is None:
+        row = tx.add_agent(session, MAIN, project=seen.project, at=now)
+        tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=MAIN, at=now)
+    else:
+        at = max(now, tx.log.last_time(row.number) or now)
+    data: dict[str, Any] = {"host": seen.host, "conversation": seen.session, "state": seen.state}
+    if seen.since is not None:
+        data["since"] = seen.since.isoformat()
+    data |= {key: value for key in ("waits_for", "title", "pid") if (value := getattr(seen, key))}
+    tx.add_events(row, [Draft("agent.state", data)], by=seen.host, at=at)
+    return True

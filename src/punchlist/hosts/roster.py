@@ -1,0 +1,117 @@
+"""Load the first screen: every agent of this machine and of the board with its work, and what waits on a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from punchlist.config import Folder, project_of, stall_timings
+from punchlist.core.grounding.session import session_state
+from punchlist.core.overview import WATCHED, Activity
+from punchlist.core.presence import BoardAgent, DoneSince, Presence, Roster, list_agents
+from punchlist.core.session_line import NO_LINE, SessionLine
+from punchlist.detect.stalls import find_silence
+from punchlist.hosts.presence import find_presence
+from punchlist.reader import BoardReader
+from punchlist.store import Transaction
+from punchlist.store.lines import SavedLine, list_lines, load_line
+from punchlist.store.overviews import OverviewRow
+from punchlist.store.records import RowDamaged
+from punchlist.store.waits import load_waits
+
+_MOST_SESSIONS: Final = 1_000
+_MOST_SUBAGENTS: Final = 20
+_decode_line = msgspec.json.Decoder(SessionLine).decode
+
+
+def load_roster(
+    board: BoardReader,
+    *,
+    project: Folder = None,
+    looked_at: datetime | None = None,
+    present: Sequence[Presence] | None = None,
+) -> Roster:
+    """Return all agents and waits, of a project or of everything.
+
+    `looked_at` is when the reader last looked, for what was done since. `present` are the agents that hosts know, if
+    they have been looked for already.
+    """
+    where = None if project is None else project_of(project)
+    seen = find_presence(board) if present is None else present
+    now = board.now()
+
+    def load(tx: Transaction) -> Roster:
+        waits = tuple(load_waits(tx, now, project=where))
+        sessions = {one.list_session or one.session for one in seen}
+        agents = list_agents(seen, _load_agents(tx, sessions, now), waits, now)
+        return Roster(
+            at=now,
+            agents=tuple(row for row in agents if where in (None, row.project)),
+            waits=waits,
+            done=None if looked_at is None or where is not None else _load_done(tx, looked_at),
+        )
+
+    return board.store.read(load)
+
+
+def _load_agents(tx: Transaction, present: set[str], now: datetime) -> list[BoardAgent]:
+    """Return the root agents of the sessions with a change of late, and of those whose agent runs."""
+    since = now - WATCHED - timedelta(minutes=1)  # the time of a session's last change is kept to the minute
+    lines = list_lines(tx, since, present, _MOST_SESSIONS)
+    return [agent for saved in lines for agent in _load_session(tx, saved, now)]
+
+
+def _load_session(tx: Transaction, saved: SavedLine, now: datetime) -> list[BoardAgent]:
+    session, state, line = saved
+    try:
+        rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS) if row.parent is None]
+        check_at = _find_check_time(tx, session) if state == "red" else None
+        return [
+            BoardAgent(
+                project=row.project,
+                session=session,
+                agent=row.agent,
+                activity=row.activity,
+                line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
+                session_state=state,
+                check_at=check_at,
+                silent_since=_find_silence(tx, row.number, row.activity, now),
+            )
+            for row in rows
+        ]
+    except RowDamaged:
+        return []  # `doctor` tells of it; the other sessions are shown
+
+
+def _read_line(tx: Transaction, row: OverviewRow, line: str | None, now: datetime, *, is_alone: bool) -> SessionLine:
+    """Return the work of an agent: the prepared line of its session, which is about one agent, or one of its own."""
+    if line == "":
+        return NO_LINE
+    if is_alone and line is not None:
+        try:
+            return _decode_line(line)
+        except msgspec.DecodeError:
+            pass  # of a later version
+    return load_line(tx, row.session, now, agent=None if is_alone else row.agent) or NO_LINE
+
+
+def _find_silence(tx: Transaction, agent: int, activity: Activity, now: datetime) -> datetime | None:
+    if activity.state != "working" or activity.rests:
+        return None
+    memory = tx.subagents.load_stall(agent)
+    state, options = memory.stall, memory.stall_options or stall_timings()
+    return None if state is None or find_silence(state, now, options) is None else state.alive_at
+
+
+def _find_check_time(tx: Transaction, session: str) -> datetime | None:
+    check = session_state(session, tx.completions.load_record(session)).decided_by
+    return None if check is None else check.at
+
+
+def _load_done(tx: Transaction, since: datetime) -> DoneSince:
+    return DoneSince(
+        since=since, grades=tx.completions.grades_since(since), sessions=tx.completions.session_states_since(since)
+    )

@@ -1,0 +1,276 @@
+"""`punchlist now`: every agent in one line, what waits on the person first."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from punchlist import Board
+from punchlist.text import width
+from tests.cli.conftest import Run
+
+ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    return tmp_path
+
+
+@pytest.fixture
+def start_claude(home: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start a process, and write what Claude Code would write about it."""
+    with ExitStack() as stack:
+
+        def start(project: str, session: str, status: str, *, age: int = 0, **fields: Any) -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(["sleep", "300"])
+            stack.callback(lambda: (process.kill(), process.wait()))
+            (home / project / ".git").mkdir(parents=True, exist_ok=True)
+            at = int((datetime.now(UTC) - timedelta(seconds=age)).timestamp() * 1000)
+            ticks = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19]
+            found = {"pid": process.pid, "sessionId": session, "cwd": str(home / project), "procStart": ticks}
+            told = {"status": status, "statusUpdatedAt": at, "nameSource": "derived"}
+            file = home / ".claude" / "sessions" / f"{process.pid}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(found | told | fields))
+            return process
+
+        yield start
+
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+def write_call(home: Path, project: str, session: str, tool: str, args: dict[str, Any]) -> None:
+    folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(home / project))
+    folder.mkdir(parents=True, exist_ok=True)
+    block = {"type": "tool_use", "id": "t-1", "name": tool, "input": args}
+    record = {"type": "assistant", "message": {"role": "assistant", "content": [block]}}
+    (folder / f"{session}.jsonl").write_text(json.dumps(record) + "\n")
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """Return the rows of each section, with single spaces."""
+    found: dict[str, list[str]] = {}
+    title = ""
+    for line in text.splitlines():
+        if line.startswith(("──", "--")):
+            title = re.split(r" [·-] | \(", line.strip("─- "))[0]
+            found[title] = []
+        elif title and line:
+            found[title].append(" ".join(line.split()))
+    return found
+
+
+def read_json(run: Run, *options: str) -> dict[str, Any]:
+    ran = run("now", "--json", *options)
+    assert (ran.code, ran.err) == (0, "")
+    return json.loads(ran.out)
+
+
+def test_without_agents_it_says_what_it_looked_for_and_how_to_attach(run: Run, home: Path):
+    (home / ".claude").mkdir()
+    ran = run("now")
+    assert ran.code == 0
+    assert "No agent runs on this machine, and nothing waits on you." in ran.out
+    assert str(home / ".claude" / "sessions") in ran.out
+    assert str(home / ".codex") in ran.out
+    assert "punchlist attach claude-code" in ran.out
+    assert "punchlist attach codex" not in ran.out
+    (home / ".claude").rmdir()
+    assert "`punchlist demo`" in run("now").out
+
+
+def test_agents_that_are_not_attached_are_shown_by_what_they_need(run: Run, home: Path, start_claude: Start):
+    start_claude("docs", "d-1", "busy", age=12)
+    write_call(home, "docs", "d-1", "Edit", {"file_path": "/x/README.md"})
+    start_claude("infra", "i-1", "waiting", age=190, waitingFor="permission prompt")
+    write_call(home, "infra", "i-1", "Bash", {"command": "terraform apply"})
+    start_claude("web", "w-1", "idle", age=4000)
+    killed = start_claude("old", "o-1", "busy", age=300)
+    killed.kill()
+    killed.wait()
+    found = sections(run("now").out)
+    assert list(found) == ["waits on you", "at work", "idle", "gone"]
+    assert re.fullmatch(
+        r"! infra · claude · 3m 1\ds permission: terraform apply in its window", found["waits on you"][0]
+    )
+    assert re.fullmatch(r"▸ docs · claude no list · Edit README.md 1\d s", found["at work"][0])
+    assert found["idle"] == ["○ web · claude no list 1h 6m"]
+    assert re.fullmatch(r"✗ old · claude no list 5m( \d+s)?", found["gone"][0])
+
+
+def test_the_json_has_state_time_place_and_what_each_waits_for(run: Run, home: Path, start_claude: Start):
+    process = start_claude("infra", "i-1", "waiting", age=60, waitingFor="input needed")
+    (agent,) = read_json(run)["agents"]
+    told = {key: agent[key] for key in ("state", "project", "host", "session", "waits_for", "pid", "on_board", "total")}
+    assert told == {
+        "state": "waiting",
+        "project": str(home / "infra"),
+        "host": "claude-code",
+        "session": "i-1",
+        "waits_for": "input needed",
+        "pid": process.pid,
+        "on_board": False,
+        "total": 0,
+    }
+    since = datetime.fromisoformat(agent["since"])
+    assert timedelta(seconds=60) <= datetime.now(UTC) - since < timedelta(minutes=5)
+
+
+def test_an_attached_agent_shows_its_list_its_checks_and_its_subagents(
+    run: Run, board: Board, home: Path, start_claude: Start, monkeypatch: pytest.MonkeyPatch
+):
+    start_claude("shop", "s-1", "busy")
+    agent = board.agent("main", session="s-1", project=home / "shop")
+    items = [{"text": "read"}, {"text": "write the migration", "doing": "Writing the migration"}, {"text": "run it"}]
+    agent.call("todo", {"set": items, "start": "1"})
+    agent.call("todo", {"done": ["1"], "next": True})
+    agent.tool_started("t-1", "Bash", {"command": "pytest -q"})
+    agent.tool_finished("t-1", result="1 failed in 0.1s", is_error=True)
+    child = agent.spawn("explore")
+    child.call("todo", {"set": ["look", "tell"], "start": "1"})
+    child.call("todo", {"done": ["1"], "next": True})
+    monkeypatch.setenv("COLUMNS", "120")
+    (row,) = sections(run("now").out)["at work"]
+    expected = r"▸ shop · claude Writing the migration ━━───── 1/3 \d s red: pytest ✗ \d s ago ⤷ explore 1/2"
+    assert re.fullmatch(expected, row), row
+    (agent_data,) = read_json(run)["agents"]
+    assert (agent_data["session_state"], agent_data["check"], agent_data["focus"]) == (
+        "red",
+        "pytest",
+        "Writing the migration",
+    )
+    assert agent_data["subagents"] == [{"name": "explore", "done": 1, "total": 2}]
+
+
+def test_questions_and_plans_of_the_board_wait_with_those_of_hosts(
+    run: Run, board: Board, home: Path, start_claude: Start
+):
+    # The host of an agent whose plan waits says the same in its own words: that is one line.
+    start_claude("shop", "s-1", "waiting", waitingFor="input needed")
+    board.agent("main", session="s-1", project=home / "shop").propose_plan("# Move\n- pack")
+    start_claude("web", "w-1", "waiting", waitingFor="input needed", age=600)
+    asking = board.agent("builder", session="b-1", project=home / "shop")
+    asking.call("todo", {"set": ["paint"], "start": "1"})
+    asking.ask("1", "Which colour?")
+    found = sections(run("now").out)
+    assert [re.sub(r" · \d+ s| · \d+m", "", row) for row in found["waits on you"]] == [
+        "! web · claude input needed in its window",
+        "▤ shop · claude Plan r1: Move answer plan-1",
+        "? shop · builder “Which colour?” answer 1",
+        "`punchlist answer` shows each in full, with the command that answers it.",
+    ]
+    assert "at work" not in found
+    data = read_json(run)
+    assert {one["session"]: (one["state"], one["waits_for"]) for one in data["agents"]} == {
+        "s-1": ("waiting", "plan: Move"),
+        "w-1": ("waiting", "input needed"),
+        "b-1": ("waiting", "Which colour?"),
+    }
+    assert [wait["kind"] for wait in data["waits"]] == ["plan", "question"]
+
+
+def test_an_agent_that_goes_on_while_its_question_waits_is_at_work(run: Run, board: Board):
+    agent = board.agent("builder", session="b-1")
+    agent.call("todo", {"set": ["paint", "sand"], "start": "1"})
+    agent.ask("1", "Which colour?")
+    agent.call("todo", {"start": "2"})
+    agent.tool_started("t-1", "Bash", {"command": "sand the door"})
+    found = sections(run("now").out)
+    assert len(found["waits on you"]) == len(found["at work"][:1]) == 1
+    assert "sand" in found["at work"][0]
+
+
+def test_an_agent_that_fell_silent_says_since_when_and_what_it_did_last(run: Run, home: Path, start_claude: Start):
+    start_claude("infra", "i-1", "busy")
+    then = datetime.now(UTC) - timedelta(minutes=20)
+    with Board.open(clock=lambda: then) as earlier:
+        agent = earlier.agent("main", session="i-1", project=home / "infra")
+        agent.call("todo", {"set": ["plan", "apply"], "start": "1"})
+        agent.tool_started("t-1", "Bash", {"command": "terraform plan"})
+    (row,) = sections(run("now").out)["at work"]
+    assert re.fullmatch(r"! infra · claude silent since 20m ─{7} 0/2 last: terraform plan", row), row
+
+
+def test_what_was_done_since_the_last_brief_is_counted(run: Run, board: Board):
+    agent = board.agent("builder", session="b-1")
+    agent.call("todo", {"set": ["paint", "sand", "dry"], "start": "1"})
+    agent.tool_started("t-0", "Bash", {"command": "pytest -q"})
+    agent.tool_finished("t-0", result="3 passed in 0.1s")
+    agent.call("todo", {"done": ["1"], "next": True})
+    assert read_json(run)["done"]["items"] == {"verified": 1}
+    assert run("brief", "--all").code == 0
+    assert read_json(run)["done"]["items"] == {}
+    agent.tool_started("t-1", "Bash", {"command": "sed -i s/a/b/ x.py"})
+    agent.tool_finished("t-1", result="")
+    agent.call("todo", {"done": ["2"]})
+    assert read_json(run)["done"]["items"] == {"unchecked": 1}
+    (line,) = next(
+        rows for title, rows in sections(run("now").out).items() if title.startswith("done since you looked")
+    )
+    assert line == "unchecked 1 session 1 unchecked punchlist brief --all"
+
+
+def test_a_list_begun_by_hand_is_no_agent_and_finished_agents_are_not_shown(run: Run, board: Board):
+    assert run("todo", "append", "mine").code == 0
+    agent = board.agent("builder", session="b-1")
+    agent.call("todo", {"set": ["paint"], "start": "1"})
+    agent.finished()
+    assert read_json(run)["agents"] == []
+    assert "No agent runs" in run("now").out
+
+
+def test_a_project_shows_its_own_agents_only(run: Run, home: Path, start_claude: Start):
+    start_claude("shop", "s-1", "busy")
+    start_claude("web", "w-1", "busy")
+    assert [one["session"] for one in read_json(run, "--project", str(home / "shop"))["agents"]] == ["s-1"]
+
+
+def test_agents_of_one_project_and_host_are_told_apart(run: Run, start_claude: Start):
+    start_claude("shop", "aaaa1111", "busy")
+    start_claude("shop", "bbbb2222", "idle")
+    found = sections(run("now").out)
+    assert "shop · claude aaaa11" in found["at work"][0]
+    assert "shop · claude bbbb22" in found["idle"][0]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("is_ascii", [False, True])
+def test_lines_fit_and_hold_no_escapes(
+    run: Run,
+    board: Board,
+    home: Path,
+    start_claude: Start,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    is_ascii: bool,
+):
+    long = f"{ESCAPES} 漢字 very long {'text ' * 40}"
+    for number, status in enumerate(("busy", "waiting", "idle")):
+        start_claude(f"p{number}{ESCAPES}", f"s-{number}", status, waitingFor=long, name=long, nameSource="user")
+    agent = board.agent("main", session="s-0", project=home / f"p0{ESCAPES}")
+    agent.call("todo", {"set": [long, "b"], "start": "1"})
+    asking = board.agent("builder", session="b-1")
+    asking.call("todo", {"set": [long], "start": "1"})
+    asking.ask("1", long)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    if is_ascii:
+        monkeypatch.setenv("LC_ALL", "C")
+    text = run("now").out
+    assert "red" in text
+    assert all(line.isprintable() and width(line) <= columns for line in text.splitlines())
+    if is_ascii:
+        without_words = text.replace("漢", "").replace("字", "")
+        assert without_words.isascii()
+    assert "\x1b" not in json.dumps(read_json(run), ensure_ascii=False)
