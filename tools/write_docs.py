@@ -59,7 +59,8 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _rows(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str | None]]:
     for action in parser._actions:
         if action.option_strings and action.dest not in ("help", "db"):
-            value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
+            names = action.metavar if isinstance(action.metavar, tuple) else (action.metavar or action.dest.upper(),)
+            value = "" if action.nargs == 0 else f" {' '.join(names)}"
             yield ", ".join(action.option_strings) + value, action.help
 
 

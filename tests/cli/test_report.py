@@ -309,6 +309,9 @@ def test_a_brief_says_that_lists_were_begun_or_grew_by_whom(run: Run, board: Boa
     run("brief")
     agent.call("todo", {"add": ["Wax"]})
     assert "  · main added 1 item to a list, which has 3 now\n" in run("brief").out
+    run("todo", "append", "Call ada", "--session", "s1")
+    run("todo", "append", "Call ben", "--session", "s1")
+    assert "  · anna added 2 items to the list of main, which has 5 now\n" in run("brief").out
     agent.call("todo", {"reword": {"3": "Oil"}})
     assert "Nothing happened" not in run("brief").out
     agent.finished()
@@ -438,3 +441,32 @@ def test_who_only_looks_makes_no_board_where_the_path_is_mistyped(run: Run, tmp_
 def test_an_empty_report_on_everything_does_not_send_people_to_everything(run: Run) -> None:
     assert "--all" in run("report").out
     assert "--all" not in run("report", "--all").out
+
+
+def test_a_session_that_is_still_red_is_said_to_be_so_in_each_brief(run: Run, board: Board) -> None:
+    agent = board.agent("main", session="s1")
+    agent.call("todo", {"set": ["Paint"]})
+    check(agent, "c1", "1 failed", is_error=True)
+    agent.call("todo", {"done": "1"})
+    run("brief")
+    opening, state, *rest = run("brief").out.splitlines()
+    assert opening.startswith("Nothing happened since")
+    assert state.startswith("session red: pytest failed")
+    assert not rest
+    assert [one["state"] for one in json.loads(run("brief", "--json").out)["sessions"]] == ["red"]
+    assert run("brief", "--push", "cat >&2").err == ""
+    agent.finished()
+    run("brief")
+    assert "red" not in run("brief").out
+
+
+def test_what_is_known_only_from_a_transcript_is_not_under_way(run: Run, tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": claude(("Paint", "in_progress"))}
+    told = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [told]}]
+    (tmp_path / "run.json").write_text(json.dumps(messages))
+    restored = run("restore", str(tmp_path / "run.json"))
+    assert restored.code == 0, restored.err
+    assert "Under way" not in run("brief").out
+    assert "left in progress" in run("report").out
+    assert "  main is known only from " in run("events").out

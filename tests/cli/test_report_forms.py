@@ -219,10 +219,10 @@ def test_a_report_says_what_waits_and_who_stopped_where(run: Run, board: Board) 
     other.call("todo", {"set": ["Paint <the> door"]})
     other.finished("I stop here.")
     said = run("report").out
-    assert "Waiting on you (1)\n  · main asks: Red or *blue*?\nStopped, stalled or looping (1)\n" in said
+    assert "Waiting on you (1)\n  · main in s1 asks: Red or *blue*?\nStopped, stalled or looping (1)\n" in said
     assert '  · painter stopped at "Paint <the> door", with 1 item open.' in said
     markdown = run("report", "--format", "markdown").out
-    assert "## Waiting on you\n\n- main asks: Red or \\*blue\\*?\n" in markdown
+    assert "## Waiting on you\n\n- main in s1 asks: Red or \\*blue\\*?\n" in markdown
     assert 'painter stopped at "Paint \\<the\\> door"' in markdown
     page = run("report", "--format", "html").out
     assert "painter stopped at &quot;Paint &lt;the&gt; door&quot;" in page

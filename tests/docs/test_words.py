@@ -94,6 +94,12 @@ def test_what_other_programs_brought_stands_at_the_end_of_the_help(capsys: pytes
     assert not re.search(r"flow|dialect|profile|layers", own)
 
 
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in COMPATIBILITY])
+def test_the_help_of_our_own_commands_needs_no_words_of_other_programs(name: str) -> None:
+    for parser in _parsers(load_parser(name)):
+        assert not re.search(r"\b(flow|profile|layer|rhythm)s?\b", parser.format_help())
+
+
 @pytest.mark.parametrize("page", ["commands.md", "settings.md", "compatibility.md"])
 def test_the_pages_have_a_part_on_compatibility(page: str) -> None:
     assert re.search(r"(?m)^#+ Compatibility$", Path(DOCS / page).read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ from punchlist import Board
 from punchlist.core.brief import STALLS, assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.overview import NO_ACTIVITY, fold_activity
-from punchlist.surfaces.brief import brief_lines
+from punchlist.surfaces.brief import brief_data, brief_lines
 from punchlist.surfaces.headlines import Around
 from punchlist.surfaces.sentences import Silent, sentence, stall_words
 from punchlist.surfaces.spans import UNICODE, plain
@@ -74,3 +74,12 @@ def test_there_are_words_for_every_silence() -> None:
     said = {stall_words("main", Silent("s1", "main", detector, timedelta(minutes=2))) for detector in STALLS}
     assert len(said) == len(STALLS)
     assert not [text for text in said if "ACP" in text or "{" in text]
+
+
+def test_a_brief_for_programs_has_the_words_for_people_too() -> None:
+    event = raised("s1", 1)
+    activity = fold_activity(NO_ACTIVITY, event.kind, event.data, event.at, event.seq)
+    noticed = find_noticed({("s1", "main"): activity}, 0, NOW)
+    found = assemble_brief([], [], [], noticed, after=0, until=1)
+    (one,) = brief_data(found, Around(), {})["noticed"]
+    assert one["seen"] == "main has been silent, without any output; perhaps a tool still runs."

@@ -7,7 +7,7 @@ The time for a brief and for the overview does not grow with the log.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import cast
@@ -153,13 +153,15 @@ class ReportReader:
         different = {(row.agent, row.plan, row.kept.item.id): row for row in kept}
         tasks = [*overviews.tasks_since(after), *overviews.standing_tasks()]
         activities = {(row.session, row.agent): row.activity for row in self._rows.values()}
+        news = dict.fromkeys(self._rows[agent].session for agent in touched)
         return assemble_brief(
-            map(self._state, dict.fromkeys(self._rows[agent].session for agent in touched)),
+            map(self._state, news),
             [*self._report_items(_without_repeats(different.values())), *self._report_tasks(tasks)],
             [call for agent in touched for call in self._tx.tool_calls.since(agent, after)],
             find_noticed(activities, after, self._now),
             waits=self._load_waits(),
             lists=(*self._find_longer_lists(since, after), *self._find_new_tasks(after)),
+            red=map(self._state, self._find_red_sessions(news)),
             after=after,
             until=self._last_event(after, last),
         )
@@ -173,6 +175,12 @@ class ReportReader:
         record = self._records.get(session, NO_RECORD)
         since = red_since(record)
         return session_state(session, record, 0 if since is None else self._tx.completions.count_since(session, since))
+
+    def _find_red_sessions(self, but: Container[str]) -> dict[str, None]:
+        """Return the sessions that are red, but for these and those whose agents have all finished."""
+        states = self._tx.session_states(self._project)
+        at_work = [row.session for row in self._rows.values() if row.activity.state != "finished"]
+        return dict.fromkeys(one for one in at_work if states.get(one) == "red" and one not in but)
 
     def _subject(self, agent: int, key: str) -> Subject:
         row = self._rows[agent]
@@ -211,10 +219,10 @@ class ReportReader:
     def _find_longer_lists(self, since: Iterable[KeptRow], after: int) -> Iterator[ListNews]:
         """Yield the present lists onto which items came after a cursor."""
         new = (row for row in since if row.kept.first > after and not row.kept.is_gone)
-        added = Counter(row.agent for row in new if row.plan == self._rows[row.agent].activity.plan_id)
-        for agent, number in added.items():
+        here = [row for row in new if row.plan == self._rows[row.agent].activity.plan_id]
+        for (agent, by), number in Counter((row.agent, row.kept.item.created_by) for row in here).items():
             row = self._rows[agent]
-            yield ListNews(row.session, row.agent, number, sum(row.list.counts.values()))
+            yield ListNews(row.session, row.agent, number, sum(row.list.counts.values()), by=by or row.agent)
 
     def _find_new_tasks(self, after: int) -> Iterator[ListNews]:
         """Yield the lists of tasks to which tasks were added after a cursor; flows are none."""
@@ -260,7 +268,10 @@ class ReportReader:
         found = None if done is None else judge(done, self._records.get(self._rows[done.agent].session, NO_RECORD))
         is_judged = found is not None and item.grade not in (None, "confirmed")
         helpers = self._helpers(of) if item.is_open else ()
-        state = "working" if agent is None else self._rows[agent].activity.state
+        activity = None if agent is None else self._rows[agent].activity
+        state = "working" if activity is None else activity.state
+        if activity is not None and activity.copy_of:
+            state = "finished"  # of this agent only a transcript is known: nobody can say that it is at work
         return ItemReport(
             subject=of,
             item=item,

@@ -27,7 +27,7 @@ _EXAMPLES = """\
   punchlist answer                            what waits on you, and how to answer each
   punchlist answer region "Use eu-west"       the item that holds `region`; its agent hears it at its next turn
   punchlist answer plan-1 approve             revision 1; or: punchlist answer plan-1 reject "Tests first"
-  punchlist answer task-3                     the task goes on; so do a flow and a blocked item
+  punchlist answer task-3                     the task goes on; so does a blocked item
 """
 _MOST_NAMED = 5
 _A_PLAN = re.compile(r"plan(-\d+)?")
@@ -37,8 +37,8 @@ _RECEIPT_SECONDS = 3.0
 
 def parser() -> Parser:
     about = (
-        "Lists what waits on you: questions, plans, blocked items, tasks and flows. With a name, resolves it: answers "
-        "the question, decides on the plan, or lets the item, the task or the flow go on."
+        "Lists what waits on you: questions, plans, blocked items and tasks. With a name, resolves it: answers the "
+        "question, decides on the plan, or lets the item or the task go on."
     )
     made = command_parser("answer", about, run=_answer, examples=_EXAMPLES)
     made.add_argument("item", nargs="?", metavar="NAME", help="its name in the list, or a few letters of its text")

@@ -14,7 +14,7 @@ from punchlist.guidance.ledger import NOTHING, Cost, Size, sum_costs
 from punchlist.surfaces.spans import Line, Span, plural, safe_line
 
 _EXAMPLES = """\
-  punchlist stats                                              of this project, by dialect and profile
+  punchlist stats                                              of this project
   punchlist stats --session s1                                 of one session
   punchlist stats --compare claude-code/quiet claude-code/classic
 """
@@ -25,13 +25,11 @@ _LEGEND = (
 
 
 def parser() -> Parser:
-    about = "Shows what Punchlist itself costs, by dialect and profile."
+    about = "Shows what Punchlist itself costs the agents, in tokens."
     made = command_parser("stats", about, run=_show, examples=_EXAMPLES)
     made.add_argument("--session", metavar="S", help="only this session")
     made.add_all()
-    made.add_argument(
-        "--compare", nargs=2, metavar=("A", "B"), help="two side by side, each a dialect or `dialect/profile`"
-    )
+    made.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two of its rows side by side, by their names")
     made.add_json()
     return made
 

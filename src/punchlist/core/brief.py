@@ -31,19 +31,24 @@ class Noticed(Struct, frozen=True):
 
 
 class ListNews(Struct, frozen=True):
-    """Items that came onto a list since, and how many it has now; with `list`, tasks that came onto that one."""
+    """Items that came onto a list since, and how many it has now; with `list`, tasks that came onto that one.
+
+    `by` added them: the agent itself, a person or another agent.
+    """
 
     session: str
     agent: str
     added: int
     total: int
     list: str = ""
+    by: str = ""
 
 
 class Brief(Struct, frozen=True):
     """Items by what became of them: the first five were completed or graded since, the rest stands now.
 
-    `sessions` are the states of the sessions with news, the worst first. `doubtful` items are failing or unseen;
+    `sessions` are the states of the sessions with news, the worst first; `red` those of others that are still at work
+    and red. `doubtful` items are failing or unseen;
     `waits` is what waits on a person; `work` is what tools did since. `has_news`: there is any event since.
     """
 
@@ -61,6 +66,7 @@ class Brief(Struct, frozen=True):
     work: Tally
     has_news: bool
     until: int
+    red: tuple[SessionState, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -76,6 +82,7 @@ def assemble_brief(
     *,
     waits: tuple[PersonWait, ...] = (),
     lists: tuple[ListNews, ...] = (),
+    red: Iterable[SessionState] = (),
     after: int,
     until: int,
 ) -> Brief:
@@ -96,6 +103,7 @@ def assemble_brief(
         work=tally_of(calls),
         has_news=until > after,
         until=until,
+        red=tuple(red),
     )
 
 

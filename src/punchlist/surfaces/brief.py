@@ -32,7 +32,7 @@ from punchlist.surfaces.reports import (
     tally_words,
     work_words,
 )
-from punchlist.surfaces.sentences import span
+from punchlist.surfaces.sentences import finding_words, span
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit, width
 
@@ -119,10 +119,11 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     """Yield the lines of a brief, one screen at most; with `columns`, they fit into them."""
     if opening := _opening_words(brief, around):
         yield from ((Span(line),) for line in pack([opening], columns, ""))
-    if is_empty(brief, around) and not brief.under_way:
+    if is_empty(brief, around) and not brief.under_way and not brief.red:
         return
-    yield from first_lines(brief.sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS)
-    items, told = (*completed_items(brief), *brief.failed, *brief.under_way), red_commands(brief.sessions)
+    sessions = (*brief.sessions, *brief.red)
+    yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS)
+    items, told = (*completed_items(brief), *brief.failed, *brief.under_way), red_commands(sessions)
     rows = ItemRows(items, changes, told, glyphs, columns)
     lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
     yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
@@ -167,6 +168,8 @@ def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
         who = called.get((one.session, one.agent), "You")
         if one.list:
             yield f"{items} added to {name_task_list(one.list)}"
+        elif one.by != one.agent and one.session not in around.own:
+            yield f"{one.by} added {items} to the list of {who}, which has {one.total:,} now"
         elif one.added == one.total:
             yield f"{who} began a list of {items}"
         else:
@@ -183,12 +186,13 @@ def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]
     parts = ("failed", "doubtful", "verified", "confirmed", "unchecked", "unjudged", "under_way")
     items = {name: getattr(brief, name) for name in parts}
     return {
-        "sessions": [session_data(session) for session in brief.sessions],
+        "sessions": [session_data(session) for session in (*brief.sessions, *brief.red)],
         **around_data(around, brief.waits),
         "lists": [asdict(one) for one in brief.lists],
         "noticed": [
             {
-                **{name: getattr(one, name) for name in ("session", "agent", "detector", "seen")},
+                **{name: getattr(one, name) for name in ("session", "agent", "detector")},
+                "seen": finding_words(one.agent, one.detector, one.subject, one.seen),
                 "at": json_time(one.at),
             }
             for one in brief.noticed

@@ -291,12 +291,11 @@ def _git_lines(summary: GitSummary, name: str, glyphs: Glyphs, columns: int) -> 
 
 
 def waiting_words(waits: Sequence[PersonWait]) -> list[str]:
-    """Return what waits on a person, a sentence each."""
-    called = names({(wait.session, wait.agent) for wait in waits})
-    return [wait_words(wait, called[wait.session, wait.agent]) for wait in waits]
+    """Return what waits on a person, a sentence each; an agent with its session, which the reader will look for."""
+    return [_wait_words(wait, f"{wait.agent} in {short_session(wait.session)}") for wait in waits]
 
 
-def wait_words(wait: PersonWait, who: str) -> str:
+def _wait_words(wait: PersonWait, who: str) -> str:
     match wait.kind:
         case "question":
             return f"{who} asks: {wait.text}"

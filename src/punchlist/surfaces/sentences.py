@@ -146,6 +146,8 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
         return _task_sentence(event, glyphs)
     agent = safe_line(event.agent or "")
     author = safe_line(event.by) or agent or "someone"
+    if event.kind.startswith("agent."):
+        author = agent or author  # a person may have brought the news
     other = bool(agent) and agent != author
     if event.kind == "finding.raised":
         return _finding_sentence(author, event.data)
