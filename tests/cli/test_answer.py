@@ -125,6 +125,16 @@ def test_a_plan_is_decided_by_the_revision_that_was_shown(run: Run, asked: Board
     assert agent.plans[-1].state == "approved"
 
 
+def test_a_revision_alone_does_not_decide_on_the_plan_of_another_agent(run: Run, board: Board):
+    for session, text in (("s1", "# Move it"), ("s1", "# Move it all"), ("s2", "# Burn it")):
+        board.agent("main", session=session).propose_plan(text)
+    said = run("answer", "plan-1", "approve")  # read when it was that of s1
+    assert said.code == 1
+    assert "`punchlist answer plan-1 approve --session s2 --agent main`" in said.err
+    assert len(board.waits()) == 2
+    assert run("answer", "plan-1", "approve", "--session", "s2").code == 0
+
+
 @pytest.mark.parametrize("name", ["", "  ", "\t", "flow-", "plan-"])
 @pytest.mark.parametrize("kind", ["task", "plan", "flow"])
 def test_an_answer_to_no_name_resolves_nothing(run: Run, board: Board, name: str, kind: str):

@@ -140,14 +140,17 @@ def _plan_command(wait: PersonWait) -> str:
 
 
 def _find_wait(waits: Sequence[PersonWait], query: str) -> PersonWait | None:
-    """Return the wait of this name, else of this title or id, else the only one that holds the words."""
+    """Return the wait of this name, else of this title or id, else the only one that holds the words.
+
+    Of several plans none is meant by its revision alone: the one that the person read may have a newer one by now.
+    """
     wanted = query.lower()
     number = wanted.removeprefix("#")
+    plans = [wait for wait in waits if wait.kind == "plan" and _A_PLAN.fullmatch(wanted)]
     named = [wait for wait in waits if number == wait.name.lower()]
     same = [wait for wait in waits if wanted == wait.title.lower() or number in _full_ids(wait)]
-    plans = [wait for wait in waits if wait.kind == "plan" and _A_PLAN.fullmatch(wanted)]
     held = [wait for wait in waits if wanted in f"{wait.title} {'' if wait.kind == 'plan' else wait.text}".lower()]
-    found = named or same or plans or held
+    found = plans or named or same or held
     if len(found) > 1:
         commands = "; ".join(f"`{answer_command(wait, wait.answers[0])}`" for wait in found[:_MOST_NAMED])
         raise EditRefused(problem=f'{len(found)} things that wait match "{query}"; say which one: {commands}.')

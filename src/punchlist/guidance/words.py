@@ -200,10 +200,10 @@ def describe_changes(
     found: dict[tuple[str, str, str], list[TodoItem]] = {}
     for item in (*after, *(item for item in before if item.id not in left)):
         said = _describe_item_change(known.get(item.id), item if item.id in left else None, words)
-        if item.id not in left and item.id in set_aside:
-            said = "set aside", ""
         if said is not None:
-            found.setdefault((cut(authors.get(item.id, "someone else"), _QUOTED), *said), []).append(item)
+            verb, how = said
+            verb = "set aside" if item.id not in left and item.id in set_aside else verb
+            found.setdefault((cut(authors.get(item.id, "someone else"), _QUOTED), verb, how), []).append(item)
     return [" ".join(filter(None, (who, verb, _quote(items), how))) for (who, verb, how), items in found.items()]
 
 
