@@ -451,7 +451,7 @@ def test_a_session_that_is_still_red_is_said_to_be_so_in_each_brief(run: Run, bo
     run("brief")
     opening, state, *rest = run("brief").out.splitlines()
     assert opening.startswith("Nothing happened since")
-    assert state.startswith("session red: pytest failed")
+    assert state.startswith("session red · s1: pytest failed")
     assert not rest
     assert [one["state"] for one in json.loads(run("brief", "--json").out)["sessions"]] == ["red"]
     assert run("brief", "--push", "cat >&2").err == ""

@@ -43,7 +43,7 @@ def test_of_eight_who_start_the_same_task_one_has_it_and_the_others_are_told_who
     owner = desk.tasks.get("1").owner
     with pytest.raises(TaskTaken) as taken:
         desk.board.tasks("default", by="eve").update("1", status="in_progress")
-    assert taken.value.data["owner"] == (owner or "somebody")
+    assert taken.value.data["owner"] == (owner or "another worker")
 
 
 def test_starting_does_not_take_a_task_out_of_a_worker_s_claim(desk: Desk) -> None:

@@ -196,7 +196,7 @@ class ClaudeFiles:
                 agent.import_write(_full_write(theirs), _IMPORTED, by=AUTHOR, source=name)
                 return
             except EditRefused as error:
-                logger.warning("`%s` was changed by somebody else, and not merged: %s", self._files.at(name), error)
+                logger.warning("`%s` was changed by another program, and not merged: %s", self._files.at(name), error)
         aside = self._files.set_aside(name, "changed")
         logger.warning("`%s` held a list that the board does not know; moved to `%s`", self._files.at(name), aside)
 

@@ -316,7 +316,7 @@ def _find(items: Sequence[TodoItem], query: str) -> TodoItem:
 
 def _moved_on_error(query: str) -> EditRefused:
     """Return the error for an item that was found, and that is not on its list any more."""
-    return EditRefused(problem=f'"{query}" was changed by somebody else just now; see `punchlist todos`.')
+    return EditRefused(problem=f'"{query}" was changed meanwhile; see `punchlist todos`.')
 
 
 # The list as a Markdown file.

@@ -119,7 +119,7 @@ def is_held(task: Task) -> bool:
 def taken_error(task: Task, holder: str | None = None) -> TaskTaken:
     """Return the error for a caller that wants a task which is held. `holder` has it, where it has no owner."""
     until = "" if task.lease_until is None else f" until {task.lease_until:%Y-%m-%d %H:%M:%S %Z}"
-    return TaskTaken(id=task.id, owner=task.owner or holder or "somebody", until=until)
+    return TaskTaken(id=task.id, owner=task.owner or holder or "another worker", until=until)
 
 
 def check_not_leased(task: Task, by: str) -> None:

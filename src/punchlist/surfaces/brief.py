@@ -122,7 +122,8 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     if is_empty(brief, around) and not brief.under_way and not brief.red:
         return
     sessions = (*brief.sessions, *brief.red)
-    yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS)
+    named = bool(brief.red)  # of these nothing else in the brief tells
+    yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS, named=named)
     items, told = (*completed_items(brief), *brief.failed, *brief.under_way), red_commands(sessions)
     rows = ItemRows(items, changes, told, glyphs, columns)
     lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]

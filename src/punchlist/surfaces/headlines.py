@@ -90,12 +90,14 @@ def first_lines(
     *,
     most: int = 0,
     tails: bool = False,
+    named: bool = False,
 ) -> Iterator[Line]:
     """Yield the lines before the items. With `columns` they fit into them; `most` limits the rows of a section.
 
-    With `tails` a red session has its failing commands and their last lines below it.
+    With `tails` a red session has its failing commands and their last lines below it. Sessions have their names where
+    there are several, or if they are to be `named`.
     """
-    yield from _state_lines(sessions, glyphs, columns, tails=tails)
+    yield from _state_lines(sessions, glyphs, columns, tails=tails, named=named or len(sessions) > 1)
     for summary in around.git:
         yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
     waiting, stopped = waiting_words(waits), stopped_words(around, noticed)
@@ -203,12 +205,12 @@ def failing_checks(session: SessionState) -> list[CheckState]:
 
 
 def _state_lines(
-    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, *, tails: bool = False
+    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, *, tails: bool, named: bool
 ) -> Iterator[Line]:
-    """Yield each session that is not idle: its state, its name where there are several, then why."""
+    """Yield each session that is not idle: its state, its name, then why."""
     told = [session for session in sessions if session.state != "idle"]
     for session in told[:_MOST_SESSIONS]:
-        name = f" {glyphs.dot} {safe_line(short_session(session.session))}" if len(sessions) > 1 else ""
+        name = f" {glyphs.dot} {safe_line(short_session(session.session))}" if named else ""
         state = f"session {session.state}"
         first, *more = _wrap(f"{state}{name}: {safe_line(state_words(session))}", columns)
         yield (Span(state, STATES[session.state]), Span(first.removeprefix(state)))
