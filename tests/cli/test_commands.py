@@ -25,6 +25,7 @@ OPTIONS = {
     "tasks": set[str](),
     "plan": set[str](),
     "answer": {"--session", "--agent", "--by", "--all", "--project", "--json", "--list"},
+    "watch": {"--since", "--once"},
     "handoff": {"--to", "--start", "--by", "--json"},
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},

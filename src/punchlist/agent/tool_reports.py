@@ -40,6 +40,9 @@ _MOST_REUSED: Final = 64
 _MOST_BACK: Final = 500
 """Calls back to which a command in the background is looked for."""
 
+TRANSCRIPT: Final = "transcript"
+"""The road of calls that were read from an agent's log, where ids are unique: `via` in the events of the call."""
+
 _LONGEST: Final = 200
 """Characters of a tool's name or a call's id that are recorded."""
 
@@ -248,6 +251,8 @@ def _find_beginning(ctx: AgentContext, call_id: str, facts: Mapping[str, Any]) -
     first = calls.find(number, given)
     name, hashed = facts.get("name", ""), facts.get("hash", "")
     if first is None or first.call.started is None:
+        return given, first
+    if first.call.via == TRANSCRIPT:  # some hosts call a tool otherwise in their logs
         return given, first
     if first.call.is_open and first.call.name == name:  # a host may tell its arguments again while they stream in
         return given, first

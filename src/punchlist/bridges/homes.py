@@ -46,7 +46,7 @@ _HOMES = {
 """Of each agent: the variable that names its home, its home in the user's, and the folder of transcripts there."""
 
 
-def _find_home(agent: str, *parts: str) -> str:
+def find_home(agent: str, *parts: str) -> str:
     """Return the path of a file or a folder among an agent's transcripts."""
     variable, default, inner = _HOMES[agent]
     return os.path.join(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), default), inner, *parts)
@@ -54,7 +54,7 @@ def _find_home(agent: str, *parts: str) -> str:
 
 def list_agents() -> dict[str, str]:
     """Return the agents that keep transcripts on this machine, each with their folder."""
-    return {agent: folder for agent in _HOMES if os.path.isdir(folder := _find_home(agent))}
+    return {agent: folder for agent in _HOMES if os.path.isdir(folder := find_home(agent))}
 
 
 def find_newest(folder: str) -> Place | None:
@@ -62,10 +62,10 @@ def find_newest(folder: str) -> Place | None:
     project = project_of(folder)
     found = (
         _find_newest_of_claude(project, os.path.realpath(folder)),
-        _find_newest_file("codex", _find_home("codex", "*", "*", "*", "rollout-*.jsonl*"), project),
-        _find_newest_file("oh-my-pi", _find_home("oh-my-pi", "*", "*.jsonl"), project),
-        _find_newest_in_store("opencode", _find_home("opencode", "opencode.db"), project),
-        _find_newest_in_store("openclaw", _find_home("openclaw", "event-ledger.json"), project),
+        _find_newest_file("codex", find_home("codex", "*", "*", "*", "rollout-*.jsonl*"), project),
+        _find_newest_file("oh-my-pi", find_home("oh-my-pi", "*", "*.jsonl"), project),
+        _find_newest_in_store("opencode", find_home("opencode", "opencode.db"), project),
+        _find_newest_in_store("openclaw", find_home("openclaw", "event-ledger.json"), project),
     )
     return max(filter(None, found), key=lambda place: place.changed, default=None)
 
@@ -82,10 +82,10 @@ def find_session(session: str) -> Place | None:
         ("opencode", "storage", "todo", f"{session}.json"),
     )
     for kind, *pattern in patterns:
-        for path in _sort_by_time(glob.iglob(_find_home(kind, *pattern))):
+        for path in _sort_by_time(glob.iglob(find_home(kind, *pattern))):
             return Place(path, kind, None, _modified_at(path))
     for kind, file in (("hermes", "state.db"), ("opencode", "opencode.db"), ("openclaw", "event-ledger.json")):
-        path = _find_home(kind, file)
+        path = find_home(kind, file)
         if os.path.isfile(path):
             with suppress(PunchlistError):
                 if session in open_transcript(path, kind).sessions:
@@ -125,7 +125,7 @@ def _read_first(path: str) -> dict[str, Any] | None:
 def _find_newest_of_claude(project: str, folder: str) -> Place | None:
     """Return the newest transcript of Claude Code, which names a folder after the project; others say it inside."""
     names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
-    files = [file for one in names for file in glob.iglob(_find_home("claude-code", glob.escape(one), "*.jsonl"))]
+    files = [file for one in names for file in glob.iglob(find_home("claude-code", glob.escape(one), "*.jsonl"))]
     own = [file for file in _sort_by_time(files) if not os.path.basename(file).startswith("agent-")]
     return Place(own[0], "claude-code", None, _modified_at(own[0])) if own else None
 

@@ -1,43 +1,63 @@
 """Replay a transcript: into a board in memory, to be reported on, or onto a board that has not seen its tool calls.
 
+A log that is watched is replayed step by step, as it grows (`source`). What the board knows already, because hooks or
+an MCP server told of it, is passed over, whichever came first.
+
 Tool calls, list writes and the user's turns go the way of a live session, at the times that the transcript tells.
 Subagents are children of the session's agent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from punchlist.agent import Agent
-from punchlist.agent.tool_reports import short
+from punchlist.agent.calls import RECORDED, describe_late_write
+from punchlist.agent.tool_reports import TRANSCRIPT, short
 from punchlist.board import Board
+from punchlist.core.commands import Replace
 from punchlist.core.events import Draft, json_time
 from punchlist.core.grounding.tool_call import ToolCall, given_id
+from punchlist.dialects import dialect as dialect_named
+from punchlist.errors import PunchlistError
 from punchlist.options import AgentOptions
 from punchlist.store import Transaction
 from punchlist.tasks.gates import Gate
 from punchlist.text import clean, cut
 from punchlist.text.redaction import redact
-from punchlist.transcripts.activity import CallEnd, CallStart, ListWrite, Step, SubagentStart, UserTurn, read_steps
+from punchlist.transcripts.activity import (
+    CallEnd,
+    CallStart,
+    ListWrite,
+    Step,
+    SubagentStart,
+    TurnEnd,
+    UserTurn,
+    read_steps,
+)
 from punchlist.transcripts.decoding import object_at
 from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.values import MAIN, Transcript
 
-VIA: Final = "transcript"
-"""The road by which these reports come, as the event of each call says."""
-
 _TASKS: Final = "claude-tasks"
+_OWN: Final = "punchlist"
 _TASK_FIELDS: Final = ("subject", "description", "activeForm", "status", "taskId")
 """Fields of a task call that a report is about. Owners and blockers are left out: the board would refuse a call that
 goes against them, and Claude Code let it pass."""
+
+_PLAN_TOOL: Final = "ExitPlanMode"
+_LOOKING: Final = ("TaskList", "TaskGet")
+"""Native tools that only show tasks: hooks do not report them either."""
 
 _DELEGATING: Final = ("Task", "Agent", "spawn_agent")
 _FOLDERS: Final = frozenset({"cwd", "workdir", "working_directory"})
 _MOST_DELEGATIONS: Final = 1000
 _LONGEST_LABEL: Final = 200
+_LONGEST_REASON: Final = 8_000
 _OPTIONS: Final[AgentOptions] = {
     "offered": True,
     "loop_detection": False,  # what the model should have been told then is of no use now
@@ -48,7 +68,7 @@ _OPTIONS: Final[AgentOptions] = {
 class ReplayClock:
     """Shows the time of the step that is replayed: never earlier than the step before, nor later than `latest`."""
 
-    def __init__(self, latest: datetime | None = None) -> None:
+    def __init__(self, latest: Callable[[], datetime] | None = None) -> None:
         self._now: datetime | None = None
         self._latest = latest
 
@@ -57,7 +77,7 @@ class ReplayClock:
 
     def move_to(self, at: datetime | None) -> None:
         if at is not None and (self._now is None or at > self._now):
-            self._now = at if self._latest is None else min(at, self._latest)
+            self._now = at if self._latest is None else min(at, self._latest())
 
 
 class ReplayBoard(Board):
@@ -88,7 +108,7 @@ def replay_in_memory(path: str) -> tuple[Board, str]:
     board = ReplayBoard.open("memory:", clock=clock)
     try:
         session = transcript.origin.session or "transcript"
-        replay = _Replay(board, clock, session=session, project=project, dialect=transcript.dialect)
+        replay = Replay(board, clock, session=session, project=project, dialect=transcript.dialect)
         replay.run(chain(begin, steps))
     except BaseException:
         board.close()
@@ -114,9 +134,10 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
     Calls that the board knows are left as they are, and so is a list that was written later. `label` is for an agent
     that is not on the board yet.
     """
-    clock = ReplayClock(latest=agent.board.now())
+    began = agent.board.now()
+    clock = ReplayClock(latest=lambda: began)
     board = ReplayBoard(agent.board.store, clock=clock)
-    replay = _Replay(
+    replay = Replay(
         board,
         clock,
         session=agent.session,
@@ -135,8 +156,12 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
     return ReplayedCalls(replay.seen, replay.new, replay.tasks, replay.has_list)
 
 
-class _Replay:
-    """Hands each step to the agent that took it."""
+class Replay:
+    """Hands each step to the agent that took it.
+
+    `source` is the log that is watched. `is_attached`: the host itself tells the board of turns, plans and subagents.
+    `read_before` is the time up to which the log was read before: turns and plans have no id by which they are known.
+    """
 
     def __init__(
         self,
@@ -150,7 +175,11 @@ class _Replay:
         task_list: str | None = None,
         restores: bool = False,
         label: str | None = None,
+        source: str = "",
     ) -> None:
+        self._source = source
+        self.is_attached = False
+        self.read_before: datetime | None = None
         self._board = board
         self._clock = clock
         self._restores = restores
@@ -158,6 +187,7 @@ class _Replay:
         self._main = board.agent(
             name, session=session, dialect=dialect, profile="off", project=project, **self._options
         )
+        self.session = session
         self.project = self._main.project
         self._agents = {MAIN: self._main}
         self._delegations: dict[str, Mapping[str, Any]] = {}
@@ -167,32 +197,68 @@ class _Replay:
         self._label = label
         self.seen = self.new = self.tasks = 0
         self.has_list = False
+        self._is_marked = False
         self._is_new = False
         """True if a call was recorded since the last turn: only then is there a turn to end."""
 
     def run(self, steps: Iterable[Step]) -> None:
-        """Replay the steps."""
+        """Replay the steps of a session that is over."""
         for step in steps:
-            self._clock.move_to(step.at)
-            if self._label is not None:
-                self._join(self._label)
-                self._label = None
-            match step:
-                case CallStart():
-                    self._start(step)
-                case CallEnd():
-                    self._end(step)
-                case ListWrite():
-                    self._write(step)
-                case SubagentStart():
-                    self._agents[step.agent] = self._spawn(step)
-                case UserTurn():
-                    if self._is_new:
-                        self._main.user_turn()
-                        self._is_new = False
+            self.take(step)
         if self._is_new:
             for agent in self._agents.values():
                 agent.about_to_stop()  # nothing is awaited of a session that is over
+
+    def take(self, step: Step) -> None:
+        """Replay one step."""
+        self._clock.move_to(step.at)
+        if self._label is not None:
+            self._join(self._label)
+            self._label = None
+        match step:
+            case CallStart():
+                self._start(step)
+            case CallEnd():
+                self._end(step)
+            case ListWrite():
+                self._write(step)
+            case SubagentStart():
+                self._agents[step.agent] = self._spawn(step)
+            case UserTurn():
+                if self._is_new or (self._source and self._is_news(step)):
+                    self._main.user_turn()
+                    self._is_new = False
+            case TurnEnd():
+                agent = self._agent(step.agent)
+                if self._source and self._is_news(step):
+                    agent.about_to_stop()
+
+    def _is_news(self, step: Step) -> bool:
+        """True if only the log tells of a turn or a plan, and tells it for the first time."""
+        is_again = self.read_before is not None and (step.at is None or step.at < self.read_before)
+        return not self.is_attached and not is_again
+
+    def _mark_watched(self, agent: Agent) -> Agent:
+        """Note that an agent is known from its log alone, if that is news: its list is read-only here."""
+        now = self._board.now()
+
+        def note(tx: Transaction) -> None:
+            row = tx.agent(agent.session, agent.name)
+            if row is None:
+                row = tx.add_agent(agent.session, agent.name, project=agent.project, at=now)
+                tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=agent.name, at=now)
+            activity = tx.overviews.load_activity(row.number)
+            if activity.state == "new" and not activity.copy_of:
+                tx.add_events(
+                    row,
+                    [Draft("agent.copied", {"source": self._source, "format": self._main.dialect})],
+                    by=agent.name,
+                    at=now,
+                )
+
+        if self._source and not self.is_attached:
+            self._board.store.transact(note)
+        return agent
 
     def _join(self, label: str) -> None:
         """Add the agent with its label, unless the board knows it."""
@@ -207,6 +273,9 @@ class _Replay:
         self._board.store.transact(join)
 
     def _agent(self, key: str) -> Agent:
+        if not self._is_marked:
+            self._is_marked = True
+            self._mark_watched(self._main)
         if key not in self._agents:
             self._agents[key] = self._spawn(SubagentStart(agent=key))
         return self._agents[key]
@@ -220,7 +289,9 @@ class _Replay:
                 break
         kind, label = step.name or args.get("subagent_type"), args.get("description", args.get("message"))
         name = kind if isinstance(kind, str) and kind.isprintable() and kind.strip() else f"agent-{step.agent}"
-        return self._main.spawn(name[:190], id=step.agent, label=label if isinstance(label, str) else None)
+        self._agent(MAIN)
+        child = self._main.spawn(name[:190], id=step.agent, label=label if isinstance(label, str) else None)
+        return self._mark_watched(child)
 
     # Tool calls.
 
@@ -231,8 +302,12 @@ class _Replay:
                 del self._delegations[next(iter(self._delegations))]
             self._delegations[step.call_id] = object_at(step.args)
         self.seen += 1
-        if self._find_call(agent, step.call_id) is None:
-            agent.tool_started(step.call_id, step.name, self._place(step), via=VIA)
+        if self._source and step.name in _LOOKING:
+            return
+        if self._source and step.name == _PLAN_TOOL:
+            self._propose(agent, step)
+        elif self._find_call(agent, step.call_id) is None:
+            agent.tool_started(step.call_id, step.name, self._place(step), via=TRANSCRIPT)
             self.new += 1
             self._is_new = True
 
@@ -245,13 +320,33 @@ class _Replay:
 
     def _end(self, step: CallEnd) -> None:
         agent = self._agent(step.agent)
-        if step.subagent in self._agents and self._is_new:
-            self._agents[step.subagent].finished()
+        if self._source and step.name in (*_LOOKING, _PLAN_TOOL):
+            if step.name == _PLAN_TOOL:
+                self._decide(agent, step)
+            return
+        if step.subagent is not None:
+            self._finish_subagent(step.subagent)
         known = self._find_call(agent, step.call_id)
-        if known is None or known.finished is None or known.outcome == "abandoned":
+        is_worse = bool(step.exit_code) and known is not None and known.outcome == "ok"  # hooks may not know the code
+        if known is None or known.finished is None or known.outcome == "abandoned" or is_worse:
             agent.tool_finished(
                 step.call_id, step.result, is_error=step.is_error, exit_code=step.exit_code, name=step.name
             )
+
+    def _finish_subagent(self, key: str) -> None:
+        if not self._source:
+            if key in self._agents and self._is_new:
+                self._agents[key].finished()
+            return
+
+        def is_known(tx: Transaction) -> bool:
+            row = tx.agent(self._main.session, self._main.name)
+            name = None if row is None else tx.find_spawned(row.session, row.number, key)
+            child = None if name is None else tx.agent(self._main.session, name)
+            return child is not None and tx.overviews.load_activity(child.number).state != "finished"
+
+        if not self.is_attached and self._board.store.read(is_known):
+            self._agent(key).finished()
 
     def _find_call(self, agent: Agent, call_id: str) -> ToolCall | None:
         """Return the call if the board knows it already, by this agent or, as some hosts report it, the main one."""
@@ -267,10 +362,30 @@ class _Replay:
 
         return self._board.store.read(find)
 
+    # Plans, which Claude Code puts before the person by a tool of its own.
+
+    def _propose(self, agent: Agent, step: CallStart) -> None:
+        plan = object_at(step.args).get("plan")
+        if isinstance(plan, str) and plan.strip() and self._is_news(step):
+            with suppress(PunchlistError):
+                agent.propose_plan(plan)
+
+    def _decide(self, agent: Agent, step: CallEnd) -> None:
+        if self._is_news(step) and agent.plan is not None and agent.plan.waits(self._board.now()):
+            with suppress(PunchlistError):
+                if step.is_error:
+                    agent.reject_plan(cut(str(step.result), _LONGEST_REASON) or "declined", by="user", person=True)
+                else:
+                    agent.approve_plan(by="user", person=True)
+
     # Lists and tasks.
 
     def _write(self, step: ListWrite) -> None:
         agent = self._agent(step.agent)
+        if self._source and self._find_write(agent, step)[0]:
+            return
+        if self.is_attached and step.dialect == _OWN:
+            return  # our MCP server has answered it, perhaps for a session that it knew better
         if step.dialect == _TASKS:
             if self._restores:
                 self.tasks += self._main.restore_tasks(_as_records(step), "claude-code")
@@ -279,7 +394,9 @@ class _Replay:
             return
         is_known, is_late = self._find_write(agent, step)
         if not is_known and not is_late:
-            agent.call(step.name, step.args, call_id=step.call_id)
+            self._handle(agent, step.dialect).call(step.name, step.args, call_id=step.call_id)
+        elif not is_known and self._source:
+            self._note_late(agent, step)
         if step.agent == MAIN:
             self.has_list = not is_late
 
@@ -292,15 +409,38 @@ class _Replay:
                 return False, False
             last = tx.history.last_write(row)
             is_late = last is not None and (step.at is None or step.at < last.at)
-            return tx.call(row, step.call_id) is not None, is_late
+            main = row if agent.name == self._main.name else tx.agent(agent.session, self._main.name)
+            rows = [row] if main is None else [row, main]  # a host may not say that it was a subagent
+            return any(tx.call(one, step.call_id) is not None for one in rows), is_late
 
         return self._board.store.read(find)
 
+    def _handle(self, agent: Agent, dialect: str) -> Agent:
+        """Return a handle on the same agent in another dialect."""
+        if dialect == agent.dialect:
+            return agent
+        return self._board.handle(
+            agent.name, session=agent.session, dialect=dialect, profile="off", project=agent.project, **self._options
+        )
+
+    def _note_late(self, agent: Agent, step: ListWrite) -> None:
+        """Record a write that is older than the list as history."""
+        command = dialect_named(step.dialect).parse(step.name, step.args)
+        if not isinstance(command, Replace):
+            return
+        note, now = describe_late_write(command, source=self._source, call_id=step.call_id), self._board.now()
+
+        def work(tx: Transaction) -> None:
+            row = tx.agent(agent.session, agent.name)
+            if row is not None:
+                tx.add_events(row, [note], by=agent.name, at=now)
+                tx.save_call(row, step.call_id, RECORDED, at=now)
+
+        self._board.store.transact(work)
+
     def _write_task(self, agent: Agent, step: ListWrite) -> None:
         """Answer a task call as in a live session. The board numbers its tasks itself, so ids are translated."""
-        handle = self._board.handle(
-            agent.name, session=agent.session, dialect=_TASKS, profile="off", project=agent.project, **self._options
-        )
+        handle = self._handle(agent, _TASKS)
         args = object_at(step.args)
         told = {name: args[name] for name in _TASK_FIELDS if name in args}
         if "taskId" in told:

@@ -41,7 +41,7 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> None:
     is_wanted = _make_filter(options)
-    write = partial(show_json, indent=0) if options.json else _make_writer(detect_display(), colour=has_colours())
+    write = partial(show_json, indent=0) if options.json else make_writer(detect_display(), colour=has_colours())
     with open_reader(options, reads=not options.follow) as board:
         last = board.store.last_seq()
         for event in _read_past(board, options, last, is_wanted):
@@ -90,7 +90,8 @@ def _read_latest(board: BoardReader, last: int, limit: int, is_wanted: Filter) -
     return found[max(0, len(found) - limit) :] if limit else []
 
 
-def _make_writer(display: Display, *, colour: bool) -> Callable[[Event], None]:
+def make_writer(display: Display, *, colour: bool) -> Callable[[Event], None]:
+    """Return a function that prints an event as one line."""
     today = datetime.now().astimezone().date()
 
     def write(event: Event) -> None:

@@ -60,6 +60,7 @@ KINDS: Mapping[str, str] = {
     "guidance.said": "a text was put before the model: {kind, characters}",
     "transcript.write": "a list write older than the present list, seen late: {source, call_id, items}",
     "agent.copied": "a list was copied from an agent's log; read-only until the agent is heard of: {source, format}",
+    "agent.attached": "an agent that was known from its log alone is attached: {host}",
     "agent.joined": "an agent was seen for the first time: {project}",
     "agent.spawned": "an agent started a child, for the item in focus if there is one: {child, label, item}",
     "mode.changed": "an agent entered or left plan mode: {mode, because, reason}, without the last two on leaving",

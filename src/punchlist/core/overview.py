@@ -32,14 +32,17 @@ WATCHED: Final = timedelta(hours=6)
 _RESUMED: Final = "resumed"
 _OVER: Final = "timed_out"
 
-_SIGNS_OF_AGENT: Final = (
+SIGNS_OF_AGENT: Final = (
     REPORTS
     | TURN_ENDS
-    | {"agent.output"}
+    | {"agent.output", "agent.attached"}
     | {f"list.{deed}" for deed in ("replaced", "merged", "edited", "restored", "confirmed", "refused")}
     | {f"task.{deed}" for deed in ("created", "changed", "claimed", "started", "released", "completed", "deleted")}
 )
-"""Events that only a program with a handle on the agent causes: a copied list is the agent's own from then on."""
+"""Events that only a program with a handle on the agent causes: a copied list is the agent's own from then on.
+
+Those that were read from the agent's log are marked as `watched`, and mean nothing of the kind.
+"""
 
 AgentState = Literal["new", "working", "idle", "finished"]
 
@@ -186,7 +189,7 @@ def fold_activity(
     if kind == "agent.copied":
         source, whose = data.get("source") or "a transcript", data.get("format") or ""
         return replace(known, copy_of=str(source), copy_format=str(whose))
-    if kind in _SIGNS_OF_AGENT:
+    if kind in SIGNS_OF_AGENT and not data.get("watched"):
         known = replace(known, copy_of="", copy_format="")
     if kind in REPORTS:
         return _add_report(known, kind, data, at, seq)
@@ -199,7 +202,7 @@ def fold_activity(
         return replace(known, findings=_fold_findings(known.findings, kind, data, at, seq))
     if kind == "plan.started" and isinstance(plan := data.get("plan_id"), str):
         return replace(known, plan_id=plan)
-    if kind.startswith("list.") or kind in _SIGNS_OF_AGENT:
+    if kind.startswith("list.") or kind in SIGNS_OF_AGENT:
         if known.state == "finished" and own:
             return replace(known, state="working", rests=False)
         return replace(known, state="working" if known.state == "new" else known.state)

@@ -18,6 +18,7 @@ from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
 from punchlist.board import Board
 from punchlist.config import host_profile, project_of, stop_tries
+from punchlist.core.events import Draft
 from punchlist.core.task import Task
 from punchlist.errors import GateRefused, PunchlistError
 from punchlist.guidance.words import Injection
@@ -176,12 +177,20 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
                 state = "busy"
             elif event.name in _IDLE:
                 state = "idle"
+        _note_attached(tx, event)
         project = known.project if known is not None else project_of(event.text("cwd") or None)
         tx.hosts.save_conversation(
             event.host, event.conversation, project=project, pid=pid, state=state, event=event.name, at=event.at
         )
 
     event.board.store.transact(work)
+
+
+def _note_attached(tx: Transaction, event: HookEvent) -> None:
+    """Record that an agent is heard of which was only watched so far: its list may be changed from now on."""
+    row = tx.agent(event.session, MAIN)
+    if row is not None and tx.overviews.load_activity(row.number).copy_of:
+        tx.add_events(row, [Draft("agent.attached", {"host": event.host})], by=event.host, at=event.at)
 
 
 # Conversations.

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from punchlist.core.events import REPORTS, Draft, Event, fold
+from punchlist.core.overview import SIGNS_OF_AGENT
 from punchlist.core.todo import TodoList
 from punchlist.store import records
 from punchlist.store.overviews import OverviewRows
@@ -43,8 +44,9 @@ def append_events(
     """Append events and return the number of the last one. `task` is the list and the id of the task they are about."""
     now, seq = records.microseconds(at), queries.one("last_seq")[0]
     added: list[tuple[int, str, dict[str, Any]]] = []
-    for kind, data in drafts:
+    for kind, given in drafts:
         seq += 1
+        data = {**given, "watched": True} if queries.watched and kind in SIGNS_OF_AGENT else given
         revision = None if task is not None or kind in _UNNUMBERED else data.get("revision")
         body = records.encode(data)
         total = records.checksum(event_head(seq, now, kind, by, agent, revision, 1), body)

@@ -47,6 +47,18 @@ class HostCall(NamedTuple):
     agent: str
 
 
+class FilePlace(NamedTuple):
+    """How far a watched file was read. `file` is its device and inode, `sum` a fingerprint of what is before `place`.
+
+    `state` is what its reader has to know to go on, as JSON.
+    """
+
+    file: str
+    place: int
+    sum: bytes
+    state: str
+
+
 class HostRows(Rows):
     """Reads and writes the rows of hosts, within one transaction."""
 
@@ -144,6 +156,17 @@ class HostRows(Rows):
 
     def save_inbox_place(self, generation: str, place: int) -> None:
         self._rows.run("save_inbox_place", {"generation": generation, "place": place})
+
+    def find_file_place(self, path: str) -> FilePlace | None:
+        row = self._rows.one("find_watched_file", {"path": path})
+        return None if row is None else FilePlace(*row)
+
+    def list_file_places(self) -> dict[str, tuple[str, int]]:
+        """Return device and inode, and the place, of every watched file."""
+        return {path: (file, place) for path, file, place in self._rows.all("list_watched_files")}
+
+    def save_file_place(self, path: str, found: FilePlace, *, at: datetime) -> None:
+        self._rows.run("save_watched_file", {"path": path, **found._asdict(), "at": microseconds(at)})
 
 
 def _conversation(row: tuple[Any, ...]) -> Conversation:

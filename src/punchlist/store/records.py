@@ -292,6 +292,8 @@ class Queries:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._sql = queries()
+        self.watched = False
+        """Set to True where the events of a transaction are read from an agent's log: the agent is not heard of."""
         self.marked: dict[int | str, datetime] = {}
         """Agents, by number, and sessions that changed in a way that the line of the session may show, and when."""
 

@@ -178,7 +178,7 @@ class SqliteStore:
         if self._lock.is_mine:
             if self._joined is None or self._in_step:
                 raise RuntimeError(_NESTED)
-            return self._run_step(self._joined.connection, work)
+            return self._run_step(self._joined, work)
         interrupted: BaseException | None = None
         try:
             with faults(self.path):
@@ -225,14 +225,16 @@ class SqliteStore:
 
         return self.transact(run, durable=durable, wait=wait)
 
-    def _run_step(self, connection: sqlite3.Connection, work: Callable[[Transaction], T]) -> T:
+    def _run_step(self, whole: Transaction, work: Callable[[Transaction], T]) -> T:
         """Run work as a savepoint of the transaction that is open."""
+        connection = whole.connection
         if not connection.in_transaction:
             raise StoreFailed(path=self.path, problem="a fault rolled back the transaction")
         self._in_step = True
         try:
             connection.execute("SAVEPOINT step")
             tx = Transaction(connection)
+            tx.watched = whole.watched
             result = work(tx)
             write_lines(tx)
             connection.execute("RELEASE step")

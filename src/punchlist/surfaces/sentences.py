@@ -57,6 +57,7 @@ _DEEDS = {
     "turn.ended": "ended a turn",
     "agent.output": "said something",
     "agent.finished": "finished",
+    "agent.attached": "is attached to {host}",
     "agent.copied": "is known only from {source}",
     "agent.joined": "joined",
     "agent.state": "says that the agent is {state}",

@@ -7,13 +7,14 @@ Half-written lines and unknown records are passed over.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from glob import escape, iglob
 from hashlib import blake2b
 from heapq import merge, nsmallest
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -88,7 +89,23 @@ class SubagentStart(Struct, frozen=True, kw_only=True):
     name: str | None = None
 
 
-Step = CallStart | CallEnd | ListWrite | UserTurn | SubagentStart
+class TurnEnd(Struct, frozen=True, kw_only=True):
+    """The end of the model's turn: it waits for the person."""
+
+    at: datetime | None = None
+    agent: str = MAIN
+
+
+Step = CallStart | CallEnd | ListWrite | UserTurn | SubagentStart | TurnEnd
+
+_OWN_TOOL: Final = re.compile(r"mcp__(?:plugin_punchlist_)?punchlist__(\w{1,40})", re.ASCII)
+_OWN_LIST_TOOL: Final = "todo"
+
+
+def read_own_tool(tool: str) -> str | None:
+    """Return the name of our own tool that a host calls by this name over MCP; None if it is none of ours."""
+    found = _OWN_TOOL.fullmatch(tool)
+    return None if found is None else found[1]
 
 
 def read_steps(transcript: Transcript) -> Iterator[Step]:
@@ -106,7 +123,8 @@ def read_steps(transcript: Transcript) -> Iterator[Step]:
         files = [_read_claude(source, None if is_whole else MAIN)]
         found = _claude_subagents(source) if is_whole else ()
         files += [_after(begun, _read_claude(file, begun.agent)) for file, begun in found]
-    yield from _without_copies(merge(*map(_with_times, files), key=_time_of))
+    steps = _without_copies(merge(*map(_with_times, files), key=_time_of))
+    yield from (step for step in steps if not isinstance(step, TurnEnd))
 
 
 def _after(begun: SubagentStart, steps: Iterator[Step]) -> Iterator[Step]:
@@ -167,9 +185,19 @@ def _records(file: str) -> Iterator[dict[str, Any]]:
 class _OpenCalls:
     """The calls of one file that have begun and not ended; `agent` is whose file it is, None if its records tell."""
 
-    def __init__(self, agent: str | None) -> None:
+    def __init__(self, agent: str | None, saved: Any = None) -> None:
         self._agent = agent
         self._calls: dict[str, TranscriptCall] = {}
+        for call_id, call in object_at(saved).items():
+            tool, args, cwd = call
+            self._calls[call_id] = TranscriptCall(tool, args, call_id, Origin(agent or MAIN, None, cwd))
+
+    def save(self) -> dict[str, Any]:
+        """Return the calls as JSON values. Of arguments only those are kept that the end of the call needs."""
+        return {
+            call_id: [call.name, call.args if _is_writer(call.name) else None, call.origin.cwd]
+            for call_id, call in self._calls.items()
+        }
 
     def begin(self, call: TranscriptCall) -> CallStart:
         call_id = call.call_id or _made_up_id(call)
@@ -200,31 +228,60 @@ _NOTICE = "<"
 """First character of what the host says in the user's name: a reminder, a notification, the output of a command."""
 
 
-def _read_claude(file: str, agent: str | None) -> Iterator[Step]:
-    calls, known = _OpenCalls(agent), {MAIN}
-    for found in _records(file):
-        if agent is None and _is_user_turn(found):
+def _is_writer(tool: str) -> bool:
+    return tool in _CLAUDE_WRITERS or tool == codex.TOOL or read_own_tool(tool) is not None
+
+
+class ClaudeSteps:
+    """Reads the records of one file of Claude Code, in order. `save` returns what to begin with to read on later."""
+
+    def __init__(self, agent: str | None, saved: Mapping[str, Any] | None = None) -> None:
+        self._agent = agent
+        self._calls = _OpenCalls(agent, object_at(saved, "calls"))
+        self._known = {MAIN, *object_at(saved, "known")}
+        self.cwd: str | None = None
+        """The folder of the agent, if a record of its own tells it; here each record does."""
+
+    def save(self) -> dict[str, Any]:
+        return {"calls": self._calls.save(), "known": dict.fromkeys(sorted(self._known)[:_MOST_SUBAGENTS], 1)}
+
+    def take(self, found: dict[str, Any]) -> Iterator[Step]:
+        """Yield the steps that one more record tells of."""
+        if self._agent is None and _is_user_turn(found):
             yield UserTurn(at=moment(found.get("timestamp")))
-            continue
+            return
         for item in claude_code.read_record(found):
             if not isinstance(item, TranscriptCall | CallOutcome):
                 continue
-            own = calls.agent_of(item.origin)
-            if agent is None and own not in known:
-                known.add(own)
+            own = self._calls.agent_of(item.origin)
+            if self._agent is None and own not in self._known:
+                self._known.add(own)
                 yield SubagentStart(at=item.origin.at, agent=own, call_id=name(found.get("parent_tool_use_id")))
             if isinstance(item, TranscriptCall):
-                begun = calls.begin(item)
-                if item.name not in _CLAUDE_WRITERS:
+                begun = self._calls.begin(item)
+                if not _is_writer(item.name):
                     yield begun
-            elif (call := calls.end(item.call_id)) is not None:
+            elif (call := self._calls.end(item.call_id)) is not None:
                 step = _claude_end(call, item, own)
                 if step is not None:
                     yield step
+        if object_at(found, "message").get("stop_reason") == "end_turn" and found.get("type") == "assistant":
+            own = self._agent or (MAIN if found.get("isSidechain") is not True else None)
+            if own is not None:
+                yield TurnEnd(at=moment(found.get("timestamp")), agent=own)
+
+
+def _read_claude(file: str, agent: str | None) -> Iterator[Step]:
+    steps = ClaudeSteps(agent)
+    for found in _records(file):
+        yield from steps.take(found)
 
 
 def _claude_end(call: TranscriptCall, outcome: CallOutcome, agent: str) -> Step | None:
     at, call_id = outcome.origin.at, outcome.call_id
+    own_tool = read_own_tool(call.name)
+    if own_tool is not None:
+        return None if outcome.is_error else _own_write(call, own_tool, call_id, agent, at)
     if call.name not in _CLAUDE_WRITERS:
         subagent = name(object_at(outcome.data).get("agentId"))
         return CallEnd(
@@ -246,6 +303,13 @@ def _claude_end(call: TranscriptCall, outcome: CallOutcome, agent: str) -> Step 
     if args is None:
         return None
     return ListWrite(at=at, agent=agent, call_id=call_id, name=call.name, args=args, dialect=dialect, task=task)
+
+
+def _own_write(call: TranscriptCall, tool: str, call_id: str, agent: str, at: datetime | None) -> ListWrite | None:
+    """Return the write of a call of our own list tool; None for our other tools."""
+    if tool != _OWN_LIST_TOOL or not object_at(call.args):
+        return None
+    return ListWrite(at=at, agent=agent, call_id=call_id, name=tool, args=call.args, dialect="punchlist")
 
 
 def _todo_args(args: Any) -> Any:
@@ -289,29 +353,50 @@ _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
-def _read_codex(file: str, agent: str) -> Iterator[Step]:
-    calls, codes = _OpenCalls(agent), dict[str, int]()
-    cwd: str | None = None
-    for found in _records(file):
+_TURN_ENDS = ("task_complete", "turn_complete", "turn_aborted")
+
+
+class CodexSteps:
+    """Reads the records of one rollout, in order. `save` returns what to begin with to read on later."""
+
+    def __init__(self, agent: str, saved: Mapping[str, Any] | None = None) -> None:
+        self._agent = agent
+        self._calls = _OpenCalls(agent, object_at(saved, "calls"))
+        self._codes: dict[str, int] = dict(object_at(saved, "codes"))
+        self.cwd = path(object_at(saved).get("cwd"))
+
+    def save(self) -> dict[str, Any]:
+        return {"calls": self._calls.save(), "codes": self._codes, "cwd": self.cwd}
+
+    def take(self, found: dict[str, Any]) -> Iterator[Step]:
+        """Yield the steps that one more record tells of."""
         payload, at = object_at(found, "payload"), moment(found.get("timestamp"))
         kind, call_id = payload.get("type"), call_key(payload.get("call_id"))
         if found.get("type") in ("session_meta", "turn_context"):
-            cwd = path(payload.get("cwd")) or cwd
+            self.cwd = path(payload.get("cwd")) or self.cwd
         elif kind == "user_message" and found.get("type") == "event_msg":
-            if agent == MAIN:
+            if self._agent == MAIN:
                 yield UserTurn(at=at)
+        elif kind in _TURN_ENDS and found.get("type") == "event_msg":
+            yield TurnEnd(at=at, agent=self._agent)
         elif kind == "exec_command_end" and call_id is not None:
             if type(code := payload.get("exit_code")) is int:
-                _add(codes, call_id, code, _MOST_OPEN)
+                _add(self._codes, call_id, code, _MOST_OPEN)
         elif kind in _CALLS:
             tool, args = _codex_call(payload)
-            begun = calls.begin(TranscriptCall(tool, args, call_id, Origin(agent, None, cwd, at)))
-            if tool != codex.TOOL:
+            begun = self._calls.begin(TranscriptCall(tool, args, call_id, Origin(self._agent, None, self.cwd, at)))
+            if not _is_writer(tool):
                 yield begun
-        elif kind in _OUTPUTS and call_id is not None and (call := calls.end(call_id)) is not None:
-            step = _codex_end(call, call_id, found, codes.pop(call_id, None), at)
+        elif kind in _OUTPUTS and call_id is not None and (call := self._calls.end(call_id)) is not None:
+            step = _codex_end(call, call_id, found, self._codes.pop(call_id, None), at)
             if step is not None:
                 yield step
+
+
+def _read_codex(file: str, agent: str) -> Iterator[Step]:
+    steps = CodexSteps(agent)
+    for found in _records(file):
+        yield from steps.take(found)
 
 
 def _codex_call(payload: dict[str, Any]) -> tuple[str, Any]:
@@ -322,15 +407,20 @@ def _codex_call(payload: dict[str, Any]) -> tuple[str, Any]:
         case "custom_tool_call":
             return str(payload.get("name")), {"input": payload.get("input")}
         case _:
-            given = payload.get("arguments")
+            given, namespace = payload.get("arguments"), payload.get("namespace")
             read = decode(given) if isinstance(given, str) else given
-            return str(payload.get("name")), given if read is None else read
+            tool = str(payload.get("name"))
+            if isinstance(namespace, str) and namespace:
+                tool = f"{namespace}__{tool}"
+            return tool, given if read is None else read
 
 
 def _codex_end(
     call: TranscriptCall, call_id: str, found: dict[str, Any], code: int | None, at: datetime | None
 ) -> Step | None:
-    agent = call.origin.agent
+    agent, own_tool = call.origin.agent, read_own_tool(call.name)
+    if own_tool is not None:
+        return _own_write(call, own_tool, call_id, agent, at)
     if call.name != codex.TOOL:
         output = object_at(found, "payload").get("output")
         result = text_of(output) if isinstance(output, list) else output

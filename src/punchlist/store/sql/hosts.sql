@@ -80,3 +80,14 @@ SELECT session FROM handoffs WHERE token = :token AND host = :host AND at >= :si
 
 -- name: forget_handoffs
 DELETE FROM handoffs WHERE at < :before;
+
+-- name: find_watched_file
+SELECT file, place, sum, state FROM watched_files WHERE path = :path;
+
+-- name: list_watched_files
+SELECT path, file, place FROM watched_files;
+
+-- name: save_watched_file
+INSERT INTO watched_files (path, file, place, sum, state, at) VALUES (:path, :file, :place, :sum, :state, :at)
+ON CONFLICT (path) DO UPDATE SET file = excluded.file, place = excluded.place, sum = excluded.sum,
+    state = excluded.state, at = excluded.at;

@@ -1,0 +1,114 @@
+"""`punchlist watch`: put what the agents of this machine do on the board, from their own logs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from contextlib import closing
+from datetime import timedelta
+
+from punchlist.board import Board
+from punchlist.cli.arguments import Parser, command_parser, parse_age
+from punchlist.cli.boards import open_board
+from punchlist.cli.events import make_writer
+from punchlist.cli.terminal import detect_display, glyphs, has_colours
+from punchlist.hosts.watch import Watcher, WatchProgress
+from punchlist.surfaces.spans import Glyphs, plural
+from punchlist.text import for_terminal
+
+_DEFAULT = timedelta(days=7)
+_IDLE_SECONDS = 5.0
+_DRAW_SECONDS = 0.1
+_BAR = 24
+_TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
+_EXAMPLES = """\
+  punchlist watch                    read the logs of the last 7 days, then follow them
+  punchlist watch --since 30d --once   read those of the last 30 days, and end
+"""
+
+
+def parser() -> Parser:
+    about = (
+        "Reads the logs that Claude Code and Codex write themselves, and puts their lists, plans, tasks and tool calls "
+        "on the board: no agent has to be attached, and nothing of theirs is changed. Then prints one line for each "
+        "thing that happens, until you interrupt it."
+    )
+    made = command_parser("watch", about, run=_watch, examples=_EXAMPLES)
+    made.add_argument(
+        "--since",
+        type=parse_age,
+        default=_DEFAULT,
+        metavar="AGE",
+        help="begin with logs that were written in this time: 12h, 30d or 8w (default: 7d)",
+    )
+    made.add_argument("--once", action="store_true", help="end once all logs are read")
+    return made
+
+
+def _watch(options: Namespace) -> int:
+    with (
+        open_board(options) as board,
+        closing(Watcher(board, since=board.now() - options.since, report=_warn)) as watcher,
+    ):
+        before, began = board.store.last_seq(), time.monotonic()
+        _catch_up(watcher)
+        calls = sum(event.kind == "tool.started" for event in board.events(before))
+        _describe_start(watcher, calls, time.monotonic() - began)
+        if not options.once:
+            _follow(board, watcher)
+    return 0
+
+
+def _warn(problem: str) -> None:
+    print(f"punchlist: {for_terminal(problem)}", file=sys.stderr)
+
+
+def _catch_up(watcher: Watcher) -> None:
+    """Read what was written so far, with a bar on a terminal."""
+    signs = glyphs(sys.stderr) if sys.stderr.isatty() else None
+    drawn = 0.0
+    while watcher.is_behind:
+        watcher.take_slice()
+        watcher.wait(0)
+        if signs is not None and time.monotonic() - drawn > _DRAW_SECONDS:
+            drawn = time.monotonic()
+            print(f"\r{_draw_bar(watcher.progress, signs)}", end="", file=sys.stderr, flush=True)
+    if drawn:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _draw_bar(progress: WatchProgress, signs: Glyphs) -> str:
+    share = min(1.0, progress.done / progress.total) if progress.total else 1.0
+    done = round(share * _BAR)
+    size = f"{progress.done / 1e6:.0f} of {progress.total / 1e6:.0f} MB"
+    return f"{signs.full * done}{signs.empty * (_BAR - done)} {share:4.0%}  {size}, {plural(progress.logs, 'log')}"
+
+
+def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
+    if not watcher.roots:
+        known = ", ".join(_TITLES.values())
+        print(f"No agent has kept a log here yet; looked for {known}.", flush=True)
+        return
+    hosts = ", ".join(_TITLES[host] for host in watcher.roots.values())
+    done = watcher.progress
+    print(
+        f"{hosts}: {plural(done.logs, 'log')} with news, {plural(calls, 'new tool call')}, "
+        f"{done.done / 1e6:.1f} MB in {seconds:.1f} s.",
+        flush=True,
+    )
+
+
+def _follow(board: Board, watcher: Watcher) -> None:
+    """Print each fact as a log tells it, until the person interrupts."""
+    write = make_writer(detect_display(), colour=has_colours())
+    seen = board.store.last_seq()
+    while True:
+        watcher.wait(_IDLE_SECONDS)
+        while watcher.is_behind:
+            watcher.take_slice()
+            for event in board.events(seen):
+                seen = event.seq
+                if event.data.get("watched"):
+                    write(event)
+            watcher.wait(0)
