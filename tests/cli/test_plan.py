@@ -44,7 +44,7 @@ def test_a_plan_is_shown_with_the_way_to_decide(run: Run, proposed: Board):
         "1. Read",
         "2. Write",
         "",
-        "punchlist plan approve 1 --session s1 --agent main (--todos: its 2 steps become the list)",
+        "punchlist plan approve 1 --session s1 --agent main (--todos: 2 steps for the list)",
         "punchlist plan reject 1 REASON --session s1 --agent main",
     ]
     shown = json.loads(run("plan", "show", "--json").out)
@@ -55,7 +55,7 @@ def test_an_approval_names_the_revision_and_may_make_the_list(run: Run, proposed
     said = run("plan", "approve", "1", "--todos")
     assert (said.code, said.out) == (
         0,
-        "Approved revision 1 and made 2 todos of it; see `punchlist todos` (main in session s1).\n",
+        "Approved revision 1 and made 2 items of it; see `punchlist todos` (main in session s1).\n",
     )
     agent = proposed.agent("main", session="s1")
     assert agent.mode == "execute"

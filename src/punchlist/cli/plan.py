@@ -28,7 +28,7 @@ from punchlist.core.approval import Plan
 from punchlist.errors import PlanMissing, PlanRefused
 from punchlist.hosts.back_channel import deliver
 from punchlist.store.plans import PlanRow
-from punchlist.surfaces.spans import Line, Span, ago, safe_line
+from punchlist.surfaces.spans import Line, Span, ago, plural, safe_line
 from punchlist.text import for_terminal
 
 _EXAMPLES = """\
@@ -104,7 +104,7 @@ def _approve(options: Namespace) -> None:
         deliver(board, row.session, row.agent, board.store.last_seq(), is_approval=True)
         steps = len(agent.todos.items) if options.todos else 0
         now = board.now()
-    made = f" and made {steps} todos of it; see `punchlist todos`" if options.todos else ""
+    made = f" and made {plural(steps, 'item')} of it; see `punchlist todos`" if options.todos else ""
     _report(options, row._replace(plan=plan), now, f"Approved revision {plan.revision}{made}")
 
 
@@ -198,7 +198,7 @@ def _next_steps(row: PlanRow, now: datetime) -> Sequence[Line]:
     if not plan.waits(now):
         return []
     steps = len(plan.todos.items)
-    todos = f" (--todos: its {steps} steps become the list)" if steps else ""
+    todos = f" (--todos: {plural(steps, 'step')} for the list)" if steps else ""
     place = safe_line(f"--session {quote(row.session)} --agent {quote(row.agent)}")
     return [
         (),
