@@ -236,8 +236,8 @@ class SqliteStore:
             tx = Transaction(connection)
             tx.watched = whole.watched
             result = work(tx)
-            write_lines(tx)
             connection.execute("RELEASE step")
+            whole.marked.update(tx.marked)  # lines are written once, for all steps
         except BaseException as error:
             self._roll_back_step(connection)
             if isinstance(error, sqlite3.Error):
