@@ -30,7 +30,7 @@ class CodexDaemon:
 
     def __init__(self, home: str, *, seconds: float) -> None:
         path = os.path.join(home, *_SOCKET)
-        found = os.lstat(path)
+        found = os.stat(path)  # a link that Codex made: paths of sockets are short
         if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
             raise DaemonError(f"{path} is no socket of this user")
         self._deadline = monotonic() + seconds

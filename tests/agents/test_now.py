@@ -1,0 +1,134 @@
+"""`punchlist now` beside real agents that are not attached: busy, in a dialog, idle, killed."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.agents.model_api import Call, Request, Say, Script, Turn
+from tests.agents.programs import ClaudeCode, Codex, Sandbox
+from tests.agents.terminal import Terminal
+
+_QUESTION = {
+    "question": "Which region?",
+    "header": "Region",
+    "multiSelect": False,
+    "options": [{"label": "eu", "description": "Europe"}, {"label": "us", "description": "America"}],
+}
+_LOOP = "until [ -e go ]; do sleep 0.1; done"
+Open = Callable[..., Terminal]
+
+
+def read_agents(sandbox: Sandbox) -> dict[str, dict[str, Any]]:
+    done = sandbox.run(["punchlist", "now", "--json"])
+    assert done.returncode == 0, done.stderr
+    return {agent["session"]: agent for agent in json.loads(done.stdout)["agents"]}
+
+
+def wait_for_states(sandbox: Sandbox, wanted: dict[str, str], seconds: float) -> dict[str, dict[str, Any]]:
+    """Look until each session has its state; raise TimeoutError otherwise."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = read_agents(sandbox)
+        if {session: one["state"] for session, one in found.items()} == wanted:
+            return found
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{found}")
+
+
+def answer_claude(request: Request) -> Turn:
+    """Do what the prompt of each conversation says."""
+    text = request.text
+    if '"tool_result"' in text:
+        return [Say("Good morning.")]
+    if "please be busy" in text:
+        return [Call("Bash", {"command": _LOOP, "description": "Wait"})]
+    if "please ask me" in text:
+        return [Call("AskUserQuestion", {"questions": [_QUESTION]})]
+    if "please touch it" in text:
+        return [Call("Write", {"file_path": "/etc/door", "content": "green"})]
+    return [Say("Good morning.")]
+
+
+def test_claude_code(claude: Callable[[Script], ClaudeCode], open_terminal: Open) -> None:
+    program = claude(answer_claude)
+    print(program.version())
+    sandbox = program.sandbox
+    prompts = {"please be busy": "busy", "please ask me": "waiting", "please touch it": "waiting", "hello": "idle"}
+    sessions = {prompt: f"0000000{number}-0000-4000-8000-000000000000" for number, prompt in enumerate(prompts)}
+    terminals: dict[str, Terminal] = {}
+    for prompt, session in sessions.items():
+        options = ("--session-id", session, "--permission-mode", "default", "--allowedTools", "Bash")
+        terminals[prompt] = open_terminal(program, *options)
+        terminals[prompt].wait_for_text("❯")
+        terminals[prompt].submit(prompt)
+    shown = ("until [", "Which region?", "Do you want to create", "Good morning.")
+    for terminal, text in zip(terminals.values(), shown, strict=True):
+        terminal.wait_for_text(text)
+    wanted = {sessions[prompt]: state for prompt, state in prompts.items()}
+    found = wait_for_states(sandbox, wanted, seconds=20)
+    assert {one["project"] for one in found.values()} == {str(sandbox.project)}
+    assert all(one["since"] and one["host"] == "claude-code" and not one["on_board"] for one in found.values())
+    assert {found[session]["waits_for"] for session in sessions.values()} == {
+        "",
+        "Which region?",
+        "permission: Write door",
+    }
+    assert found[sessions["please be busy"]]["doing"] == _LOOP
+    killed = terminals["please be busy"].pid
+    assert found[sessions["please be busy"]]["pid"] == killed
+    os.kill(killed, signal.SIGKILL)
+    wait_for_states(sandbox, wanted | {sessions["please be busy"]: "gone"}, seconds=20)
+    terminals["please ask me"].send("Enter")  # the first answer; the model says good morning
+    terminals["please ask me"].wait_for_text("Good morning.")
+    wait_for_states(
+        sandbox, wanted | {sessions["please be busy"]: "gone", sessions["please ask me"]: "idle"}, seconds=20
+    )
+    text = sandbox.run(["punchlist", "now"]).stdout
+    print(text)
+    assert "permission: Write door" in text
+
+
+def answer_codex(request: Request) -> Turn:
+    if "function_call_output" in request.text:
+        return [Say("Good morning.")]
+    if "ask me" in request.text:
+        escalated = {"sandbox_permissions": "require_escalated", "justification": "It is needed"}
+        return [Call("exec_command", {"cmd": "touch /etc/door", **escalated})]
+    return [Call("exec_command", {"cmd": _LOOP, "yield_time_ms": 30_000})]
+
+
+def test_codex_files(codex: Callable[[Script], Codex], open_terminal: Open) -> None:
+    program = codex(answer_codex)
+    print(program.version())
+    terminal = open_terminal(program, "--disable", "daemon_auto_start")
+    terminal.wait_for_text("›")
+    terminal.submit("hello")
+    program.api.wait_for(lambda requests: any(not request.is_side for request in requests), timeout=60)
+    session = str(program.api.main_requests[0].session)
+    found = wait_for_states(program.sandbox, {session: "busy"}, seconds=20)[session]
+    assert (found["host"], found["project"], found["doing"]) == (
+        "codex",
+        str(program.sandbox.project),
+        _LOOP,
+    )
+    (program.sandbox.project / "go").touch()
+    terminal.wait_for_text("Good morning.")
+    wait_for_states(program.sandbox, {session: "idle"}, seconds=20)
+    os.kill(terminal.pid, signal.SIGKILL)
+    wait_for_states(program.sandbox, {}, seconds=20)
+
+
+def test_codex_daemon(codex: Callable[[Script], Codex], open_terminal: Open) -> None:
+    program = codex(answer_codex)
+    terminal = open_terminal(program, "-a", "on-request")
+    terminal.wait_for_text("›")
+    terminal.submit("ask me")
+    terminal.wait_for_text("Would you like to run")
+    session = str(program.api.main_requests[0].session)
+    found = wait_for_states(program.sandbox, {session: "waiting"}, seconds=20)[session]
+    assert (found["waits_for"], found["doing"], found["title"]) == ("approval", "touch /etc/door", "ask me")
+    terminal.send("Escape")
+    wait_for_states(program.sandbox, {session: "idle"}, seconds=20)
