@@ -40,10 +40,12 @@ def parser() -> Parser:
 def _show(options: Namespace) -> None:
     with open_reader(options) as board:
         settle_due_tasks(board)
-        found = load_roster(board, project=options.project, looked_at=_find_last_look(board, options))
+        since, has_looked = _find_last_look(board, options)
+        found = load_roster(board, project=options.project, looked_at=since)
+    done = None if found.done is None else replace(found.done, has_looked=has_looked)
     # A list that a person began by hand is no agent.
     agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
-    roster = replace(found, agents=tuple(agents))
+    roster = replace(found, agents=tuple(agents), done=done)
     if options.json:
         show_json(now_data(roster))
     elif roster.agents or roster.waits:
@@ -53,13 +55,13 @@ def _show(options: Namespace) -> None:
         show(map(display.cut, _explain_nothing(roster, options)))
 
 
-def _find_last_look(board: BoardReader, options: Namespace) -> datetime:
-    """Return when the reader's last `brief` was, a day ago at most."""
+def _find_last_look(board: BoardReader, options: Namespace) -> tuple[datetime, bool]:
+    """Return when the reader's last `brief` was, and True; a day ago if that is longer ago, or there was none."""
     who, here = author(options), project_of(os.getcwd())
     marks = board.store.read(lambda tx: [tx.log.mark(f"brief {who} {where}") for where in ("", here)])
     event = next(board.events(max(marks) - 1), None) if max(marks) else None
     earliest = board.now() - _LONGEST_ABSENCE
-    return earliest if event is None else max(event.at, earliest)
+    return (earliest, False) if event is None or event.at < earliest else (event.at, True)
 
 
 def _explain_nothing(roster: Roster, options: Namespace) -> Iterator[Line]:

@@ -133,11 +133,13 @@ class AgentNow(Struct, frozen=True, kw_only=True):
 
 
 class DoneSince(Struct, frozen=True, kw_only=True):
-    """What was completed since the reader last looked: items by grade, their sessions by state."""
+    """What was completed since the reader last looked, or since a time: items by grade, their sessions by state."""
 
     since: datetime
     grades: dict[str, int]
     sessions: dict[str, int]
+    has_looked: bool = True
+    """The time is that of the reader's last look."""
 
 
 class Roster(Struct, frozen=True, kw_only=True):

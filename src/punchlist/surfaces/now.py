@@ -39,77 +39,116 @@ _WAIT_MARKS: Final = {
 """The mark of what waits, in Unicode and in ASCII."""
 
 
-class _Row(Struct, frozen=True):
-    """The cells of one agent. `tail` is cut first where there is too little room, then the headline."""
+class NowRow(Struct, frozen=True):
+    """The cells of one line. `tail` is cut first where there is too little room; `of` is what the line is about."""
 
+    of: AgentNow | PersonWait
     mark: Span
     name: str
-    age: str
     headline: Line
-    count: str
-    share: float | None
-    clock: str
-    tail: Line
+    age: str = ""
+    count: str = ""
+    share: float | None = None
+    clock: str = ""
+    tail: Line = ()
+
+
+class Section(Struct, frozen=True):
+    """Lines under one title; `number` is how many there are, with those that are not shown."""
+
+    title: str
+    number: int
+    rows: Sequence[NowRow]
+
+
+class _Columns(Struct, frozen=True):
+    """The width of each column; 0 for one that is left out."""
+
+    name: int
+    headline: int
+    bar: int
+    count: int
+    clock: int
 
 
 def now_lines(roster: Roster, display: Display) -> Iterator[Line]:
     """Yield the lines of the screen, each cut to the width of the display."""
-    glyphs = display.glyphs
-    names = _name_agents(roster.agents, glyphs)
-    asked = {(wait.session, wait.agent) for wait in roster.waits}
-    # Of an agent that waits for an answer on the board, its host says the same: it is one line.
-    waiting = [row for row in roster.agents if row.state == "waiting" and (row.list_session, row.agent) not in asked]
-    drawn = [(row.since, _waiting_row(row, names[row], roster.at, glyphs)) for row in waiting]
-    for wait in roster.waits:
-        name = _name_owner(wait, roster.agents, names, glyphs)
-        drawn.append((wait.since, _wait_row(wait, name, roster.at, glyphs)))
-    if drawn:
-        drawn.sort(key=lambda pair: (pair[0] or roster.at).timestamp())  # what waits longest comes first
-        yield from _section("waits on you", len(drawn), [row for _, row in drawn], display)
-    for state, title in _SECTIONS.items():
-        found = [row for row in roster.agents if row.state == state]
-        shown = found if state == "busy" else found[:_MOST_IDLE]
-        if found:
-            rows = [_agent_row(row, names[row], roster.at, glyphs) for row in shown]
-            yield from _section(title, len(found), rows, display)
-        if len(found) > len(shown):
-            yield (Span(f"  and {len(found) - len(shown)} more", "dim"),)
+    sections = now_sections(roster, display.glyphs)
+    columns = lay_out(sections, display)
+    for section in sections:
+        yield rule_line(f"{section.title} {display.glyphs.dot} {section.number}", display)
+        for row in section.rows:
+            yield row_line(row, columns[section.title], display)
+        if section.number > len(section.rows):
+            yield (Span(f"   and {section.number - len(section.rows)} more", "dim"),)
     if roster.done is not None and roster.done.grades:
-        yield from _done_lines(roster.done, display)
+        yield from _done_lines(roster.done, roster.at, display)
     if roster.waits:
         yield ()
         yield display.cut((Span("`punchlist answer` shows each in full, with the command that answers it.", "dim"),))
 
 
-# Sections and columns.
+def now_sections(roster: Roster, glyphs: Glyphs) -> list[Section]:
+    """Return the sections that hold anything, what needs the person first."""
+    names = _name_agents(roster.agents, glyphs)
+    asked = {(wait.session, wait.agent) for wait in roster.waits}
+    # Of an agent that waits for an answer on the board, its host says the same: it is one line.
+    waiting = [row for row in roster.agents if row.state == "waiting" and (row.list_session, row.agent) not in asked]
+    rows = [_waiting_row(row, names[row], roster.at, glyphs) for row in waiting]
+    rows += [
+        _wait_row(wait, _name_owner(wait, roster.agents, names, glyphs), roster.at, glyphs) for wait in roster.waits
+    ]
+    rows.sort(key=lambda row: (row.of.since or roster.at).timestamp())  # what waits longest comes first
+    sections = [Section("waits on you", len(rows), rows)]
+    for state, title in _SECTIONS.items():
+        found = [row for row in roster.agents if row.state == state]
+        shown = found if state == "busy" else found[:_MOST_IDLE]
+        rows = [_agent_row(row, names[row], roster.at, glyphs) for row in shown]
+        sections.append(Section(title, len(found), rows))
+    return [section for section in sections if section.number]
 
 
-def _section(title: str, number: int, rows: Sequence[_Row], display: Display) -> Iterator[Line]:
-    yield _rule(f"{title} {display.glyphs.dot} {number}", display)
-    columns = display.columns or 120
-    wide = columns >= _WIDE
-    named = min(max(width(row.name + row.age) for row in rows), 34 if wide else 24)
-    has_counts = any(row.count for row in rows)
-    count = max((len(row.count) for row in rows), default=0)
-    bar = _BAR + 1 if wide and has_counts else 0
-    clock = max((len(row.clock) for row in rows), default=0)
-    tail = min(max(cells(row.tail) for row in rows), max(0, columns // 4 if wide else 16))
-    fixed = (
-        3 + named + 2 + (bar + count + 2 if has_counts else 0) + (clock + 2 if clock else 0) + (tail + 2 if tail else 0)
-    )
-    headline = max(12, min(columns - fixed, max(cells(row.headline) for row in rows)))
-    for row in rows:
-        yield display.cut(_draw(row, display.glyphs, named, headline, bar, count if has_counts else 0, clock))
+# Columns.
 
 
-def _draw(row: _Row, glyphs: Glyphs, named: int, headline: int, bar: int, count: int, clock: int) -> Line:
-    name = (Span(row.name, "bold"), Span(row.age, "dim"))
-    line: Line = (row.mark, Span("  "), *pad(name, named, glyphs), Span("  "), *pad(row.headline, headline, glyphs))
-    if count:
-        line = (*line, Span("  "), *(_draw_bar(row.share, glyphs) if bar else ()), Span(f"{row.count:>{count}}"))
-    if clock:
-        line = (*line, Span(f"  {row.clock:>{clock}}", "dim"))
-    return (*line, Span("  "), *row.tail) if row.tail else line
+def lay_out(sections: Sequence[Section], display: Display) -> dict[str, _Columns]:
+    """Return the columns of each section. All agents stand in the same columns."""
+    columns = display.columns or _WIDE + 20
+    every = [row for section in sections for row in section.rows]
+    waits = [row for row in every if row.age or isinstance(row.of, PersonWait)]
+    agents = [row for row in every if row not in waits]
+    found: dict[str, _Columns] = {}
+    for section in sections:
+        alike = waits if section.rows[0] in waits else agents
+        # Where there is little room, the names of agents do not make way for the times of what waits.
+        named = every if columns >= _WIDE else alike
+        name = min(max(width(row.name + row.age) for row in named), columns // 3)
+        found[section.title] = _fit_columns(alike, name, columns)
+    return found
+
+
+def _fit_columns(rows: Sequence[NowRow], name: int, columns: int) -> _Columns:
+    is_wide = columns >= _WIDE
+    count = max(len(row.count) for row in rows)
+    bar = _BAR + 1 if is_wide and count else 0
+    clock = max(len(row.clock) for row in rows)
+    tail = min(max(cells(row.tail) for row in rows), columns // 4)
+    taken = 3 + name + bar + sum(2 + one for one in (count, clock, tail) if one) + 2
+    headline = max(12, min(columns - taken, max(cells(row.headline) for row in rows)))
+    return _Columns(name, headline, bar, count, clock)
+
+
+def row_line(row: NowRow, columns: _Columns, display: Display) -> Line:
+    """Return a row in its columns, cut to the width of the display."""
+    glyphs = display.glyphs
+    name = pad((Span(row.name, "bold"), Span(row.age, "dim")), columns.name, glyphs)
+    line: Line = (row.mark, Span("  "), *name, Span("  "), *pad(row.headline, columns.headline, glyphs))
+    if columns.count:
+        bar = _draw_bar(row.share, glyphs) if columns.bar else ()
+        line = (*line, Span("  "), *bar, Span(f"{row.count:>{columns.count}}"))
+    if columns.clock:
+        line = (*line, Span(f"  {row.clock:>{columns.clock}}", "dim"))
+    return display.cut((*line, Span("  "), *row.tail) if row.tail else line)
 
 
 def _draw_bar(share: float | None, glyphs: Glyphs) -> Line:
@@ -120,7 +159,8 @@ def _draw_bar(share: float | None, glyphs: Glyphs) -> Line:
     return (Span(glyphs.full * full, style), Span(glyphs.empty * (_BAR - full), "dim"), Span(" "))
 
 
-def _rule(title: str, display: Display) -> Line:
+def rule_line(title: str, display: Display) -> Line:
+    """Return the line above a section."""
     across = display.glyphs.frame[0]
     columns = min(display.columns or 80, 120)
     before = f"{across * 2} "
@@ -130,7 +170,7 @@ def _rule(title: str, display: Display) -> Line:
 # Rows.
 
 
-def _wait_row(wait: PersonWait, name: str, now: datetime, glyphs: Glyphs) -> _Row:
+def _wait_row(wait: PersonWait, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
     mark = _WAIT_MARKS[wait.kind][glyphs is ASCII]
     text = safe_line(name_wait(wait))
     if wait.kind == "question":
@@ -138,24 +178,16 @@ def _wait_row(wait: PersonWait, name: str, now: datetime, glyphs: Glyphs) -> _Ro
     elif wait.kind == "plan":
         text = f"Plan r{safe_line(wait.id)}: {safe_line(wait.title)}"
     tail = Span(f"answer {safe_line(wait.name)}", "dim")
-    return _Row(Span(mark, "warning"), name, _age(wait.since, now, glyphs), (Span(text),), "", None, "", (tail,))
+    return NowRow(wait, Span(mark, "warning"), name, (Span(text),), age=_age(wait.since, now, glyphs), tail=(tail,))
 
 
-def _waiting_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> _Row:
+def _waiting_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
     headline = (Span(safe_line(row.waits_for) or "waits for you"),)
-    return _Row(
-        Span("!", "warning"),
-        name,
-        _age(row.since, now, glyphs),
-        headline,
-        "",
-        None,
-        "",
-        (Span("in its window", "dim"),),
-    )
+    tail = (Span("in its window", "dim"),)
+    return NowRow(row, Span("!", "warning"), name, headline, age=_age(row.since, now, glyphs), tail=tail)
 
 
-def _agent_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> _Row:
+def _agent_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
     line = row.line
     is_silent = row.silent_since is not None
     mark = _mark(row, glyphs)
@@ -164,14 +196,14 @@ def _agent_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> _Row:
     else:
         headline = _headline(row, glyphs)
     began = datetime.fromtimestamp(line.since, now.tzinfo) if line.since and row.state == "busy" else row.since
-    return _Row(
+    return NowRow(
+        of=row,
         mark=mark,
         name=name,
-        age="",
         headline=headline,
         count=f"{line.done}/{line.total}" if line.total else "",
         share=line.done / line.total if line.total else None,
-        clock="" if is_silent else format_age(began, now),
+        clock="" if is_silent else format_age(began, now, exact=row.state == "busy"),
         tail=tuple(_tail(row, now, glyphs)),
     )
 
@@ -229,13 +261,10 @@ def _subagents(line: SessionLine, glyphs: Glyphs) -> Iterator[Span]:
         yield Span(f"+{line.more}", "accent")
 
 
-def _done_lines(done: DoneSince, display: Display) -> Iterator[Line]:
-    local = done.since.astimezone()
-    is_today = local.date() == datetime.now(local.tzinfo).date()
-    yield _rule(
-        f"done since you looked ({local:%H:%M})" if is_today else f"done since you looked ({local:%d %b %H:%M})",
-        display,
-    )
+def _done_lines(done: DoneSince, now: datetime, display: Display) -> Iterator[Line]:
+    since = done.since.astimezone()
+    when = f"{since:%H:%M}" if since.date() == now.astimezone().date() else f"{since:%d %b %H:%M}"
+    yield rule_line(f"done since you looked ({when})" if done.has_looked else f"done since {when}", display)
     line: list[Span] = [Span("   ")]
     dot = f" {display.glyphs.dot} "
     for words, styles in ((done.sessions, STATES), (done.grades, GRADES)):
@@ -253,12 +282,12 @@ def _done_lines(done: DoneSince, display: Display) -> Iterator[Line]:
 
 
 def _name_agents(agents: Iterable[AgentNow], glyphs: Glyphs) -> dict[AgentNow, str]:
-    """Return `project · host` of each agent, with the beginning of its session where two would be called the same."""
+    """Return `project · host` of each agent, with the end of its session where two would be called the same."""
     rows = list(agents)
     short = {row: _name_agent(row, glyphs) for row in rows}
     times = Counter(short.values())
     return {
-        row: name if times[name] == 1 else f"{name} {short_session(row.session)[:6]}" for row, name in short.items()
+        row: name if times[name] == 1 else f"{name} {short_session(row.session)[-6:]}" for row, name in short.items()
     }
 
 
@@ -285,15 +314,15 @@ def _age(since: datetime | None, now: datetime, glyphs: Glyphs) -> str:
     return f" {glyphs.dot} {format_age(since, now)}" if since is not None else ""
 
 
-def format_age(since: datetime | None, now: datetime) -> str:
-    """Return how long ago a time was, in few characters: `12 s`, `1m 14s`, `25m`, `2h 5m`, `3d`; empty if unknown."""
+def format_age(since: datetime | None, now: datetime, *, exact: bool = False) -> str:
+    """Return how long ago a time was, in few characters: `12 s`, `4m`, `2h 5m`, `3d`; `exact`, `4m 14s`."""
     if since is None:
         return ""
     seconds = max(0, int((now - since) / timedelta(seconds=1)))
     if seconds < 60:
         return f"{seconds} s"
-    if seconds < 600:
-        return f"{seconds // 60}m {seconds % 60}s" if seconds % 60 else f"{seconds // 60}m"
+    if exact and seconds < 600 and seconds % 60:
+        return f"{seconds // 60}m {seconds % 60}s"
     if seconds < 3600:
         return f"{seconds // 60}m"
     if seconds < 86_400:
