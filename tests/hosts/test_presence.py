@@ -198,6 +198,14 @@ def test_links_pipes_and_files_of_other_processes_are_passed_over(home: Path, st
     assert find_presence() == []
 
 
+def test_transcripts_outside_the_home_are_not_read(home: Path, start: Start):
+    write_session(home, start().pid, status="waiting", waitingFor="permission prompt")
+    folder = write_transcript(home, "c-1", use("Bash", {"command": "ls"})).parent
+    folder.rename(home / "outside")
+    folder.symlink_to(home / "outside")
+    assert (find_one().waits_for, find_one().doing) == ("permission prompt", "")
+
+
 def test_escapes_reach_no_text(home: Path, start: Start):
     waits = {"status": "waiting", "waitingFor": ESCAPES, "name": ESCAPES, "nameSource": "user"}
     folder = home / f"shop{ESCAPES}"
@@ -264,6 +272,11 @@ def test_a_codex_that_was_killed_within_a_turn_is_gone_and_one_that_ended_is_not
     process.kill()
     process.wait()
     assert (find_one().session, find_one().state) == ("b-1", "gone")
+
+
+def test_a_codex_that_has_been_idle_for_days_is_idle(home: Path, start: Start):
+    run_codex(home, start, write_rollout(home, "i-1", STARTED, ENDED, age=timedelta(days=3)))
+    assert find_one().state == "idle"
 
 
 class Daemon(threading.Thread):

@@ -120,8 +120,11 @@ def _add_claude_call(seen: Presence, home: str, cwd: str, waits_for: str) -> Pre
     """Add the last tool call of a session, by its transcript; the one that has not ended is what it waits for."""
     folder = re.sub(r"[^A-Za-z0-9]", "-", cwd)
     call, is_open = None, False
-    if re.fullmatch(r"[\w-]{1,200}", seen.session):
-        call, is_open = _find_claude_call(os.path.join(home, "projects", folder, f"{seen.session}.jsonl"))
+    file = os.path.join(home, "projects", folder, f"{seen.session}.jsonl")
+    if re.fullmatch(r"[\w-]{1,200}", seen.session) and os.path.realpath(file).startswith(
+        os.path.realpath(home) + os.sep
+    ):
+        call, is_open = _find_claude_call(file)
     doing = "" if call is None else _describe(call)
     if seen.state != "waiting":
         return replace(seen, doing=doing)
@@ -184,11 +187,14 @@ def _ask_codex() -> Iterator[Presence]:
 
 def _read_rollouts(now: datetime) -> Iterator[Presence]:
     folder = os.path.realpath(os.path.join(find_home(find_host(_CODEX)), "sessions"))
-    recent = [(at, file) for at, file in _list_rollouts(folder) if now - at < GONE_SHOWN]
-    if not recent:
+    if not os.path.isdir(folder):
         return
     open_files = dict(find_open_files("codex", folder + os.sep)) if can_list_files() else None
-    for at, file in heapq.nlargest(_MOST_ROLLOUTS, recent):
+    running = open_files or {}
+    recent = [
+        (file in running, at, file) for at, file in _list_rollouts(folder) if now - at < GONE_SHOWN or file in running
+    ]
+    for _, at, file in heapq.nlargest(_MOST_ROLLOUTS, recent):
         seen = _read_rollout(file)
         if seen is None:
             continue
