@@ -6,9 +6,11 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +71,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine(tmp_path)
     made.home.mkdir()
     monkeypatch.setenv("HOME", str(made.home))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "QWEN_RUNTIME_DIR"):
         monkeypatch.delenv(name, raising=False)
     return made
 
@@ -481,3 +483,59 @@ def test_hostile_text_in_a_log_reaches_no_terminal(machine: Machine) -> None:
         done = subprocess.run([*command, *words], capture_output=True, text=True, cwd=machine.home, check=False)
         assert done.returncode == 0, done.stderr
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(done.stdout + done.stderr)
+
+
+# Lists of agents whose tool calls are not read.
+
+
+def write_opencode(machine: Machine, *items: tuple[str, str]) -> Path:
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript("""
+            PRAGMA journal_mode = WAL;
+            CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, directory TEXT);
+            CREATE TABLE IF NOT EXISTS todo (session_id TEXT, content TEXT, status TEXT, priority TEXT,
+                position INTEGER, time_created INTEGER, time_updated INTEGER);
+            INSERT OR IGNORE INTO session VALUES ('ses_1', '/projects/shed');
+            DELETE FROM todo;
+        """)
+        for place, (content, status) in enumerate(items):
+            row = ("ses_1", content, status, "low", place, 0, 1772355600000)
+            connection.execute("INSERT INTO todo VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    return path
+
+
+def contents(machine: Machine, session: str) -> list[tuple[str, str]]:
+    with Board.open(machine.board) as board:
+        return [(item.content, str(item.status)) for item in board.agent("main", session=session).todos.items]
+
+
+def test_lists_of_other_agents_are_on_the_board_and_read_only(machine: Machine) -> None:
+    write_opencode(machine, ("Saw", "in_progress"), ("Glue", "pending"))
+    qwen = machine.home / ".qwen" / "todos" / "s7.json"
+    qwen.parent.mkdir(parents=True)
+    qwen.write_text(json.dumps({"sessionId": "s7", "todos": [{"id": "1", "content": "Cut", "status": "pending"}]}))
+    before = snapshot(machine.home)
+    machine.watch()
+    machine.watch()
+    assert snapshot(machine.home) == before
+    assert contents(machine, "ses_1") == [("Saw", "in_progress"), ("Glue", "pending")]
+    assert contents(machine, "s7") == [("Cut", "pending")]
+    found = counts(machine.events())
+    assert (found["list.restored"], found["agent.copied"]) == (2, 2)
+    with Board.open(machine.board) as board:
+        copies = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in tx.lists()])
+    assert {(copy.copy_format, bool(copy.copy_of)) for copy in copies} == {("opencode", True), ("qwen", True)}
+    assert machine.problems == []
+
+
+def test_a_list_of_another_agent_that_changes_is_taken_over(machine: Machine) -> None:
+    path = write_opencode(machine, ("Saw", "in_progress"))
+    machine.watch()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE todo SET status = 'completed', time_updated = 1772355700000")
+        machine.watch()
+    machine.watch()
+    assert contents(machine, "ses_1") == [("Saw", "completed")]
+    assert counts(machine.events())["list.restored"] == 2

@@ -156,6 +156,22 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
     return ReplayedCalls(replay.seen, replay.new, replay.tasks, replay.has_list)
 
 
+def mark_watched(agent: Agent, source: str, format: str, *, at: datetime) -> None:
+    """Note that an agent is known from its log alone, unless it is heard of already: its list is read-only here."""
+
+    def note(tx: Transaction) -> None:
+        row = tx.agent(agent.session, agent.name)
+        if row is None:
+            row = tx.add_agent(agent.session, agent.name, project=agent.project, at=at)
+            tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=agent.name, at=at)
+        activity = tx.overviews.load_activity(row.number)
+        if activity.state == "new" and not activity.copy_of:
+            copied = Draft("agent.copied", {"source": source, "format": format})
+            tx.add_events(row, [copied], by=agent.name, at=at)
+
+    agent.board.store.transact(note)
+
+
 class Replay:
     """Hands each step to the agent that took it.
 
@@ -239,25 +255,8 @@ class Replay:
         return not self.is_attached and not is_again
 
     def _mark_watched(self, agent: Agent) -> Agent:
-        """Note that an agent is known from its log alone, if that is news: its list is read-only here."""
-        now = self._board.now()
-
-        def note(tx: Transaction) -> None:
-            row = tx.agent(agent.session, agent.name)
-            if row is None:
-                row = tx.add_agent(agent.session, agent.name, project=agent.project, at=now)
-                tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=agent.name, at=now)
-            activity = tx.overviews.load_activity(row.number)
-            if activity.state == "new" and not activity.copy_of:
-                tx.add_events(
-                    row,
-                    [Draft("agent.copied", {"source": self._source, "format": self._main.dialect})],
-                    by=agent.name,
-                    at=now,
-                )
-
         if self._source and not self.is_attached:
-            self._board.store.transact(note)
+            mark_watched(agent, self._source, self._main.dialect, at=self._board.now())
         return agent
 
     def _join(self, label: str) -> None:

@@ -14,6 +14,7 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours
 from punchlist.hosts.watch import Watcher, WatchProgress
+from punchlist.hosts.watch.lists import PATTERNS
 from punchlist.surfaces.spans import Glyphs, plural
 from punchlist.text import for_terminal
 
@@ -31,8 +32,8 @@ _EXAMPLES = """\
 def parser() -> Parser:
     about = (
         "Reads the logs that Claude Code and Codex write themselves, and puts their lists, plans, tasks and tool calls "
-        "on the board: no agent has to be attached, and nothing of theirs is changed. Then prints one line for each "
-        "thing that happens, until you interrupt it."
+        "on the board, and the lists of other agents: none has to be attached, and nothing of theirs is changed. Then "
+        "prints one line for each thing that happens, until you interrupt it."
     )
     made = command_parser("watch", about, run=_watch, examples=_EXAMPLES)
     made.add_argument(
@@ -87,8 +88,11 @@ def _draw_bar(progress: WatchProgress, signs: Glyphs) -> str:
 
 def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
     if not watcher.roots:
-        known = ", ".join(_TITLES.values())
-        print(f"No agent has kept a log here yet; looked for {known}.", flush=True)
+        known = ", ".join([*_TITLES.values(), *dict.fromkeys(host for host, _ in PATTERNS)])
+        lists = (
+            f"{plural(watcher.lists.count, 'file')} with lists of other agents" if watcher.lists.count else "no other"
+        )
+        print(f"No log of Claude Code or Codex here yet, and {lists}; looked for {known}.", flush=True)
         return
     hosts = ", ".join(_TITLES[host] for host in watcher.roots.values())
     done = watcher.progress
@@ -104,11 +108,9 @@ def _follow(board: Board, watcher: Watcher) -> None:
     write = make_writer(detect_display(), colour=has_colours())
     seen = board.store.last_seq()
     while True:
-        watcher.wait(_IDLE_SECONDS)
-        while watcher.is_behind:
-            watcher.take_slice()
-            for event in board.events(seen):
-                seen = event.seq
-                if event.data.get("watched"):
-                    write(event)
-            watcher.wait(0)
+        watcher.wait(0.0 if watcher.is_behind else _IDLE_SECONDS)
+        watcher.take_slice()
+        for event in board.events(seen):
+            seen = event.seq
+            if event.data.get("watched"):
+                write(event)

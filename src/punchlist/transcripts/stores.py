@@ -36,7 +36,8 @@ def read_rows(path: str, query: str, values: Sequence[Any] = ()) -> Generator[An
     if not os.path.isfile(path):
         raise TranscriptError(path=path, problem="there is no such file")
     try:
-        connection = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True, timeout=_PATIENCE)
+        how = "mode=ro&immutable=1" if _is_closed_wal(path) else "mode=ro"
+        connection = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?{how}", uri=True, timeout=_PATIENCE)
     except sqlite3.Error as error:
         raise _make_error(path, error) from error
     try:
@@ -46,6 +47,13 @@ def read_rows(path: str, query: str, values: Sequence[Any] = ()) -> Generator[An
         raise _make_error(path, error) from error
     finally:
         connection.close()
+
+
+def _is_closed_wal(path: str) -> bool:
+    """True for a store in WAL mode that no program has open. SQLite would make files next to it, even to read it."""
+    with open(path, "rb") as file:
+        head = file.read(20)
+    return head[18:20] == b"\2\2" and not os.path.exists(f"{path}-wal")
 
 
 def list_tables(path: str) -> frozenset[str]:

@@ -17,6 +17,7 @@ from punchlist.board import Board
 from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, StoreFailed
 from punchlist.hosts.watch.changes import Changes, open_changes
+from punchlist.hosts.watch.lists import ListFiles
 from punchlist.hosts.watch.logs import LogFile, describe_log, describe_start, find_file, list_files, list_roots
 from punchlist.hosts.watch.sources import Source
 from punchlist.store import Transaction
@@ -28,8 +29,8 @@ _SLICE: Final = 0.012
 """Seconds of work in one transaction; saving the places and the commit come on top, to 20 ms at most."""
 
 _LOCK_SECONDS: Final = 1.0
-_ROOTS_SECONDS: Final = 5.0
-"""How often it is looked for agents that were started for the first time."""
+_LOOK_SECONDS: Final = 2.0
+"""How often it is looked for agents that were started for the first time, and at files that are not logs."""
 
 _MOST_REPLAYS: Final = 128
 _MOST_TOGETHER: Final = 64
@@ -81,6 +82,7 @@ class Watcher:
         self._done = 0
         self.roots: dict[str, str] = {}
         self._changes: Changes = open_changes((), native=native)
+        self.lists = ListFiles(board, self._since, self._report_once)
         self._next_look = 0.0
         self.find_roots()
 
@@ -92,13 +94,14 @@ class Watcher:
     # Finding logs.
 
     def find_roots(self) -> None:
-        """Look for agents that keep logs here, and put those of new ones in line, the latest first."""
-        self._next_look = time.monotonic() + _ROOTS_SECONDS
+        """Look for agents that keep logs here, put those of new ones in line, and take over lists of other agents."""
+        self._next_look = time.monotonic() + _LOOK_SECONDS
         for root, host in list_roots().items():
             if root not in self.roots:
                 self.roots[root] = host
                 self._changes.add(root)  # before the look: what is written meanwhile is not missed
                 self._scan(root)
+        self.lists.look()
 
     def _scan(self, root: str) -> None:
         places = self._board.store.read(lambda tx: tx.hosts.list_file_places())
@@ -147,7 +150,7 @@ class Watcher:
 
     def wait(self, seconds: float) -> None:
         """Wait for a change of a log, and put what has changed first in line."""
-        changed = self._changes.wait(seconds)
+        changed = self._changes.wait(max(0.0, min(seconds, self._next_look - time.monotonic())))
         if changed is None:
             for root in self.roots:
                 self._scan(root)

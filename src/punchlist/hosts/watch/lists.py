@@ -1,0 +1,118 @@
+"""Keep the lists of agents on the board whose logs tell of no tool calls, or in a form that is not read yet.
+
+Their files are looked at every few seconds. A file that has changed is read again: a list that the board knows, or that
+is older than the one there, changes nothing.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+from punchlist.board import Board
+from punchlist.bridges.homes import find_home
+from punchlist.bridges.replay import ReplayBoard, mark_watched
+from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
+from punchlist.store import Transaction
+from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.values import MAIN, Transcript, Written
+
+PATTERNS: Final = (
+    ("opencode", "opencode.db"),
+    ("opencode", "storage/todo/*.json"),
+    ("hermes", "state.db"),
+    ("oh-my-pi", "*/*.jsonl"),
+    ("openclaw", "event-ledger.json"),
+    ("qwen", "*.json"),
+)
+"""Agents, and their files by the folder of their home."""
+
+_MOST_FILES: Final = 2_000
+_MOST_SESSIONS: Final = 50
+"""Conversations of one store that are looked at, the latest ones."""
+
+_LOCK_SECONDS: Final = 1.0
+
+
+class ListFiles:
+    """The files with lists of agents. `since` leaves out those that were last written before, until they change."""
+
+    def __init__(self, board: Board, since: float | None, report: Callable[[str, Exception], None]) -> None:
+        self._board = board
+        self._since = since
+        self._report = report
+        self._seen: dict[str, tuple[int, ...]] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self._seen)
+
+    def look(self) -> None:
+        """Take over the lists of files that have changed since the last look."""
+        for host, path in islice(_list_files(), _MOST_FILES):
+            now = _read_signature(path)
+            before = self._seen.get(path)
+            if not now or now == before:
+                continue
+            self._seen[path] = now
+            if before is None and self._since is not None and max(now[1::2]) < self._since * 1e9:
+                continue
+            try:
+                self._read(host, path)
+            except StoreBusy:
+                del self._seen[path]  # the next look tries again
+            except StoreError:
+                raise
+            except (PunchlistError, OSError) as error:
+                self._report(path, error)
+
+    def _read(self, host: str, path: str) -> None:
+        if os.path.exists(f"{path}-wal") and not os.path.exists(f"{path}-shm"):
+            raise TranscriptError(path=path, problem="its program was killed; reading it would write next to it")
+        transcript = open_transcript(path, host)
+        for session in transcript.sessions[:_MOST_SESSIONS]:
+            written = transcript.latest(session=session if transcript.is_store else None)
+            if written is not None:
+                self._take(host, session, transcript, written)
+            if not transcript.is_store:
+                break
+
+    def _take(self, host: str, session: str, transcript: Transcript, written: Written) -> None:
+        board = ReplayBoard(self._board.store)
+
+        def work(tx: Transaction) -> None:
+            tx.watched = True
+            if tx.hosts.find_conversation(host, session) is not None:
+                return  # it is attached: the agent itself tells of its list
+            folder = written.origin.cwd or transcript.origin.cwd or os.path.dirname(transcript.source)
+            where = tx.session_project(session) or folder
+            agent = board.handle(MAIN, session=session, dialect=transcript.dialect, profile="off", project=where)
+            mark_watched(agent, transcript.source, host, at=board.now())
+            agent.take_over(transcript, written)
+
+        self._board.store.joined(work, durable=False, wait=_LOCK_SECONDS)
+
+
+def _list_files() -> Iterator[tuple[str, str]]:
+    for host, pattern in PATTERNS:
+        home = os.path.realpath(find_home(host))
+        for path in glob.iglob(os.path.join(glob.escape(home), pattern)):
+            if os.path.realpath(path) == path:  # links are not followed
+                yield host, path
+
+
+def _read_signature(path: str) -> tuple[int, ...]:
+    """Return size and time of a file, and of what a SQLite store has not merged yet; empty if it is no file."""
+    found: list[int] = []
+    for file in (path, f"{path}-wal"):
+        try:
+            seen = os.lstat(file)
+        except OSError:
+            continue
+        if stat.S_ISREG(seen.st_mode):
+            found += (seen.st_size, seen.st_mtime_ns)
+    return tuple(found)
