@@ -67,7 +67,7 @@ def sections(text: str) -> dict[str, list[str]]:
         if line.startswith(("──", "--")):
             title = re.split(r" [·-] | \(", line.strip("─- "))[0]
             found[title] = []
-        elif title and line:
+        elif title and line and not line.startswith("`"):  # hints at the end
             found[title].append(" ".join(line.split()))
     return found
 
@@ -106,6 +106,15 @@ def test_agents_that_are_not_attached_are_shown_by_what_they_need(run: Run, home
     assert re.fullmatch(r"▸ docs · claude no list · Edit README.md 1\d s", found["at work"][0])
     assert found["idle"] == ["○ web · claude no list 1h 6m"]
     assert re.fullmatch(r"✗ old · claude no list 5m", found["gone"][0])
+
+
+def test_an_agent_that_is_only_seen_says_how_to_attach_it_once(run: Run, board: Board, home: Path, start_claude: Start):
+    start_claude("shop", "s-1", "busy")
+    start_claude("web", "w-1", "idle")
+    assert run("now").out.count("`punchlist attach claude-code` gives its agents a list") == 1
+    for session in ("s-1", "w-1"):
+        board.agent("main", session=session).call("todo", {"set": ["paint"]})
+    assert "attach" not in run("now").out
 
 
 def test_the_json_has_state_time_place_and_what_each_waits_for(run: Run, home: Path, start_claude: Start):
@@ -167,7 +176,6 @@ def test_questions_and_plans_of_the_board_wait_with_those_of_hosts(
         "! web · claude input needed in its window",
         "▤ shop · claude Plan r1: Move answer plan-1",
         "? shop · builder “Which colour?” answer 1",
-        "`punchlist answer` shows each in full, with the command that answers it.",
     ]
     assert "at work" not in found
     data = read_json(run)

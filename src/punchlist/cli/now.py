@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from punchlist.cli.arguments import Parser, author, command_parser, is_own_list,
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.presence import Roster
+from punchlist.errors import AttachRefused
 from punchlist.hosts.programs import HOSTS, find_home, is_found
 from punchlist.hosts.roster import load_roster
 from punchlist.reader import BoardReader
@@ -49,7 +51,9 @@ def _show(options: Namespace) -> None:
     if options.json:
         show_json(now_data(roster))
     elif roster.agents or roster.waits:
-        show(now_lines(roster, detect_display()))
+        display = detect_display()
+        show(now_lines(roster, display))
+        show(map(display.cut, _offer_attach(roster)))
     else:
         display = detect_display()
         show(map(display.cut, _explain_nothing(roster, options)))
@@ -62,6 +66,24 @@ def _find_last_look(board: BoardReader, options: Namespace) -> tuple[datetime, b
     event = next(board.events(max(marks) - 1), None) if max(marks) else None
     earliest = board.now() - _LONGEST_ABSENCE
     return (earliest, False) if event is None or event.at < earliest else (event.at, True)
+
+
+def _offer_attach(roster: Roster) -> Iterator[Line]:
+    """Yield how to attach the agents that run and of which nothing is on the board."""
+    seen = {row.host for row in roster.agents if row.is_watched_only and row.state != "gone"}
+    if not seen:
+        return
+    from punchlist.hosts.attach import find_attachment  # most people have attached their agents
+
+    hints: list[Line] = []
+    for host in HOSTS.values():
+        with suppress(AttachRefused, OSError):
+            if host.name in seen and find_attachment(host) is None:
+                gains = "gives its agents a list, checks and answers from here"
+                hints.append((Span(f"`punchlist attach {host.name}` {gains}.", "dim"),))
+    if hints and not roster.waits:  # else the hints have begun
+        yield ()
+    yield from hints
 
 
 def _explain_nothing(roster: Roster, options: Namespace) -> Iterator[Line]:
