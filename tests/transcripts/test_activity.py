@@ -10,7 +10,16 @@ import pytest
 import zstandard
 
 from punchlist.errors import InvalidInput
-from punchlist.transcripts.activity import CallEnd, CallStart, ListWrite, Step, SubagentStart, UserTurn, read_steps
+from punchlist.transcripts.activity import (
+    CallEnd,
+    CallStart,
+    ListWrite,
+    Step,
+    SubagentStart,
+    TurnEnd,
+    UserTurn,
+    read_steps,
+)
 from punchlist.transcripts.formats import open_transcript
 from tests.transcripts.records import line, save
 from tests.transcripts.sessions import START, ClaudeSession, CodexSession
@@ -36,6 +45,8 @@ def told(steps: list[Step]) -> list[Any]:
                 found.append("user")
             case SubagentStart():
                 found.append(f"+{step.agent}")
+            case TurnEnd():
+                pass
     return found
 
 
