@@ -2,7 +2,8 @@
 
 A host runs this file every second, as `PYTHON -I -S punchlist_statusline.py --board B`, so it imports only what it
 needs of the standard library and nothing of the package. `punchlist statusline` runs it too. It never fails: whatever
-happens, it exits with 0. What it cannot answer from one row of the board, the full program does.
+happens, it exits with 0. A host that names board and session gets that row or nothing: most sessions begin without one,
+and the full program would cost ten times as much every second. What a person types may need the full program.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def main(arguments: list[str] | None = None, *, find_board: Callable[[], str] | 
         if options is not None and "before" in options:
             _write(run_theirs(options["before"], body))
         line = None if options is None else _find_line(options, given, find_board)
-        if line is None:
+        if line is None and not _is_host_call(options, given):
             _run_full_program(words if options is None else _without_theirs(options), body)
         elif line:
             _write(print_rows(decode_object(line), is_host=bool(given)))
@@ -83,6 +84,11 @@ def _parse(words: list[str]) -> dict[str, str] | None:
             return None
         options["board" if name == "--db" else name[2:]] = given
     return options
+
+
+def _is_host_call(options: dict[str, str] | None, given: Line) -> bool:
+    """True for the command that `attach` writes: it names the board, and the host names the session."""
+    return options is not None and "board" in options and bool(given.get("session_id"))
 
 
 def _without_theirs(options: dict[str, str]) -> list[str]:
@@ -119,7 +125,9 @@ def _find_line(options: dict[str, str], given: Line, find_board: Callable[[], st
         board = find_board()
     # The full program knows the latest session of a folder, boards with a URL, and lists in files of other programs.
     others = ("PUNCHLIST_CLAUDE_TASKS", "PUNCHLIST_CLAUDE_TODOS")
-    if not board or ":" in board or any(os.environ.get(name) for name in others):
+    if not board or (":" in board and not board.startswith("/")):
+        return None
+    if any(os.environ.get(name) for name in others) and not _is_host_call(options, given):
         return None
     if not session or not isinstance(session, str):
         return None

@@ -140,6 +140,13 @@ def test_it_runs_without_site_packages_and_imports_nothing_of_the_package(path: 
     assert loaded.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_host_gets_its_row_wherever_the_board_is(path: Path, tmp_path: Path):
+    odd = tmp_path / "a:b?c#d%20"
+    path.parent.rename(odd)
+    ran = _run("--board", str(odd / path.name), given='{"session_id": "s1"}', NO_COLOR="1", PUNCHLIST_CLAUDE_TODOS="/x")
+    assert read_rows(ran.stdout.decode()) == _EXPECTED
+
+
 def test_a_host_gets_colours_and_a_pipe_does_not(path: Path):
     assert b"\x1b[1;36m" in _run("--board", str(path), given='{"session_id": "s1"}').stdout
     for settings in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
@@ -197,6 +204,20 @@ def test_a_session_of_an_older_board_without_a_line_is_still_shown(path: Path):
         connection.execute("UPDATE sessions SET line = NULL")
     connection.close()
     assert read_rows(_run("--board", str(path), "--session", "s1").stdout.decode()) == _EXPECTED
+
+
+@pytest.mark.parametrize("name", ["board.db", "none.db"])
+def test_a_host_that_names_board_and_session_never_starts_the_full_program(path: Path, name: str):
+    source = (
+        f"import os, sys; sys.path.insert(0, {os.path.dirname(file.__file__)!r}); import punchlist_statusline as p;"
+        "sys.addaudithook(lambda event, _: event in ('os.exec', 'os.fork') and os._exit(9));"
+        f"p.main(['--board', {str(path.with_name(name))!r}])"
+    )
+    command = [sys.executable, "-I", "-S", "-c", source]
+    ran = subprocess.run(command, input=b'{"session_id": "new"}', capture_output=True, check=False, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    typed = subprocess.run(command, input=b"", capture_output=True, check=False, timeout=60)
+    assert typed.returncode == 9  # what a person types may ask for the latest session
 
 
 @pytest.mark.parametrize(
