@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.agents.model_api import Call, Request, Say, Script, Turn
-from tests.agents.programs import ClaudeCode, Codex, Sandbox
+from tests.agents.programs import ClaudeCode, Codex, Opencode, Sandbox
 from tests.agents.test_hooks import TODO, attach, punchlist, write_test
 
 EDIT, CHECK = "echo 'x = 1' > code.py", "pytest -q test_sum.py"
@@ -156,3 +156,28 @@ def test_codex_attached_and_watched_tells_each_fact_once(codex: Callable[[Script
     assert found["list.edited"] + found["list.replaced"] == 2
     (row,) = punchlist(program.sandbox, "todos")
     assert [item["grade"] for item in row["items"]] == ["verified"]
+
+
+def test_a_session_of_opencode_is_graded(sandbox: Sandbox) -> None:
+    def write(status: str) -> Call:
+        return Call("todowrite", {"todos": [{"content": "Fix the bug", "status": status, "priority": "high"}]})
+
+    script: Script = [
+        [write("in_progress")],
+        [Call("bash", {"command": EDIT, "description": "write"})],
+        [Call("bash", {"command": f"{sys.executable} -m {CHECK}", "description": "test"})],
+        [write("completed")],
+        [Say("Done.")],
+    ]
+    with Opencode(sandbox, script) as program:
+        print(program.version())
+        write_test(sandbox.project)
+        program.run("do it")
+        watch(sandbox)
+        watch(sandbox)
+        found = Counter(event["kind"] for event in events(sandbox))
+        assert (found["tool.started"], found["tool.finished"]) == (2, 2)
+        assert found["list.replaced"] + found["list.restored"] == 2
+        (session,) = {event["session"] for event in events(sandbox)}
+        (item,) = punchlist(sandbox, "report", "--session", session)["items"]
+        assert item["grade"] == "verified"

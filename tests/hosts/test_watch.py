@@ -539,3 +539,37 @@ def test_a_list_of_another_agent_that_changes_is_taken_over(machine: Machine) ->
     machine.watch()
     assert contents(machine, "ses_1") == [("Saw", "completed")]
     assert counts(machine.events())["list.restored"] == 2
+
+
+def write_piece(path: Path, id: str, at: int, status: str, command: str, **more: Any) -> None:
+    state = {"status": status, "input": {"command": command}, "time": {"start": at, "end": at + 5}, **more}
+    data = json.dumps({"type": "tool", "tool": "bash", "callID": id, "state": state})
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE session SET time_updated = ?", (at,))
+        connection.execute("INSERT OR REPLACE INTO part VALUES (?, 'ses_1', ?, ?)", (id, at, data))
+
+
+def test_calls_of_opencode_are_read_as_they_begin_and_end(machine: Machine) -> None:
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript("""
+            CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, time_updated INTEGER);
+            CREATE TABLE todo (session_id TEXT, content TEXT, status TEXT, priority TEXT,
+                position INTEGER, time_created INTEGER, time_updated INTEGER);
+            CREATE TABLE part (id TEXT PRIMARY KEY, session_id TEXT, time_updated INTEGER, data TEXT);
+            INSERT INTO session VALUES ('ses_1', NULL, '/projects/shed', 0);
+            INSERT INTO part VALUES ('broken', 'ses_1', 1772355600000, '{"type":"tool","state":7}');
+        """)
+    write_piece(path, "call_1", 1772355600000, "completed", "touch a.py", output="", metadata={"exit": 0})
+    write_piece(path, "call_2", 1772355600000, "running", "pytest -q")
+    machine.watch()
+    assert counts(machine.events())["tool.finished"] == 1
+    write_piece(path, "call_2", 1772355601000, "completed", "pytest -q", output="1 failed", metadata={"exit": 1})
+    machine.watch()
+    machine.watch()
+    found = counts(machine.events())
+    assert (found["tool.started"], found["tool.finished"]) == (2, 2)
+    with Board.open(machine.board) as board:
+        assert board.report(session="ses_1").state == "red"
+    assert machine.problems == []

@@ -31,7 +31,7 @@ _EXAMPLES = """\
 
 def parser() -> Parser:
     about = (
-        "Reads the logs that Claude Code and Codex write themselves, and puts their lists, plans, tasks and tool calls "
+        "Reads what Claude Code, Codex and opencode write down themselves, and puts lists, plans, tasks and tool calls "
         "on the board, and the lists of other agents: none has to be attached, and nothing of theirs is changed. Then "
         "prints one line for each thing that happens, until you interrupt it."
     )

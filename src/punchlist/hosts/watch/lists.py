@@ -17,6 +17,7 @@ from punchlist.board import Board
 from punchlist.bridges.homes import find_home
 from punchlist.bridges.replay import ReplayBoard, mark_watched
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
+from punchlist.hosts.watch import opencode
 from punchlist.store import Transaction
 from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.values import MAIN, Transcript, Written
@@ -73,6 +74,8 @@ class ListFiles:
     def _read(self, host: str, path: str) -> None:
         if os.path.exists(f"{path}-wal") and not os.path.exists(f"{path}-shm"):
             raise TranscriptError(path=path, problem="its program was killed; reading it would write next to it")
+        if host == opencode.HOST and path.endswith(".db") and opencode.has_calls(path):
+            opencode.read_calls(self._board, path, self._since)
         transcript = open_transcript(path, host)
         for session in transcript.sessions[:_MOST_SESSIONS]:
             written = transcript.latest(session=session if transcript.is_store else None)
