@@ -328,7 +328,7 @@ def _check_host(status: HostStatus, host: Host) -> Iterator[Checkup]:
         yield Checkup(host.name, "note", f"{where}, not attached", f"`punchlist attach {host.name}` connects it")
     for sentence in status.missing:
         yield Checkup(host.name, "note", sentence)
-    native = explain_native_todos(host, status.version)
+    native = explain_native_todos(host, status.version, attached=status.attached)
     if native:
         yield Checkup(host.name, "ok" if status.attached else "note", native)
 

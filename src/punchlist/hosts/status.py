@@ -84,13 +84,13 @@ def _list_obstacles(host: Host) -> list[str]:
     return []
 
 
-def explain_native_todos(host: Host, version: str | None) -> str | None:
+def explain_native_todos(host: Host, version: str | None, *, attached: bool) -> str | None:
     """Return a sentence if this version of an agent offers its own todo tool no longer; None if it may."""
     limits = {"claude-code": (2, 1, 233), "codex": (0, 152)}
     if version is None or host.name not in limits or parse_version(version) < limits[host.name]:
         return None
-    own = "ours, which is in the first request and not deferred"
-    return f"its own todo tool is off by default in this version: a session has a list only through {own}"
+    ours = "ours is in its first request, and not deferred" if attached else "so its sessions have no list"
+    return f"its own todo tool is off by default in this version; {ours}"
 
 
 def list_policies(managed: str = _MANAGED) -> list[str]:
