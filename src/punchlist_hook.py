@@ -195,7 +195,7 @@ def _permission(host: str, name: str, event: dict[str, Any]) -> dict[str, Any]:
 def make_line(host: str, event: dict[str, Any]) -> tuple[bytes, str]:
     """Return an event as a line of the inbox, and the id by which it is known from now on."""
     event_id = os.urandom(12).hex()
-    head = {"v": 1, "id": event_id, "host": host, "at": time.time(), "pid": find_host()}
+    head = {"v": 1, "id": event_id, "host": host, "at": time.time(), "pid": find_host(), "attended": _is_attended()}
     prompt = event.get("prompt")
     if isinstance(prompt, str) and not prompt.startswith(TASK_NOTIFICATION):
         event = {**event, "prompt": prompt[:_LONGEST_PROMPT]}
@@ -329,6 +329,11 @@ def find_host() -> int:
     """Return the process id of the agent: what it says itself, else our parent."""
     said = os.environ.get("CLAUDE_PID", "")
     return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else os.getppid()
+
+
+def _is_attended() -> bool | None:
+    """True if a person sits at the agent, as Claude Code tells its hooks; None if nothing is said."""
+    return {"0": False, "1": True}.get(os.environ.get("CLAUDE_CODE_SESSION_ATTENDED", ""))
 
 
 def _ancestors() -> Iterator[int]:

@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from shlex import join
@@ -68,6 +69,17 @@ class Terminal:
         # Enter in the same burst as the text would be taken as part of a paste.
         self.wait_for(lambda screen: screen.count(start) > before)
         self.send("Enter")
+
+    def press(self, key: str, shown: str) -> None:
+        """Press a key until its effect shows: agents drop keys that come right after a change of a dialog."""
+        for _ in range(15):
+            if not self.is_running:
+                raise RuntimeError(f"The program ended before it showed {shown!r}")
+            self.send(key)
+            with suppress(TimeoutError):
+                self.wait_for_text(shown, timeout=4)
+                return
+        raise TimeoutError(f"The key {key} was pressed 15 times, and {shown!r} did not show")
 
     def wait_for(self, is_met: Callable[[str], object], timeout: float = 60) -> str:
         """Wait until the screen meets a condition and return it; raise TimeoutError otherwise."""

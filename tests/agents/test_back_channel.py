@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from tests.agents.model_api import Call, Say, Script
@@ -31,15 +30,6 @@ def wait_until_idle(sandbox: Sandbox) -> None:
     raise AssertionError(punchlist(sandbox, "events"))
 
 
-def press(terminal: Terminal, key: str, shown: str) -> None:
-    """Press a key until its effect shows: agents drop keys that come right after a change of a dialog."""
-    while True:
-        terminal.send(key)
-        with suppress(TimeoutError):
-            terminal.wait_for_text(shown, timeout=4)
-            return
-
-
 def answer(program: Program, *words: str) -> dict[str, Any]:
     return json.loads(punchlist(program.sandbox, "answer", *words, "--json"))
 
@@ -53,7 +43,7 @@ def test_an_answer_wakes_idle_claude_code_and_is_seen(
     terminal.wait_for_text("❯")
     terminal.submit("go")
     terminal.wait_for_text("requests your input")
-    press(terminal, "Escape", "● Which grit?")
+    terminal.press("Escape", "● Which grit?")
     wait_until_idle(program.sandbox)
     before = len(program.api.main_requests)
     time.sleep(1)
@@ -74,7 +64,7 @@ def test_an_approval_waits_for_the_persons_own_prompt_in_claude_code(
     terminal.wait_for_text("❯")
     terminal.submit("go")
     terminal.wait_for_text("requests your input")
-    press(terminal, "Escape", "● Waiting.")
+    terminal.press("Escape", "● Waiting.")
     wait_until_idle(program.sandbox)
     before = len(program.api.main_requests)
     said = answer(program, "plan-1", "approve", "--by", "ada")
@@ -95,11 +85,11 @@ def test_an_answer_is_queued_for_idle_codex_and_seen(codex: Callable[[Script], C
     punchlist(program.sandbox, "attach", "codex", "--yes")
     terminal = open_terminal(program)  # without options that keep it from its daemon, which looks at the queue at once
     terminal.wait_for_text("Trust all and continue")
-    press(terminal, "Down", "› 2. Trust all")
-    press(terminal, "Enter", "Ask Codex")
+    terminal.press("Down", "› 2. Trust all")
+    terminal.press("Enter", "Ask Codex")
     terminal.submit("go")
     terminal.wait_for_text("Which grit?")
-    press(terminal, "Escape", "• Which grit?")
+    terminal.press("Escape", "• Which grit?")
     wait_until_idle(program.sandbox)
     before = len(program.api.main_requests)
     said = answer(program, "sand", "Use grit 120", "--by", "ada")

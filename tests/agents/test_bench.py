@@ -116,3 +116,12 @@ def test_a_compaction_takes_no_turn_of_the_script(claude: Callable[[Script], Cla
     assert program.run("Say two", "--resume", session).stdout.strip() == "Two."
     assert "A summary of the conversation." in program.api.main_requests[-1].text
     assert "Say one" not in program.api.main_requests[-1].text
+
+
+def test_a_key_for_a_program_that_ended_fails_at_once(
+    claude: Callable[[Script], ClaudeCode], open_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = open_terminal(claude([]), "--version")
+    terminal.wait_for_text("Pane is dead")
+    with pytest.raises(RuntimeError, match="ended before it showed 'never'"):
+        terminal.press("Enter", "never")

@@ -1,8 +1,9 @@
 """Plans and questions in the dialogs of the real agents, and in runs that no person attends."""
 
 import json
+import re
+import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from tests.agents.model_api import Call, Request, Say, Script
@@ -39,19 +40,10 @@ def open_plan(program: ClaudeCode, open_terminal: Callable[..., Terminal]) -> Te
     return terminal
 
 
-def press(terminal: Terminal, key: str, shown: str) -> None:
-    """Press a key until its effect shows: Claude Code drops keys that come right after a change of its dialog."""
-    while True:
-        terminal.send(key)
-        with suppress(TimeoutError):
-            terminal.wait_for_text(shown, timeout=2)
-            return
-
-
 def accept(terminal: Terminal, answer: str) -> None:
     """Go from the last field to the button and press it; `answer` is what the model says next."""
-    press(terminal, "Down", "❯ Accept")
-    press(terminal, "Enter", answer)
+    terminal.press("Down", "❯ Accept")
+    terminal.press("Enter", answer)
 
 
 def test_accepting_the_dialog_approves_the_plan(
@@ -59,8 +51,8 @@ def test_accepting_the_dialog_approves_the_plan(
 ) -> None:
     program = claude([[Call(TODO, {"plan": PLAN})], [Say("I begin.")]])
     terminal = open_plan(program, open_terminal)
-    press(terminal, "Right", "◯ approve")
-    press(terminal, "Enter", "Decision: approve")
+    terminal.press("Right", "◯ approve")
+    terminal.press("Enter", "Decision: approve")
     accept(terminal, "I begin.")
     program.api.wait_for(has_text("The plan was approved"), timeout=20)
     (plan,) = read_plans(program.sandbox)
@@ -73,9 +65,9 @@ def test_a_rejection_gives_the_model_the_reason(
 ) -> None:
     program = claude([[Call(TODO, {"plan": PLAN})], [Say("I revise it.")]])
     terminal = open_plan(program, open_terminal)
-    press(terminal, "Right", "◯ reject")
-    press(terminal, "Down", "❯ ◯ reject")
-    press(terminal, "Enter", "Decision: reject")
+    terminal.press("Right", "◯ reject")
+    terminal.press("Down", "❯ ◯ reject")
+    terminal.press("Enter", "Decision: reject")
     terminal.type("Prime it first")
     terminal.wait_for_text("Reason: Prime it first")
     accept(terminal, "I revise it.")
@@ -100,12 +92,61 @@ def test_an_answer_in_the_dialog_comes_back_with_the_call(
     program.api.wait_for(has_text("answered: Carmine"), timeout=20)
 
 
+def show_plan(claude: Callable[[Script], ClaudeCode], open_terminal: Callable[..., Terminal]) -> Terminal:
+    """Let the model of Claude Code show a plan in the host's own dialog; return the terminal with it."""
+
+    def play(request: Request) -> list[Say | Call]:
+        file = re.search(r'/[^\s"\\]*\.claude/plans/[\w-]+\.md', request.text)
+        if "Shown already" in request.text or file is None:
+            return [Say("I see.")]
+        if PLAN.splitlines()[0] not in request.text:
+            return [Call("Write", {"file_path": file[0], "content": PLAN})]
+        return [Say("Shown already"), Call("ExitPlanMode", {})]
+
+    program = claude(play)
+    attach(program.sandbox, "claude-code")
+    terminal = open_terminal(program, "--permission-mode", "plan")
+    terminal.wait_for_text("❯")
+    terminal.submit("Make a plan")
+    terminal.wait_for_text("Would you like to proceed?")
+    return terminal
+
+
+def wait_for_state(sandbox: Sandbox, state: str) -> dict[str, Any]:
+    for _ in range(200):
+        plans = read_plans(sandbox)
+        if plans and plans[-1]["state"] == state:
+            return plans[-1]
+        time.sleep(0.1)
+    raise AssertionError(read_plans(sandbox))
+
+
+def test_a_plan_declined_in_the_dialog_of_claude_code_waits_no_longer(
+    claude: Callable[[Script], ClaudeCode], open_terminal: Callable[..., Terminal], sandbox: Sandbox
+) -> None:
+    terminal = show_plan(claude, open_terminal)
+    wait_for_state(sandbox, "proposed")
+    terminal.press("Escape", "rejected")
+    terminal.submit("And now?")
+    terminal.wait_for_text("I see.")
+    plan = wait_for_state(sandbox, "rejected")
+    assert (plan["decided_by"], plan["reason"]) == ("claude-code", "declined in Claude Code")
+
+
+def test_a_plan_approved_in_the_dialog_of_claude_code_is_decided_by_the_person(
+    claude: Callable[[Script], ClaudeCode], open_terminal: Callable[..., Terminal], sandbox: Sandbox
+) -> None:
+    terminal = show_plan(claude, open_terminal)
+    terminal.press("Enter", "I see.")  # its first choice: yes, and go on in auto mode
+    assert wait_for_state(sandbox, "approved")["decided_by"] == "user"
+
+
 def open_plan_in_codex(program: Codex, open_terminal: Callable[..., Terminal]) -> Terminal:
     print(program.version())
     attach(program.sandbox, "codex")
     terminal = open_terminal(program, "--disable", "daemon_auto_start")
     terminal.wait_for_text("Hooks need review")
-    press(terminal, "Escape", "Ask Codex")
+    terminal.press("Escape", "Ask Codex")
     terminal.submit("Paint the front door")
     terminal.wait_for_text("1. approve")
     assert "- Sand it" in terminal.screen()
@@ -117,7 +158,7 @@ def test_accepting_the_dialog_of_codex_approves_the_plan(
 ) -> None:
     program = codex([[Call("todo", {"plan": PLAN}, namespace="mcp__punchlist")], [Say("I begin.")]])
     terminal = open_plan_in_codex(program, open_terminal)
-    press(terminal, "Enter", "I begin.")
+    terminal.press("Enter", "I begin.")
     (plan,) = read_plans(program.sandbox)
     assert (plan["state"], plan["revision"]) == ("approved", 1)
 
@@ -127,11 +168,11 @@ def test_a_rejection_in_codex_gives_the_model_the_reason(
 ) -> None:
     program = codex([[Call("todo", {"plan": PLAN}, namespace="mcp__punchlist")], [Say("I revise it.")]])
     terminal = open_plan_in_codex(program, open_terminal)
-    press(terminal, "Down", "› 2. reject")
-    press(terminal, "Enter", "Why do you reject")
+    terminal.press("Down", "› 2. reject")
+    terminal.press("Enter", "Why do you reject")
     terminal.type("Prime it first")
     terminal.wait_for_text("Prime it first")
-    press(terminal, "Enter", "I revise it.")
+    terminal.press("Enter", "I revise it.")
     assert has_text("Prime it first")(program.api.main_requests)
     assert [plan["reason"] for plan in read_plans(program.sandbox)] == ["Prime it first"]
 

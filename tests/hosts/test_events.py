@@ -234,14 +234,72 @@ def test_a_plan_of_the_host_is_proposed_and_approved_by_the_person(host: Host) -
         assert agent.plan.state == "approved"
 
 
-def test_a_declined_plan_is_rejected_with_the_reason(host: Host) -> None:
-    given = {"plan": "1. Read"}
-    host.hook("PreToolUse", tool_name="ExitPlanMode", tool_input=given, tool_use_id="t1", permission_mode="plan")
-    host.hook("PostToolUseFailure", tool_name="ExitPlanMode", tool_input=given, tool_use_id="t1", error="too long")
+SHOWN = {"tool_name": "ExitPlanMode", "tool_input": {"plan": "1. Read"}, "tool_use_id": "t1", "permission_mode": "plan"}
+"""The call by which Claude Code shows a plan to the person."""
+
+
+def _read_plan(host: Host) -> tuple[str, str | None, str | None]:
     with _open(host) as board:
         plan = board.agent("main", session="s-1").plan
         assert plan is not None
-        assert (plan.state, plan.reason) == ("rejected", "too long")
+        return str(plan.state), plan.decided_by, plan.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("UserPromptSubmit", {"prompt": "and now?"}),
+        ("Stop", {"last_assistant_message": "Fine."}),
+        ("PreToolUse", {"tool_name": "Read", "tool_input": {}, "tool_use_id": "t2"}),
+    ],
+)
+def test_a_plan_that_the_host_shows_no_longer_was_declined(host: Host, name: str, fields: dict[str, Any]) -> None:
+    host.hook("PreToolUse", **SHOWN)
+    host.hook("PreToolUse", tool_name="Read", tool_input={}, tool_use_id="c1", agent_id="a1", agent_type="Explore")
+    assert _read_plan(host) == ("proposed", None, None)  # a subagent works on while the dialog is open
+    answer = host.hook(name, **fields, permission_mode="plan")
+    assert "declined" not in str(answer)  # the model knows by the result of its call
+    assert _read_plan(host) == ("rejected", "claude-code", "declined in Claude Code")
+    with _open(host) as board:
+        assert not any(event.data.get("person") for event in board.events())
+
+
+def test_a_declined_plan_does_not_switch_the_stop_guard_off(host: Host) -> None:
+    host.hook("UserPromptSubmit", prompt="go")
+    host.write_todos("t0", Fix="in_progress")
+    host.hook("PreToolUse", **SHOWN)
+    assert host.hook("Stop", last_assistant_message="Done.")["decision"] == "block"
+
+
+def test_a_plan_of_our_own_tool_waits_on(host: Host) -> None:
+    with _open(host) as board:
+        board.agent("main", session="s-1").propose_plan("1. Read")
+    host.hook("UserPromptSubmit", prompt="and now?")
+    host.hook("Stop", last_assistant_message="Fine.")
+    assert _read_plan(host) == ("proposed", None, None)
+
+
+def test_a_call_that_fails_is_no_decision_of_a_person(host: Host) -> None:
+    host.hook("PreToolUse", **SHOWN)
+    host.hook("PostToolUseFailure", **SHOWN, error="InputValidationError: too long")
+    assert _read_plan(host) == ("rejected", "claude-code", "InputValidationError: too long")
+
+
+@pytest.mark.parametrize(("attended", "by"), [("1", "user"), ("0", "claude-code"), ("", "claude-code")])
+def test_a_person_who_attends_approves_the_plan_in_any_mode(
+    host: Host, monkeypatch: pytest.MonkeyPatch, attended: str, by: str
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", attended)
+    host.hook("PreToolUse", **SHOWN)
+    host.hook("PostToolUse", **{**SHOWN, "permission_mode": "auto", "tool_response": {"plan": "1. Read"}})
+    assert _read_plan(host) == ("approved", by, None)
+
+
+def test_a_call_beside_a_plan_does_not_decline_it(host: Host) -> None:
+    host.hook("PreToolUse", **SHOWN)
+    host.hook("PreToolUse", tool_name="Read", tool_input={}, tool_use_id="t2")
+    host.hook("PostToolUse", **SHOWN, tool_response={"plan": "1. Read"})
+    assert _read_plan(host) == ("approved", "user", None)
 
 
 def test_native_tasks_are_on_the_board_and_gates_may_refuse_them(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

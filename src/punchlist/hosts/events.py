@@ -13,11 +13,13 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
 from punchlist.board import Board
 from punchlist.config import host_profile, project_of, stop_tries
+from punchlist.core.approval import PlanState
 from punchlist.core.events import Draft
 from punchlist.core.task import Task
 from punchlist.errors import GateRefused, PunchlistError
@@ -57,13 +59,16 @@ _RESTORING: Final = ("resume", "compact")
 """Sources of a `SessionStart` after which the model may not know its open items."""
 
 _UNATTENDED: Final = ("bypassPermissions", "dontAsk", "auto")
-"""Permission modes in which the host itself, and no person, may have agreed to a plan."""
+"""Permission modes in which the host itself, and no person, may have agreed to a plan, unless a person attends."""
 
 _BUSY: Final = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact"})
 _ANSWERING: Final = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop"})
 """Events after which it is known that the model has answered the last request."""
 
 _IDLE: Final = frozenset({"SessionStart", "Stop", "StopFailure"})
+_AFTER_DIALOG: Final = frozenset({"UserPromptSubmit", "PreToolUse", "Stop"})
+"""Events that the main agent's conversation does not come to while the host shows a plan."""
+
 _EXIT: Final = compile_later(r"(?:Error: )?Exit code (\d{1,3})\b")
 _MONITOR: Final = compile_later(r"punchlist_hook\.py'? monitor\b")
 _LONGEST_REASON: Final = 8_000
@@ -95,6 +100,8 @@ class HookEvent(Struct, frozen=True):
     at: datetime
     known: Conversation | None
     """The conversation as it was before this event; None at its first one."""
+    attended: bool | None = None
+    """True if a person sits at the host, None if it does not say so."""
 
     def text(self, key: str) -> str:
         """Return a field that is a text; empty if it is none."""
@@ -127,13 +134,21 @@ def is_report(payload: Mapping[str, Any]) -> bool:
 
 
 def answer_event(
-    board: Board, host: str, payload: Mapping[str, Any], at: datetime, *, pid: int | None = None
+    board: Board,
+    host: str,
+    payload: Mapping[str, Any],
+    at: datetime,
+    *,
+    pid: int | None = None,
+    attended: bool | None = None,
 ) -> dict[str, Any]:
     """Apply an event that happened at this time; return the answer, empty for none.
 
     Raise `PunchlistError` for an event that lacks what every event has.
     """
-    event = _read_event(board, host, payload, at)
+    event = replace(_read_event(board, host, payload, at), attended=attended)
+    if event.name in _AFTER_DIALOG and not event.text("agent_id"):
+        _withdraw_plan(event, "declined in Claude Code")
     is_answer = event.name in _ANSWERING and not event.text("agent_id")
     if is_answer and event.known is not None and event.known.told_upto:
         note_seen(event.board, event.known)
@@ -359,7 +374,7 @@ def _fail_call(event: HookEvent) -> dict[str, Any]:
     if _OWN_TOOLS.fullmatch(tool) or tool in _NATIVE:
         return {}
     if tool == "ExitPlanMode":
-        _reject_plan(event, error)
+        _withdraw_plan(event, cut(error, _LONGEST_REASON) or "the call failed")
         return {}
     agent = event.agent()
     code = _EXIT.match(error)
@@ -388,30 +403,41 @@ def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any)
 # Plans.
 
 
-def _find_plan(event: HookEvent) -> str:
-    given = event.fields.get("tool_input")
+def _find_plan(given: Any) -> str:
     plan = cast("dict[str, Any]", given).get("plan") if isinstance(given, dict) else None
     return plan if isinstance(plan, str) else ""
 
 
 def _propose_plan(event: HookEvent, agent: Agent) -> None:
-    plan = _find_plan(event)
+    """Propose the plan that the host shows to the person. Its author on the board is the host, by which it is known."""
+    plan = _find_plan(event.fields.get("tool_input"))
     if plan.strip():
-        agent.propose_plan(plan)
+        agent.propose_plan(plan, by=event.host)
 
 
 def _approve_plan(event: HookEvent) -> None:
     """Approve the plan that the host shows no longer: the call went through."""
     agent = event.agent()
-    person = event.text("permission_mode") not in _UNATTENDED
-    if agent.plan is not None and agent.plan.waits(event.at):
-        agent.approve_plan(by="user" if person else event.host, person=person)
+    plan, shown = agent.plan, _find_plan(event.fields.get("tool_response"))
+    if plan is not None and plan.decided_by == event.host and plan.state is PlanState.REJECTED and shown.strip():
+        plan = agent.propose_plan(shown, by=event.host)  # a call beside it made it look declined
+    if plan is None or not plan.waits(event.at):
+        return
+    person = event.attended
+    if person is None:
+        person = event.text("permission_mode") not in _UNATTENDED
+    agent.plan_reply(agent.approve_plan(by="user" if person else event.host, person=person))
 
 
-def _reject_plan(event: HookEvent, reason: str) -> None:
-    agent = event.agent()
-    if agent.plan is not None and agent.plan.waits(event.at):
-        agent.reject_plan(cut(reason, _LONGEST_REASON) or "declined", by="user", person=True)
+def _withdraw_plan(event: HookEvent, reason: str) -> None:
+    """Reject the plan that the host showed and shows no longer, in its name: it does not say who ended the dialog.
+
+    Claude Code sends no event for a plan that the person declines. The model knows by the result of its call.
+    """
+    agent = event.main()
+    plan = agent.plan
+    if plan is not None and plan.created_by == event.host and plan.waits(event.at):
+        agent.plan_reply(agent.reject_plan(reason, by=event.host))
 
 
 # Subagents and gates.

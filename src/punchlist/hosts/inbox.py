@@ -31,12 +31,13 @@ _MOST: Final = 8 * LONGEST_LINE
 
 
 class HookLine(Struct, frozen=True):
-    """An event as a hook handed it over. `pid` is the host's process."""
+    """An event as a hook handed it over. `pid` is the host's process; `attended` is None if it is not known."""
 
     id: str
     host: str
     at: datetime
     pid: int | None
+    attended: bool | None
     event: Mapping[str, Any]
 
 
@@ -54,7 +55,9 @@ def parse_line(line: bytes, now: datetime) -> HookLine:
     seconds = at if isinstance(at, int | float) else now.timestamp()
     moment = datetime.fromtimestamp(min(max(0.0, float(seconds)), now.timestamp()), UTC)
     known = pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
-    return HookLine(event_id, host, moment, known, cast("dict[str, Any]", event))
+    said = fields.get("attended")
+    attended = said if isinstance(said, bool) else None
+    return HookLine(event_id, host, moment, known, attended, cast("dict[str, Any]", event))
 
 
 def take_line(board: Board, line: bytes) -> dict[str, Any]:
@@ -84,7 +87,7 @@ def _take(board: Board, tx: Transaction, hook: HookLine, refusal: dict[str, Any]
         known = tx.hosts.find_answer(hook.id)
         return {} if known is None else json.loads(known)
     try:
-        answer = answer_event(board, hook.host, hook.event, hook.at, pid=hook.pid)
+        answer = answer_event(board, hook.host, hook.event, hook.at, pid=hook.pid, attended=hook.attended)
     except Exception as error:  # what it changed in its own steps stands; it is not tried again
         name = str(hook.event.get("hook_event_name", ""))[:40]
         _report_fault(board, f"an event ({name}) of {hook.host[:40]} was left out: {type(error).__name__}: {error}")
