@@ -30,8 +30,16 @@ MOST_INPUT = 1024 * 1024
 _DEFAULT_COLUMNS = 100
 _LONGEST_BAR = 20
 _BUSY_SECONDS = 0.2
-_THEIR_SECONDS = 1.0
-"""Seconds that the person's own status line may take; after them ours is shown without the rest of it."""
+_THEIR_SECONDS = 10.0
+"""Seconds that the person's own status line may take."""
+
+FIRST_WAIT = 1.0
+"""Seconds that the rows wait for it where nothing of it can be shown yet."""
+
+_NEXT_WAIT = 0.2
+"""Seconds that they wait for what is newer than its last output."""
+
+_DAY = 86_400.0
 
 _MOST_THEIRS = 64 * 1024
 _PIPE_SIZE = 60_000
@@ -60,7 +68,7 @@ def main(arguments: list[str] | None = None, *, find_board: Callable[[], str] | 
         body = read_input()
         given = decode_object(body) if body else {}
         if options is not None and "before" in options:
-            _write(run_theirs(options["before"], body))
+            _write(show_theirs(options, body, given))
         line = None if options is None else _find_line(options, given, find_board)
         if line is None and not _is_host_call(options, given):
             _run_full_program(words if options is None else _without_theirs(options), body)
@@ -77,7 +85,7 @@ def _parse(words: list[str]) -> dict[str, str] | None:
     rest = iter(words)
     for word in rest:
         name, has_value, value = word.partition("=")
-        if name not in ("--board", "--db", "--session", "--before"):
+        if name not in ("--board", "--db", "--session", "--before", "--every"):
             return None
         given = value if has_value else next(rest, None)
         if given is None:
@@ -92,7 +100,7 @@ def _is_host_call(options: dict[str, str] | None, given: Line) -> bool:
 
 
 def _without_theirs(options: dict[str, str]) -> list[str]:
-    return [word for name, value in options.items() if name != "before" for word in (f"--{name}", value)]
+    return [word for name, value in options.items() if name not in ("before", "every") for word in (f"--{name}", value)]
 
 
 def read_input() -> bytes:
@@ -191,7 +199,66 @@ def _run_full_program(words: list[str], body: bytes) -> None:
 # The person's own status line.
 
 
-def run_theirs(command: str, body: bytes) -> bytes:
+def show_theirs(options: Mapping[str, str], body: bytes, given: Line) -> bytes:
+    """Return what the person's own command prints, or printed last; start it if its own interval has passed.
+
+    It runs in a process of its own: a host that stops a slow status line does not stop it, and the next call finds its
+    output. Without `--every` it runs at each call, as under the host, but only once at a time.
+    """
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    command = options["before"]
+    try:
+        handle = _open_output(options["board"], str(given["session_id"]))
+    except (KeyError, OSError):  # there is no session, or no room to write
+        return run_theirs(command, body, FIRST_WAIT)
+    last = os.pread(handle, _MOST_THEIRS, 0)
+    is_fresh = last and time() - os.fstat(handle).st_mtime < float(options.get("every", "0"))
+    newer = None
+    if not is_fresh:
+        try:
+            flock(handle, LOCK_EX | LOCK_NB)  # the process that runs the command holds it until it ends
+            newer = _start_theirs(command, body, handle, _NEXT_WAIT if last else FIRST_WAIT)
+        except BlockingIOError:
+            pass
+    return last[1:] if newer is None else newer
+
+
+def _open_output(board: str, session: str) -> int:
+    """Open the file with the last output of a session's command: a mark that it ran, and what it printed."""
+    folder = f"{os.path.abspath(os.path.expanduser(board))}.theirs"
+    if not os.path.isdir(folder):
+        os.mkdir(folder, 0o700)
+    path = os.path.join(folder, session.encode().hex()[:100])
+    if not os.path.exists(path):
+        for old in os.scandir(folder):
+            if time() - old.stat().st_mtime > _DAY:
+                os.unlink(old)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def _start_theirs(command: str, body: bytes, handle: int, wait: float) -> bytes | None:
+    """Run the command in a process of its own, which writes down the output; return it if it comes in time."""
+    from select import select
+
+    output, sink = os.pipe()
+    if os.fork() == 0:
+        try:
+            os.setsid()
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for own in (0, 1, 2):  # else the host would wait for this process
+                os.dup2(nothing, own)
+            printed = run_theirs(command, body, _THEIR_SECONDS)
+            os.write(sink, printed[:_PIPE_SIZE])
+            os.pwrite(handle, b"=" + printed, 0)
+            os.ftruncate(handle, 1 + len(printed))
+        finally:
+            os._exit(0)
+    os.close(sink)
+    return os.read(output, _PIPE_SIZE) if select([output], [], [], wait)[0] else None
+
+
+def run_theirs(command: str, body: bytes, seconds: float) -> bytes:
     """Run a shell command with the same input, and return what it prints within its time."""
     from select import select
 
@@ -204,7 +271,7 @@ def run_theirs(command: str, body: bytes) -> bytes:
     process = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", command], os.environ, file_actions=moves, setpgroup=0)
     os.close(source)
     os.close(sink)
-    printed, ends = b"", time() + _THEIR_SECONDS
+    printed, ends = b"", time() + seconds
     while len(printed) < _MOST_THEIRS and select([output], [], [], max(0.0, ends - time()))[0]:
         part = os.read(output, 65_536)
         if not part:

@@ -6,6 +6,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
@@ -278,3 +279,50 @@ def test_theirs_is_ended_when_its_time_is_up_with_all_that_it_started(path: Path
 def test_theirs_runs_once_where_the_full_program_answers(path: Path):
     ran = _run("--board", str(path), "--session", "unknown", "--before", "echo mine")
     assert (ran.returncode, ran.stdout) == (0, b"mine\n")
+
+
+def _show_theirs(path: Path, theirs: str, *words: str, session: str = "s1") -> str:
+    given = json.dumps({"session_id": session})
+    return _run("--board", str(path), "--before", theirs, *words, given=given, NO_COLOR="1").stdout.decode()
+
+
+def _wait_for_end(path: Path) -> None:
+    """Wait until no command of the person's runs: its process holds the lock of the file with its output."""
+    for name in os.listdir(f"{path}.theirs"):
+        with open(f"{path}.theirs/{name}") as output:
+            flock(output, LOCK_EX)
+
+
+def test_a_slow_command_of_theirs_is_shown_by_the_next_call_and_runs_once_at_a_time(path: Path, tmp_path: Path):
+    gate, runs = tmp_path / "gate", tmp_path / "runs"
+    os.mkfifo(gate)
+    theirs = f"echo x >> {runs}; cat {gate}; echo mine"
+    for _ in range(2):
+        assert read_rows(_show_theirs(path, theirs)) == _EXPECTED
+    assert runs.read_text() == "x\n"
+    gate.write_text("")
+    _wait_for_end(path)
+    assert read_rows(_show_theirs(path, theirs, "--every", "30")) == ["mine", *_EXPECTED]
+    assert runs.read_text() == "x\n"
+    (output,) = Path(f"{path}.theirs").iterdir()
+    assert (output.stat().st_mode & 0o777, output.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+def test_theirs_keeps_its_own_interval(path: Path, tmp_path: Path):
+    theirs = f"echo x >> {tmp_path}/runs; wc -l < {tmp_path}/runs"
+    assert [_show_theirs(path, theirs, "--every", "30")[0] for _ in range(3)] == ["1", "1", "1"]
+    (output,) = Path(f"{path}.theirs").iterdir()
+    _wait_for_end(path)
+    os.utime(output, (1, output.stat().st_mtime - 31))
+    assert _show_theirs(path, theirs, "--every", "30")[0] == "2"
+    _wait_for_end(path)
+    assert _show_theirs(path, theirs)[0] == "3"
+
+
+def test_each_session_has_its_own_line_of_theirs_and_old_ones_go(path: Path):
+    assert _show_theirs(path, "cat", session="s1").startswith('{"session_id": "s1"}')
+    _wait_for_end(path)
+    (output,) = Path(f"{path}.theirs").iterdir()
+    os.utime(output, (1, 1))
+    assert _show_theirs(path, "cat", session="../s2") == '{"session_id": "../s2"}\n'
+    assert output not in set(Path(f"{path}.theirs").iterdir())

@@ -216,6 +216,15 @@ def test_an_existing_status_line_is_run_first_and_keeps_its_options(run: Run, ho
     assert shown.stdout == b"a b\n"
 
 
+def test_an_existing_status_line_keeps_its_interval(run: Run, home: Path):
+    theirs = {"type": "command", "command": "date", "refreshInterval": 30}
+    settings_of(home).write_text(json.dumps({"statusLine": theirs}))
+    run("attach", "claude-code", "--yes", "--statusline")
+    value = json.loads(settings_of(home).read_text())["statusLine"]
+    assert value["refreshInterval"] == 1
+    assert "--before date --every 30\n" in value["command"]
+
+
 def test_edits_of_the_person_stay_when_our_status_line_goes(run: Run, home: Path):
     path = settings_of(home)
     path.write_text('{\n  "model": "opus"\n}\n')

@@ -46,6 +46,7 @@ def parser() -> Parser:
     made.add_argument("--agent", metavar="A", help="the agent (default: the first at work that has a list)")
     made.add_argument("--board", metavar="PATH", dest="db", help="the same as --db")
     made.add_argument("--before", metavar="CMD", help="a shell command whose output comes first: your own status line")
+    made.add_argument("--every", metavar="N", help="run that command every N seconds (default: each time)")
     return made
 
 
@@ -53,7 +54,8 @@ def _show(options: Namespace) -> None:
     with suppress(Exception):  # a status bar is no place for an error
         body = punchlist_statusline.read_input()
         if options.before is not None:
-            print(punchlist_statusline.run_theirs(options.before, body).decode(errors="replace"), end="")
+            printed = punchlist_statusline.run_theirs(options.before, body, punchlist_statusline.FIRST_WAIT)
+            print(printed.decode(errors="replace"), end="")
         given = punchlist_statusline.decode_object(body)
         session = options.session or given.get("session_id") or os.environ.get("PUNCHLIST_SESSION")
         line = _load_board_line(options, session, given)

@@ -217,8 +217,10 @@ def _compose_value(launch: Launch, theirs: Any) -> dict[str, Any]:
     command = options.get("command")
     if options.get("type") != "command" or not isinstance(command, str):
         options, command = {}, None
+    every: Any = options.get("refreshInterval")
+    own = launch.status_line(command, every if isinstance(every, int | float) else None)
     # The rows have a clock: without an interval they would stand still while the agent works.
-    return {**options, "type": "command", "command": launch.status_line(command), "refreshInterval": 1}
+    return {**options, "type": "command", "command": own, "refreshInterval": 1}
 
 
 def find_status_line(host: Host) -> str:

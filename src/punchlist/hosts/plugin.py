@@ -118,12 +118,19 @@ class Launch(Struct, frozen=True):
         """Return the shell command of a monitor. It must not end, even after an uninstall: its end wakes the model."""
         return f"{self.hook('monitor', host)}; exec tail -f /dev/null"
 
-    def status_line(self, theirs: str | None) -> str:
-        """Return the shell command of the status line: the person's own first, if they have one, then our rows."""
+    def status_line(self, theirs: str | None, every: float | None = None) -> str:
+        """Return the shell command of the status line: the person's own first, if they have one, then our rows.
+
+        `every` is the person's own interval in seconds.
+        """
+        words = ["--board", self.board]
         if not theirs:
-            return self._slim("punchlist_statusline.py", "--board", self.board)
+            return self._slim("punchlist_statusline.py", *words)
+        words += ["--before", theirs]
+        if every is not None:
+            words += ["--every", f"{every:g}"]
         # The shell gets to the second line only if our file is gone.
-        return f"{self._slim('punchlist_statusline.py', '--board', self.board, '--before', theirs)}\n{theirs}"
+        return f"{self._slim('punchlist_statusline.py', *words)}\n{theirs}"
 
     def _slim(self, file: str, *arguments: str) -> str:
         """Return a shell command that runs one of our two slim files, and does nothing after an uninstall.
