@@ -20,7 +20,7 @@ import time
 
 TYPE_CHECKING = False  # `typing` would take as long to import as `json`
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any, NoReturn
 
 LONGEST_LINE = 1024 * 1024
@@ -178,15 +178,20 @@ def _load_package() -> None:
 
 def _permission(host: str, name: str, event: dict[str, Any]) -> dict[str, Any]:
     """Return the answer that permits a call of our own tool, and of no other; else nothing."""
-    server = _as_object(event.get("mcp_server"))
-    if host != "claude-code" or name != "PreToolUse" or server is None:
-        return {}
-    if server.get("name") != OWN_SERVER or server.get("source") != "plugin":
-        return {}
-    if not str(event.get("tool_name", "")).startswith(_OWN_TOOLS):
+    if host != "claude-code" or name != "PreToolUse" or not is_own_call(host, event):
         return {}
     said = {"permissionDecision": "allow", "permissionDecisionReason": "Punchlist's own list"}
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}
+
+
+def is_own_call(host: str, event: Mapping[str, Any]) -> bool:
+    """True for an event about a call of our own tool. Claude Code says whose server it is, others only its name."""
+    tool = str(event.get("tool_name", ""))
+    if host != "claude-code":
+        return tool.startswith("mcp__punchlist__")
+    server = _as_object(event.get("mcp_server")) or {}
+    is_ours = server.get("name") == OWN_SERVER and server.get("source") == "plugin"
+    return is_ours and tool.startswith(_OWN_TOOLS)
 
 
 # Events as lines.

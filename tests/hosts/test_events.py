@@ -192,6 +192,23 @@ def test_no_other_tool_is_permitted(host: Host, fields: dict[str, Any]) -> None:
     assert host.hook("PreToolUse", **fields, tool_input={"command": "x"}, tool_use_id="1") == {}
 
 
+@pytest.mark.parametrize("prefix", ["mcp__other__", "mcp__punchlist__", "mcp__plugin_punchlist_punchlist__"])
+def test_a_server_of_the_project_with_our_name_gets_no_better_grades(host: Host, prefix: str) -> None:
+    written, server = {"path": "a.py", "content": "x"}, {"name": "punchlist", "source": "project"}
+    fields: dict[str, Any] = {"tool_name": f"{prefix}write_file", "tool_input": written, "tool_use_id": "t4"}
+    host.hook("UserPromptSubmit", prompt="go")
+    host.write_todos("t1", Fix="in_progress", Other="pending")
+    host.call("t2", "Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, {})
+    host.call("t3", "Bash", {"command": "pytest -q"}, {"stdout": "1 passed in 0.1s", "stderr": ""})
+    host.hook("PreToolUse", **fields, mcp_server=server)
+    host.hook("PostToolUse", **fields, mcp_server=server, tool_response=[{"type": "text", "text": "written"}])
+    host.write_todos("t5", Fix="completed", Other="pending")
+    with _open(host) as board:
+        assert find_call(board, "t4") is None
+        (items,) = (row.todos.items for row in board.lists(session="s-1"))
+        assert [str(item.grade) for item in items if item.content == "Fix"] == ["unchecked"]
+
+
 def test_a_subagent_is_a_child_with_calls_and_a_stop_of_its_own(host: Host) -> None:
     host.write_todos("t1", Explore="in_progress", Fix="pending")
     asked = {"description": "Explore", "prompt": "look", "subagent_type": "explore"}

@@ -33,12 +33,11 @@ from punchlist.tasks.gates import Gate, ask_gates
 from punchlist.text import cut
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
-from punchlist_hook import TASK_NOTIFICATION, log_error
+from punchlist_hook import TASK_NOTIFICATION, is_own_call, log_error
 
 HOSTS: Final = ("claude-code", "codex", "gemini", "opencode")
 """Hosts whose events are understood."""
 
-_OWN_TOOLS: Final = compile_later(r"mcp__(?:plugin_punchlist_)?punchlist__\w+")
 _NATIVE: Final[Mapping[str, str]] = {
     "TodoWrite": "claude-code",
     "TaskCreate": "claude-tasks",
@@ -317,7 +316,7 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
     tool, given = event.text("tool_name"), event.fields.get("tool_input")
     call_id = event.text("tool_use_id")[:LONGEST_ID]
     agent = event.agent()
-    if _OWN_TOOLS.fullmatch(tool):
+    if is_own_call(event.host, event.fields):
         _note_call(event, call_id, agent.name)
     elif tool == "ExitPlanMode":
         _propose_plan(event, agent)
@@ -351,7 +350,7 @@ def _end_call(event: HookEvent) -> dict[str, Any]:
     """Record that a call went well, as far as the host knows; apply those of native todo tools."""
     tool, result = event.text("tool_name"), event.fields.get("tool_response")
     call_id = event.text("tool_use_id")[:LONGEST_ID] or None
-    if _OWN_TOOLS.fullmatch(tool):
+    if is_own_call(event.host, event.fields):
         return {}
     if tool in _NATIVE:
         _apply_native(event, tool, call_id, result)
@@ -371,7 +370,7 @@ def _fail_call(event: HookEvent) -> dict[str, Any]:
     """Record that a call failed. A command that ran to its end says so by its exit code."""
     tool, error = event.text("tool_name"), event.text("error")
     call_id = event.text("tool_use_id")[:LONGEST_ID] or None
-    if _OWN_TOOLS.fullmatch(tool) or tool in _NATIVE:
+    if tool in _NATIVE or is_own_call(event.host, event.fields):
         return {}
     if tool == "ExitPlanMode":
         _withdraw_plan(event, cut(error, _LONGEST_REASON) or "the call failed")
