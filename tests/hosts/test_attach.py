@@ -235,6 +235,36 @@ def test_edits_of_the_person_stay_when_our_status_line_goes(run: Run, home: Path
     assert json.loads(path.read_text()) == {"theme": "dark", "model": "opus", "new": [1]}
 
 
+@pytest.mark.parametrize("text", SETTINGS)
+def test_settings_that_the_host_wrote_anew_are_up_to_date(run: Run, home: Path, text: str):
+    path = settings_of(home)
+    path.write_text(text)
+    run("attach", "claude-code", "--yes", "--statusline")
+    value = json.loads(path.read_text())
+    path.write_text(json.dumps({"first": 1, **value, "last": 2}, indent=2) + "\n")
+    anew = path.read_text()
+    (status,) = (row for row in json.loads(run("status", "--json").out)["agents"] if row["name"] == "claude-code")
+    assert (status["up_to_date"], status["missing"]) == (True, [])
+    run("attach", "claude-code", "--yes")
+    assert path.read_text() == anew
+    run("detach", "claude-code", "--yes")
+    assert json.loads(path.read_text()) == {"first": 1, **json.loads(text), "last": 2}
+
+
+def test_options_that_the_person_changed_on_our_status_line_outlive_it(run: Run, home: Path):
+    path = settings_of(home)
+    path.write_text('{"statusLine": {"type": "command", "command": "date", "padding": 1, "refreshInterval": 30}}')
+    run("attach", "claude-code", "--yes", "--statusline")
+    value = json.loads(path.read_text())
+    value["statusLine"]["padding"] = 2
+    path.write_text(json.dumps(value))
+    run("attach", "claude-code", "--yes")
+    assert json.loads(path.read_text()) == value
+    run("detach", "claude-code", "--yes")
+    theirs = {"type": "command", "command": "date", "padding": 2, "refreshInterval": 30}
+    assert json.loads(path.read_text()) == {"statusLine": theirs}
+
+
 def test_a_status_line_that_the_person_replaced_stays(run: Run, home: Path):
     path = settings_of(home)
     path.write_text('{"statusLine": {"type": "command", "command": "date"}}')

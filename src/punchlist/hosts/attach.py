@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -199,8 +200,11 @@ def _plan_status_line(
     before = _read_text(path)
     try:
         clean = before
-        if clean is not None and is_ours(read_status_line(clean)):
-            clean = remove_status_line(clean, record or StatusLineRecord())
+        current = read_status_line("{}" if before is None else before)
+        if before is not None and is_ours(current):
+            if wanted and record is not None and current["command"] == _compose_command(launch, record):
+                return [], record  # the host may have written the file anew, and the person changed other options
+            clean = remove_status_line(before, record or StatusLineRecord())
         if not wanted:
             return _list_change(path, before, clean), None
         theirs = None if clean is None else read_status_line(clean)
@@ -209,6 +213,10 @@ def _plan_status_line(
         problem = f"`{path}` is no plain JSON ({error}); mend it, or attach with --no-statusline. Nothing was changed."
         raise AttachRefused(problem=problem) from None
     return _list_change(path, before, after), made
+
+
+def _compose_command(launch: Launch, record: StatusLineRecord) -> str:
+    return _compose_value(launch, None if record.before is None else json.loads(record.before))["command"]
 
 
 def _compose_value(launch: Launch, theirs: Any) -> dict[str, Any]:

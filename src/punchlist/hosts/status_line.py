@@ -14,6 +14,9 @@ KEY = "statusLine"
 OURS = "punchlist_statusline.py"
 """A status line that runs this file is ours."""
 
+_OURS_TO_SET = ("type", "command", "refreshInterval")
+"""The options that are ours while our status line is there; all others are the person's."""
+
 _SPACE = " \t\n\r"
 
 
@@ -69,10 +72,11 @@ def insert_status_line(text: str | None, value: dict[str, Any]) -> tuple[str, St
 def remove_status_line(text: str, record: StatusLineRecord) -> str | None:
     """Return the settings without our status line; None if the file was ours alone. Another's value stays."""
     found = _find_member(text)
-    if found is None or not is_ours(json.loads(text[found.value : found.end])):
+    current: Any = None if found is None else json.loads(text[found.value : found.end])
+    if found is None or not is_ours(current):
         return text
     if record.before is not None:
-        return text[: found.value] + record.before + text[found.end :]
+        return text[: found.value] + _restore_value(record.before, current) + text[found.end :]
     if record.inserted is not None and text.count(record.inserted) == 1:
         return text.replace(record.inserted, "")
     members = _list_members(text)
@@ -82,6 +86,17 @@ def remove_status_line(text: str, record: StatusLineRecord) -> str | None:
     if place == 0:
         return text[: found.start] + text[members[1].start :]
     return text[: members[place - 1].end] + text[found.end :]
+
+
+def _restore_value(before: str, current: dict[str, Any]) -> str:
+    """Return the text of the person's own value, with the options that they changed on ours since."""
+    value: Any = json.loads(before)
+    theirs = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if theirs.get("type") != "command" or not isinstance(theirs.get("command"), str):
+        return before  # nothing of it was on ours
+    own = {key: value for key, value in theirs.items() if key in _OURS_TO_SET}
+    restored = {**own, **{key: value for key, value in current.items() if key not in _OURS_TO_SET}}
+    return before if restored == theirs else json.dumps(restored, ensure_ascii=False)
 
 
 def _find_member(text: str) -> _Member | None:
