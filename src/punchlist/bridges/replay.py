@@ -351,15 +351,9 @@ class Replay:
         """Return the call if the board knows it already, by this agent or, as some hosts report it, the main one."""
         key = given_id(short(call_id))
 
-        def find(tx: Transaction) -> ToolCall | None:
-            for name in {agent.name, self._main.name}:
-                row = tx.agent(agent.session, name)
-                found = None if row is None else tx.tool_calls.find(row.number, key)
-                if found is not None:
-                    return found.call
-            return None
-
-        return self._board.store.read(find)
+        names = (agent.name, self._main.name)
+        found = self._board.store.read(lambda tx: tx.tool_calls.find_of_either(agent.session, names, key))
+        return None if found is None else found.call
 
     # Plans, which Claude Code puts before the person by a tool of its own.
 

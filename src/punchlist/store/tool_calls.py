@@ -40,6 +40,12 @@ class ToolCallRows(Rows):
         found = self._rows.one("find_tool_call", (agent, call_id))
         return None if found is None else _row(agent, found)
 
+    def find_of_either(self, session: str, names: tuple[str, str], call_id: str) -> CallRow | None:
+        """Return the call of either of two agents of a session."""
+        values = {"session": session, "name": names[0], "other": names[1], "id": call_id}
+        found = self._rows.one("find_tool_call_of_either", values)
+        return None if found is None else _row(found[0], found[1:])
+
     def find_reused(self, agent: int, call_id: str) -> Sequence[CallRow]:
         """Return the calls under this id and those whose id was made from it, in the order in which they began."""
         values = {"agent": agent, "id": call_id, "from": f"{call_id}#", "to": f"{call_id}$"}

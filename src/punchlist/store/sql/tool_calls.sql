@@ -1,6 +1,12 @@
 -- name: find_tool_call
 SELECT id, sum, body, seq, drifts, loop_seq, loop FROM tool_calls WHERE agent = ? AND id = ?;
 
+-- name: find_tool_call_of_either
+-- The call of an agent, or of another one of its session.
+SELECT c.agent, c.id, c.sum, c.body, c.seq, c.drifts, c.loop_seq, c.loop
+FROM agents AS a JOIN tool_calls AS c ON c.agent = a.id AND c.id = :id
+WHERE a.session = :session AND a.name IN (:name, :other) LIMIT 1;
+
 -- name: reused_tool_calls
 -- The calls of one id, and those whose id was made from it because the host used it again.
 SELECT id, sum, body, seq, drifts, loop_seq, loop FROM tool_calls
