@@ -77,10 +77,26 @@ def test_an_approval_waits_for_the_persons_own_prompt_in_claude_code(
     assert program.api.main_requests[before].text.count("ada approved your plan") == 1
 
 
-def test_an_answer_is_queued_for_idle_codex_and_seen(codex: Callable[[Script], Codex], open_terminal: Open) -> None:
-    def ours(arguments: dict[str, Any]) -> Call:
-        return Call("todo", arguments, namespace="mcp__punchlist")
+def ours(arguments: dict[str, Any]) -> Call:
+    return Call("todo", arguments, namespace="mcp__punchlist")
 
+
+def test_an_answer_is_sent_and_not_accepted_where_codex_has_no_daemon(
+    codex: Callable[[Script], Codex], open_terminal: Open
+) -> None:
+    program = codex([[ours(SET)], [ours(ASK)], [Say("Which grit?")]])
+    punchlist(program.sandbox, "attach", "codex", "--yes")
+    terminal = open_terminal(program, "--disable", "daemon_auto_start", "--dangerously-bypass-hook-trust")
+    terminal.wait_for_text("Ask Codex")
+    terminal.submit("go")
+    terminal.wait_for_text("Which grit?")
+    terminal.press("Escape", "• Which grit?")
+    wait_until_idle(program.sandbox)
+    said = answer(program, "sand", "Use grit 120", "--by", "ada")
+    assert said["receipt"]["state"] == "sent", punchlist(program.sandbox, "events")
+
+
+def test_an_answer_is_queued_for_idle_codex_and_seen(codex: Callable[[Script], Codex], open_terminal: Open) -> None:
     program = codex([[ours(SET)], [ours(ASK)], [Say("Which grit?")], [Say("Thank you.")]])
     punchlist(program.sandbox, "attach", "codex", "--yes")
     terminal = open_terminal(program)  # without options that keep it from its daemon, which looks at the queue at once

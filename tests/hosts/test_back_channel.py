@@ -267,6 +267,21 @@ def test_what_codex_does_not_take_is_told_at_its_next_turn(codex: Host, board: B
     assert "Use eu-west" in read_context(codex.hook("UserPromptSubmit", prompt="go on"))
 
 
+def test_a_message_that_only_waits_in_codex_queue_is_sent_and_not_accepted(
+    codex: Host, board: Board, tmp_path: Path
+) -> None:
+    program = tmp_path / "bin" / "codex"
+    warning = "Warning: message was queued, but could not resume thread s-1: start a local daemon"
+    program.write_text(f"#!/bin/sh\necho 'Queued message 1 for thread s-1.'\necho '{warning}' >&2\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    start_idle_session(codex, board)
+    before = board.store.last_seq()
+    board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
+    assert deliver(board, "s-1", "main", before, wait=60).state == "sent"
+    assert "Use eu-west" in read_context(codex.hook("UserPromptSubmit", prompt="go on"))
+    assert deliver(board, "s-1", "main", before).state == "accepted by the host"
+
+
 def test_no_second_message_while_one_waits_in_codex_queue(codex: Host, board: Board, tmp_path: Path) -> None:
     log = install_codex(codex, tmp_path, code=0)
     start_idle_session(codex, board)

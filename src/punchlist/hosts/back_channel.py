@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
+from tempfile import TemporaryFile
 from typing import Final
 
 from punchlist.agent import Agent
@@ -32,6 +33,10 @@ _QUEUE_SECONDS: Final = 5.0
 _AGAIN_SECONDS: Final = 3.0
 """A host that was sent a line begins its turn within a second; facts that come meanwhile are told in that turn."""
 
+_NOT_RESUMED: Final = b"could not resume thread"
+"""Words with which `codex queue` warns that a message only waits, though it exits with 0."""
+
+_LONGEST_COMPLAINT: Final = 65_536
 _LONGEST_NAME: Final = 40
 _SAID: Final = frozenset({"question.answered", "approval.rejected", "approval.approved"})
 
@@ -122,9 +127,10 @@ def find_agent(board: Board, conversation: Conversation) -> Agent:
 
 
 def queue_news(board: Board, conversation: Conversation) -> bool:
-    """Send the news for a conversation of Codex as a message; False if there is none, or Codex does not take it.
+    """Send the news for a conversation of Codex as a message; False if there is none, or no turn begins with it.
 
-    While an earlier message waits in Codex' queue no other is sent: the turn that it begins tells everything.
+    Without its daemon Codex queues a message and begins no turn: it is sent then, not accepted. While one waits in
+    Codex' queue no other is sent: the turn that it begins tells everything.
     """
     program = shutil.which("codex")
     row = board.store.agent(conversation.session, MAIN)
@@ -139,30 +145,35 @@ def queue_news(board: Board, conversation: Conversation) -> bool:
     told = conversation.told_upto
     board.store.transact(lambda tx: tx.hosts.save_delivery(conversation, sent_upto=upto, told_upto=told))
     command = [program, "queue", "--thread", conversation.id, "--message", write_message(text), "--resume"]
-    if not _run_quietly(command, conversation.project):
+    complaint = _run_quietly(command, conversation.project)
+    if complaint is None:
         board.store.transact(lambda tx: tx.hosts.save_delivery(conversation, sent_upto=0, told_upto=told))
         return False
+    is_accepted = _NOT_RESUMED not in complaint
 
     def note(tx: Transaction) -> None:  # the hook of the turn may have been here before
         now = board.now()
         add_step(tx, conversation, "news.sent", upto, now, via="queue")
-        add_step(tx, conversation, "news.accepted", upto, now)
+        if is_accepted:
+            add_step(tx, conversation, "news.accepted", upto, now)
 
     board.store.transact(note)
-    return True
+    return is_accepted
 
 
-def _run_quietly(command: list[str], folder: str) -> bool:
-    """Run a command that prints nothing for us; True if it went well in time."""
+def _run_quietly(command: list[str], folder: str) -> bytes | None:
+    """Run a command; return the beginning of what it complained of, None if it did not go well in time."""
     place = folder if os.path.isdir(folder) else None
     quiet = subprocess.DEVNULL
     try:
-        done = subprocess.run(
-            command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=_QUEUE_SECONDS, check=False, cwd=place
-        )
+        with TemporaryFile() as said:  # a pipe would have to be read while it runs
+            done = subprocess.run(
+                command, stdin=quiet, stdout=quiet, stderr=said, timeout=_QUEUE_SECONDS, check=False, cwd=place
+            )
+            said.seek(0)
+            return said.read(_LONGEST_COMPLAINT) if done.returncode == 0 else None
     except (OSError, ValueError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0
+        return None
 
 
 # Claude Code: lines for the monitor of the plugin.
