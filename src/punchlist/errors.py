@@ -163,6 +163,12 @@ class SessionUnknown(PunchlistError):
     code = "session_unknown"
 
 
+class SessionAmbiguous(PunchlistError):
+    """Several sessions begin or end with `{session}`: {names}; use more of the id."""
+
+    code = "session_ambiguous"
+
+
 class AgentUnknown(PunchlistError):
     """There is no agent `{agent}` {where}; `punchlist todos --all` lists those at work."""
 
@@ -264,6 +270,13 @@ class StoreFailed(StoreError):
     """The disk refused to write the board at `{path}` ({problem}); nothing was changed, repeat the call."""
 
     code = "store_failed"
+
+
+class StoreReplaced(StoreError):
+    """The board's file `{path}` was deleted or replaced while this program had it open; nothing was changed, start
+    this program again."""
+
+    code = "store_replaced"
 
 
 class ListFileRefused(StoreError):

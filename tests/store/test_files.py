@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board
-from punchlist.errors import NotABoard, StoreOutdated, StoreTooNew, StoreUnavailable
+from punchlist.errors import NotABoard, StoreOutdated, StoreReplaced, StoreTooNew, StoreUnavailable
 from punchlist.store.files import APPLICATION_ID, SCHEMA
 from punchlist.store.records import migrations, statements
 from tests.sizes import size
@@ -288,3 +288,31 @@ def _set_schema(path: Path, version: int) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.parametrize("way", ["deleted", "deleted with the files next to it", "replaced", "folder moved"])
+def test_nothing_is_acknowledged_that_goes_to_a_file_which_is_no_longer_the_board(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "boards" / "board.db"
+    with Board.open(path) as board, Board.open(tmp_path / "other.db") as other:
+        agent = board.agent("main", session="s")
+        agent.call("todo", {"set": ["Kept"]})
+        other.agent("main", session="s").call("todo", {"set": ["Other"]})
+        other.close()
+        if way == "deleted":
+            path.unlink()
+        elif way == "replaced":
+            for suffix in ("-wal", "-shm"):
+                Path(f"{path}{suffix}").unlink()
+            (tmp_path / "other.db").replace(path)
+        elif way == "folder moved":
+            path.parent.rename(tmp_path / "moved")
+        else:
+            for file in path.parent.iterdir():
+                file.unlink()
+        for _ in range(2):
+            with pytest.raises(StoreReplaced, match="was deleted or replaced"):
+                agent.call("todo", {"set": ["Lost"]})
+    if way in ("replaced", "folder moved"):
+        with Board.open(path if way == "replaced" else tmp_path / "moved" / "board.db") as board:
+            items = board.agent("main", session="s").todos.items
+            assert [item.content for item in items] == ["Other" if way == "replaced" else "Kept"]

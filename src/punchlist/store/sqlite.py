@@ -23,6 +23,7 @@ from punchlist.errors import (
     StoreError,
     StoreFailed,
     StoreFull,
+    StoreReplaced,
     StoreUnavailable,
 )
 from punchlist.store.files import (
@@ -114,6 +115,15 @@ def open_store(url: str | os.PathLike[str] | None = None, *, durability: Durabil
     return SqliteStore(store_path(url), durability=durability)
 
 
+def _identify(path: str) -> tuple[int, int] | None:
+    """Return the device and inode of a file; None if there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class SqliteStore:
     """A board in one file, or in memory when the path is empty. Safe to use from many threads."""
 
@@ -140,6 +150,8 @@ class SqliteStore:
             undo.callback(self._notifier.close)
             self._make_read_lock()
             self._open()
+            undo.callback(self._disconnect, 0.0)
+            self._identity = _identify(self._file) if path else None
             undo.pop_all()
         follow_forks(self)
 
@@ -259,6 +271,7 @@ class SqliteStore:
     def _begin(self, durable: bool) -> Transaction:
         if self._closed:
             raise StoreClosed(path=self.path)
+        self._check_file()
         if self._writer is None:
             with faults(self.path):
                 self._writer = self._connect_writer()
@@ -270,6 +283,16 @@ class SqliteStore:
         connection.execute("BEGIN IMMEDIATE")
         self._check_schema(connection)
         return Transaction(connection)
+
+    def _check_file(self) -> None:
+        """Raise if the path is another file by now: what is written to a deleted one is gone when we close it.
+
+        The lock and the notify file went with it, most likely; so this store stays unusable for writing.
+        """
+        if self._file:
+            with faults(self.path):
+                if _identify(self._file) != self._identity:
+                    raise StoreReplaced(path=self.path)
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
         """Raise if a newer program has migrated the board since it was opened."""
