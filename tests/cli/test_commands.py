@@ -31,7 +31,7 @@ OPTIONS = {
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
     "mcp": {"--dialect", "--host"},
     "hook": set[str](),
-    "statusline": {"--session", "--agent", "--board", "--before"},
+    "statusline": {"--session", "--agent", "--board", "--before", "--every"},
     "report": {"--session", "--all", "--project", "--format", "--json", "--html", "-o", "--output", "--transcript"},
     "brief": {"--all", "--project", "--by", "--after", "--keep", "--push", "--json"},
     "stats": {"--session", "--all", "--project", "--json", "--compare"},
@@ -322,6 +322,44 @@ def test_an_unknown_session_is_one_sentence_and_exit_code_1_everywhere(run: Run,
     run("todo", "append", "one")
     ran = run(*command, "--session", "nope")
     assert ran == (1, "", "punchlist: There is no session `nope` on this board; `punchlist sessions` lists them.\n")
+
+
+_SESSIONS = ("06e51ec6-bb9a-4e76-994c-1f0c5b0a1b2c", "06e51ec6-bb9a-4e76-0000-ffffffffffff", "06e5")
+
+
+@pytest.fixture
+def sessions(board: Board) -> None:
+    with board:
+        for session in _SESSIONS:
+            board.agent("main", session=session).call("todo", {"set": [f"work {session[-4:]}"]})
+
+
+@pytest.mark.parametrize("part", ["06e51ec6-bb9a-4e76-994c…", "06e51ec6-bb9a-4e76-9...", "5b0a1b2c", _SESSIONS[0]])
+@pytest.mark.usefixtures("sessions")
+def test_a_part_of_a_session_that_can_mean_only_one_will_do_everywhere(run: Run, part: str):
+    for command in ("todos", "events", "report", "stats"):
+        assert run(command, "--session", part) == run(command, "--session", _SESSIONS[0])
+    assert "work 1b2c" in run("todos", "--session", part).out
+    assert run("todo", "done", "work", "--session", part).code == 0
+    assert run("sessions", "copy", part, "copied").out == f"Copied session {_SESSIONS[0]} to copied.\n"
+
+
+@pytest.mark.usefixtures("sessions")
+def test_a_part_that_may_mean_several_sessions_names_them(run: Run):
+    expected = f"Several sessions begin or end with `06e51`: `{_SESSIONS[1]}`, `{_SESSIONS[0]}`; use more of the id."
+    for command in (("todos", "--session"), ("todo", "done", "work", "--session"), ("handoff", "--to", "codex")):
+        assert run(*command, "06e51") == (1, "", f"punchlist: {expected}\n")
+    assert "work 06e5" in run("todos", "--session", "06e5").out  # a whole id is that session
+    assert "no session `06e`" in run("todos", "--session", "06e").err
+
+
+@pytest.mark.usefixtures("sessions")
+def test_ids_of_sessions_are_shown_in_full_where_they_fit(run: Run, monkeypatch: pytest.MonkeyPatch):
+    assert all(session in run("sessions").out for session in _SESSIONS)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert all(session in run("sessions").out for session in _SESSIONS)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert "06e51ec6-bb9a-4e76-994c…" in run("sessions").out
 
 
 @pytest.mark.parametrize("command", [("todos",), ("todos", "--json"), ("events",), ("plan", "show")], ids=" ".join)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
 from punchlist.core.person import doubt_person
-from punchlist.errors import AgentUnknown, BoardMissing, FolderMissing, SessionUnknown, suggest
+from punchlist.errors import AgentUnknown, BoardMissing, FolderMissing, SessionAmbiguous, SessionUnknown, suggest
 from punchlist.text.hashing import blake2b
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ MAIN = "main"
 """The name of the first agent of a session, and of the agent under which a person's own list is kept."""
 
 _EVERYTHING = 10**9 - 1
+_SHORTEST_PART = 4
+"""Characters of a session's id that may stand for all of it."""
+
+_MOST_SESSIONS = 5
+"""Sessions that are named where a part of an id may mean several."""
+
 _AGES = {"h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -248,6 +254,7 @@ def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
         open_board(options).close()
     import_claude_files(options)
     board = BoardReader.open(url)
+    complete_session(board, options)
     if reads:
         check_names(board, options)
     return board
@@ -285,6 +292,24 @@ def check_names(board: BoardReader, options: Namespace) -> None:
     if not any(name == agent and session in (None, "", its_session) for its_session, name in known):
         board.close()
         raise AgentUnknown(agent=agent, where=f"in session `{session}`" if session else "on this board")
+
+
+def complete_session(board: BoardReader, options: Namespace, name: str = "session") -> None:
+    """Replace a part of an id in the options by the only session that it may mean.
+
+    Raise `SessionAmbiguous`, and close the board, if there are several; leave alone what names none.
+    """
+    given: str | None = getattr(options, name, None)
+    part = (given or "").removesuffix("…").removesuffix("...")  # as tables cut it
+    if len(part) < _SHORTEST_PART or board.store.read(lambda tx: tx.session_project(given or "")) is not None:
+        return
+    found = board.store.read(lambda tx: tx.list_sessions_by_part(part, _MOST_SESSIONS))
+    if len(found) == 1:
+        setattr(options, name, found[0])
+    elif found:
+        board.close()
+        more = ", …" if len(found) == _MOST_SESSIONS else ""
+        raise SessionAmbiguous(session=part, names=", ".join(f"`{one}`" for one in found) + more)
 
 
 def check_session(board: BoardReader, options: Namespace) -> None:

@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 
 from punchlist.board import Board
-from punchlist.cli.arguments import board_url, check_names, has_inbox
+from punchlist.cli.arguments import board_url, check_names, complete_session, has_inbox
 
 
 def open_board(options: Namespace, *, reads: bool = False) -> Board:
@@ -17,6 +17,7 @@ def open_board(options: Namespace, *, reads: bool = False) -> Board:
         from punchlist.hosts.inbox import ingest  # most boards have none
 
         ingest(board)
+    complete_session(board, options)
     if reads:
         check_names(board, options)
     # Bridges are an extra: only those who asked for one import it.

@@ -45,6 +45,7 @@ def parser() -> Parser:
     made.add_argument("--format", metavar="F", help="whose transcript it is (default: told from the transcript)")
     made.add_argument(
         "--session",
+        dest="target",  # no `session`: it may be a new one, and is never completed
         metavar="S",
         help="the session to restore to (default: the transcript's own, else named after the file)",
     )
@@ -66,8 +67,8 @@ def _restore(options: Namespace) -> int:
     place = _find_place(options)
     transcript = open_transcript(place.path, options.format or place.format or None)
     conversation = place.session
-    if transcript.is_store and options.session in transcript.sessions:
-        conversation = options.session
+    if transcript.is_store and options.target in transcript.sessions:
+        conversation = options.target
     written = transcript.latest(session=conversation)
     if options.dry_run:
         return _show_found(options, transcript, written)
@@ -256,7 +257,7 @@ def _choose_session(options: Namespace, transcript: Transcript, written: Written
     The transcript's present session comes first: a resumed one begins with a copy of that before, under its old id.
     """
     origin = transcript.origin if written is None else written.origin
-    own = options.session or transcript.origin.session or origin.session
+    own = options.target or transcript.origin.session or origin.session
     return own or name_session(os.path.realpath(transcript.source))
 
 

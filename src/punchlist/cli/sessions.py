@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
-from punchlist.cli.arguments import Parser, author, command_parser, find_folder, parse_age
+from punchlist.cli.arguments import Parser, author, command_parser, complete_session, find_folder, parse_age
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import SessionRow
 from punchlist.store.inspect import count_old_agents
 from punchlist.surfaces.lists import state_spans, waiting_lines
-from punchlist.surfaces.spans import Display, Line, Span, ago, pad, plural, safe_line
+from punchlist.surfaces.spans import Display, Line, Span, ago, cells, pad, plural, safe_line
 
 _EXAMPLES = """\
   punchlist sessions                    of this project, the latest first
@@ -24,6 +25,9 @@ _PRUNE_EXAMPLES = """\
   punchlist prune --older-than 30d --dry-run    how much that would be
   punchlist prune --older-than 8w
 """
+_NARROW = 24
+_REST = 40
+"""Cells for what stands after the id: agents, time and state."""
 
 
 def parser() -> Parser:
@@ -55,13 +59,21 @@ def _list(options: Namespace) -> None:
         print(f"There are no sessions {where}.")
     else:
         display = detect_display()
-        show(_row(row, waits[row.id], display, now, project=options.all) for row in rows)
+        width = _choose_width(rows, display)
+        show(_row(row, waits[row.id], width, display, now, project=options.all) for row in rows)
         show(waiting_lines(waits.total()))
 
 
-def _row(row: SessionRow, waits: int, display: Display, now: datetime, *, project: bool) -> Line:
+def _choose_width(rows: Sequence[SessionRow], display: Display) -> int:
+    """Return the cells for the ids: all that they need, unless the terminal is too narrow for that."""
+    longest = max(_NARROW, *(cells((Span(safe_line(row.id)),)) for row in rows))
+    is_wide = display.columns is None or display.columns >= longest + _REST
+    return longest if is_wide else _NARROW
+
+
+def _row(row: SessionRow, waits: int, width: int, display: Display, now: datetime, *, project: bool) -> Line:
     line = (
-        *pad((Span(safe_line(row.id), "bold"),), 24, display.glyphs),
+        *pad((Span(safe_line(row.id), "bold"),), width, display.glyphs),
         Span(f"  {plural(row.agents, 'agent'):<10}"),
         Span(f"  {ago(row.updated_at or row.created_at, now):<15}", "dim"),
         *state_spans(row.state, "  "),
@@ -73,12 +85,14 @@ def _row(row: SessionRow, waits: int, display: Display, now: datetime, *, projec
 
 def _copy(options: Namespace) -> None:
     with open_board(options) as board:
+        complete_session(board, options, "old")
         board.copy_session(options.old, options.new, by=author(options))
     print(f"Copied session {safe_line(options.old)} to {safe_line(options.new)}.")
 
 
 def _move(options: Namespace) -> None:
     with open_board(options) as board:
+        complete_session(board, options, "old")
         board.move_session(options.old, options.new, by=author(options))
     print(f"Session {safe_line(options.old)} is now {safe_line(options.new)}.")
 

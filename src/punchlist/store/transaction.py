@@ -147,6 +147,10 @@ class Transaction(Queries):
         row = self.one("find_session", {"session": session})
         return None if row is None else row[0]
 
+    def list_sessions_by_part(self, part: str, limit: int) -> list[str]:
+        """Return the sessions whose ids begin or end with a text."""
+        return [session for (session,) in self.all("list_sessions_by_part", {"part": part, "limit": limit})]
+
     def session_state(self, session: str) -> str:
         """Return the state of a session by its checks: red, unchecked, green or idle."""
         row = self.one("find_session_state", (session,))

@@ -2,6 +2,12 @@
 -- The project of a session.
 SELECT project FROM sessions WHERE id = :session;
 
+-- name: list_sessions_by_part
+-- The sessions whose ids begin or end with a text.
+SELECT id FROM sessions
+WHERE substr(id, 1, length(:part)) = :part OR substr(id, -length(:part)) = :part
+ORDER BY id LIMIT :limit;
+
 -- name: add_session
 -- A session belongs to the project in which it was first seen.
 INSERT INTO sessions (id, project, created_at, recent, line) VALUES (:session, :project, :at, :at, '')
