@@ -55,6 +55,25 @@ def test_an_answer_wakes_idle_claude_code_and_is_seen(
     assert "ada answered your question on item 2" in request.text
 
 
+def test_a_session_whose_turn_was_broken_off_with_escape_is_woken(
+    claude: Callable[[Script], ClaudeCode], open_terminal: Open
+) -> None:
+    wait = {"command": "python3 -c 'import time; time.sleep(60)'", "description": "Wait"}
+    program = claude([[Call(TOOL, SET)], [Call("Bash", wait)], [Say("Thank you.")]])
+    punchlist(program.sandbox, "attach", "claude-code", "--yes")
+    terminal = open_terminal(program, "--permission-mode", "default", "--allowedTools", "Bash")
+    terminal.wait_for_text("❯")
+    terminal.submit("go")
+    terminal.wait_for_text("time.sleep(60)")
+    terminal.press("Escape", "What should Claude do instead?")
+    time.sleep(1)  # it writes its state a moment later
+    before = len(program.api.main_requests)
+    session = program.api.main_requests[0].session
+    punchlist(program.sandbox, "todo", "append", "varnish", "--by", "ada", "--agent", "main", "--session", str(session))
+    program.api.wait_for(lambda requests: len(requests) > before, timeout=20)
+    assert "varnish" in program.api.main_requests[before].text
+
+
 def test_an_approval_waits_for_the_persons_own_prompt_in_claude_code(
     claude: Callable[[Script], ClaudeCode], open_terminal: Open
 ) -> None:

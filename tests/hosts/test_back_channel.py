@@ -8,6 +8,7 @@ import selectors
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,39 @@ def test_no_line_without_news_and_none_while_it_works(host: Host, board: Board, 
     host.hook("Stop", last_assistant_message="Which one?", stop_hook_active=True)
     assert steps(board) == ["news.accepted", "news.seen"]
     assert monitor.read(0.5) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "session", "seconds", "wakes"),
+    [
+        ("shell", "s-1", 60, True),
+        ("idle", "s-1", 60, True),
+        ("busy", "s-1", 60, False),
+        ("waiting", "s-1", 60, False),
+        ("idle", "s-2", 60, False),
+        ("idle", "s-1", -60, False),  # written before the prompt
+    ],
+)
+def test_a_turn_that_the_person_broke_off_is_over_when_claude_code_says_so(
+    host: Host,
+    board: Board,
+    monitor: Monitor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+    session: str,
+    seconds: int,
+    wakes: bool,
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    start_idle_session(host, board)
+    host.hook("UserPromptSubmit", prompt="go on")
+    changed = int(1000 * (time.time() + seconds))
+    state = {"pid": os.getpid(), "sessionId": session, "status": status, "statusUpdatedAt": changed}
+    (tmp_path / "claude" / "sessions").mkdir(parents=True)
+    (tmp_path / "claude" / "sessions" / f"{os.getpid()}.json").write_text(json.dumps(state))
+    board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
+    assert bool(monitor.read(20 if wakes else 0.5)) is wakes
 
 
 def test_an_approval_waits_for_the_persons_own_prompt(host: Host, board: Board, monitor: Monitor) -> None:

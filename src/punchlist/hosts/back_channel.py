@@ -24,6 +24,7 @@ from punchlist.core.approval import PlanState
 from punchlist.core.events import Event
 from punchlist.errors import PunchlistError
 from punchlist.hosts.conversations import MAIN, Conversation
+from punchlist.hosts.presence import is_claude_idle
 from punchlist.hosts.receipts import Receipt, add_step, load_receipt, write_message
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import clean, cut
@@ -74,9 +75,16 @@ def find_idle(board: Board, session: str, agent: str = MAIN) -> Conversation | N
         return None
     found = board.store.read(lambda tx: tx.hosts.conversations(session))
     running = [one for one in found if one.state != "ended" and one.pid is not None and _is_alive(one.pid)]
-    if not running or running[0].state != "idle" or running[0].host not in ("claude-code", "codex"):
+    if not running or running[0].host not in ("claude-code", "codex") or not _is_idle(running[0]):
         return None
     return running[0]
+
+
+def _is_idle(one: Conversation) -> bool:
+    """True if a conversation waits for a prompt: by its hooks, or by what Claude Code wrote after the last of them."""
+    if one.state == "busy" and one.host == "claude-code" and one.pid is not None:
+        return is_claude_idle(one.pid, one.id, one.seen_at)
+    return one.state == "idle"
 
 
 def _is_alive(pid: int) -> bool:
@@ -223,7 +231,7 @@ class BackChannel:
         def work(tx: Transaction) -> None:
             known = [one for one in tx.hosts.conversations(session) if one.pid == self._host_pid]
             row = tx.agent(session, MAIN)
-            if row is None or not known or known[0].state != "idle" or known[0].host != "claude-code":
+            if row is None or not known or known[0].host != "claude-code" or not _is_idle(known[0]):
                 return
             conversation, now = known[0], time.monotonic()
             if conversation.sent_upto and now - self._sent_at < _AGAIN_SECONDS:

@@ -57,6 +57,10 @@ _RECENT: Final = timedelta(minutes=10)
 
 _CLAUDE, _CODEX = "claude-code", "codex"
 _STATES: Final[dict[str, PresenceState]] = {"busy": "busy", "waiting": "waiting", "idle": "idle"}
+_CLAUDE_IDLE: Final = ("idle", "shell")
+"""States of a session of Claude Code that waits for a prompt; `shell` while a command runs in the background, such as
+the monitor of our plugin."""
+
 _CODEX_WAITS: Final = {"waitingOnApproval": "approval", "waitingOnUserInput": "input needed"}
 _TURN_STARTS, _TURN_ENDS = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
 _CODEX_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
@@ -85,6 +89,17 @@ def _is_recent(at: datetime | None, now: datetime) -> bool:
 
 
 # Claude Code: a file per process.
+
+
+def is_claude_idle(pid: int, session: str, since: datetime) -> bool:
+    """True if a process of Claude Code says that this session has waited for a prompt since then.
+
+    A turn that the person ends with Escape has no hook event.
+    """
+    found = _read_json(os.path.join(find_home(find_host(_CLAUDE)), "sessions", f"{pid}.json"))
+    changed = moment(found.get("statusUpdatedAt"))
+    is_same = found.get("pid") == pid and found.get("sessionId") == session
+    return is_same and found.get("status") in _CLAUDE_IDLE and changed is not None and changed >= since
 
 
 def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
