@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -238,3 +239,26 @@ def test_a_board_in_memory_has_no_inbox() -> None:
     with Board.open("memory:") as board:
         assert ingest(board) == 0
         assert not Path("memory:.inbox").exists()
+
+
+@pytest.mark.needs("tmpfs")
+@pytest.mark.parametrize("command", ["todos", "events", "sessions", "stats", "answer"])
+def test_a_full_disk_does_not_hide_the_board_from_a_command_that_only_reads(host: Host, command: str) -> None:
+    disk = host.project.parent / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1024k", "tmpfs", str(disk)], check=True)
+    try:
+        host.board = disk / "board.db"
+        with Board.open(host.board) as board:
+            board.agent("main", session="s-1", project=str(host.project)).call("todo", {"set": ["Kept"]})
+            _append(host, 3)
+            with suppress(OSError), (disk / "ballast").open("wb", buffering=0) as ballast:
+                while True:
+                    ballast.write(b"\0" * 512)
+            words = [sys.executable, "-m", "punchlist", command, "--db", str(host.board)]
+            ran = subprocess.run(words, capture_output=True, text=True, cwd=host.project, check=False, timeout=60)
+            assert (ran.returncode, ran.stderr) == (0, "")
+            (disk / "ballast").unlink()
+            assert ingest(board) == 3
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

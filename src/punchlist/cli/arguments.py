@@ -8,13 +8,23 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
 from punchlist.core.person import doubt_person
-from punchlist.errors import AgentUnknown, BoardMissing, FolderMissing, SessionAmbiguous, SessionUnknown, suggest
+from punchlist.errors import (
+    AgentUnknown,
+    BoardMissing,
+    FolderMissing,
+    SessionAmbiguous,
+    SessionUnknown,
+    StoreFailed,
+    StoreFull,
+    suggest,
+)
 from punchlist.text.hashing import blake2b
 
 if TYPE_CHECKING:
@@ -251,7 +261,8 @@ def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
     if has_inbox(url):
         from punchlist.cli.boards import open_board  # to ingest needs more than a reader
 
-        open_board(options).close()
+        with suppress(StoreFull, StoreFailed):  # the inbox stays; what is on the board can still be shown
+            open_board(options).close()
     import_claude_files(options)
     board = BoardReader.open(url)
     complete_session(board, options)

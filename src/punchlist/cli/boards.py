@@ -7,6 +7,7 @@ from argparse import Namespace
 
 from punchlist.board import Board
 from punchlist.cli.arguments import board_url, check_names, complete_session, has_inbox
+from punchlist.errors import StoreFailed, StoreFull
 
 
 def open_board(options: Namespace, *, reads: bool = False) -> Board:
@@ -16,7 +17,12 @@ def open_board(options: Namespace, *, reads: bool = False) -> Board:
     if has_inbox(url):
         from punchlist.hosts.inbox import ingest  # most boards have none
 
-        ingest(board)
+        try:
+            ingest(board)
+        except (StoreFull, StoreFailed):
+            if not reads:  # the inbox stays; what is on the board can still be shown
+                board.close()
+                raise
     complete_session(board, options)
     if reads:
         check_names(board, options)
