@@ -15,7 +15,9 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from punchlist.cli import main
-from punchlist.hosts import plugin
+from punchlist.hosts import plugin, programs
+from punchlist.hosts.attach import find_attachment, plan_attach
+from punchlist.hosts.changes import apply_changes
 from punchlist.hosts.status import list_policies
 
 
@@ -289,6 +291,49 @@ def test_settings_that_are_no_plain_json_are_refused_in_one_sentence(run: Run, h
     assert ran.err.count("\n") == 1
     assert snapshot(home) == before
     assert run("attach", "claude-code", "--yes").code == 0
+
+
+@pytest.mark.parametrize("command", ["attach", "detach"])
+def test_settings_that_are_read_only_are_refused_in_one_sentence(run: Run, home: Path, command: str):
+    settings_of(home).write_text("{}")
+    if command == "detach":
+        run("attach", "claude-code", "--yes", "--statusline")
+    settings_of(home).chmod(0o444)
+    before = snapshot(home)
+    ran = run(command, "claude-code", "--yes", *(["--statusline"] if command == "attach" else []))
+    assert (ran.code, "is read-only" in ran.err, ran.err.count("\n")) == (1, True, 1)
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_change_of_the_status_line_that_was_cut_short_anywhere_can_be_undone(run: Run, home: Path, wanted: bool):
+    path, text = settings_of(home), '{"statusLine": {"type": "command", "command": "date"}}'
+    path.write_text(text)
+    count, host = 0, programs.HOSTS["claude-code"]
+    while True:
+        run("attach", "claude-code", "--yes", "--no-statusline" if wanted else "--statusline")
+        attachment = find_attachment(host)
+        assert attachment is not None
+        planned = plan_attach(host, attachment.board, status_line=wanted).changes
+        apply_changes(planned[:count])
+        assert run("detach", "claude-code", "--yes").code == 0
+        assert path.read_text() == text
+        count += 1
+        if count > len(planned):
+            break
+
+
+def test_a_hook_of_the_person_that_runs_our_file_stays_in_codex(run: Run, home: Path):
+    path = home / ".codex" / "config.toml"
+    own = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "my-wrapper punchlist_hook.py codex"\n'
+    path.write_text(own)
+    run("attach", "codex", "--yes")
+    run("detach", "codex", "--yes")
+    assert path.read_text() == own
+    run("attach", "codex", "--yes")
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("#")))
+    assert run("detach", "codex", "--yes").code == 0
+    assert tomllib.loads(path.read_text()) == tomllib.loads(own)
 
 
 def test_linked_settings_keep_their_link(run: Run, home: Path):

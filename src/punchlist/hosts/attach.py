@@ -112,7 +112,9 @@ def plan_attach(host: Host, board: str, *, status_line: bool | None = None) -> C
         return ChangePlan(_plan_folder(place, gemini_files(launch), board, None))
     marker = _read_marker(place)
     settings, record = _plan_status_line(host, launch, marker, wanted=status_line)
-    return ChangePlan([*_plan_folder(place, claude_files(launch), board, record), *settings])
+    folder = _plan_folder(place, claude_files(launch), board, record)
+    # The marker says how to undo our status line: it is there before that, and forgets it only afterwards.
+    return ChangePlan([*settings, *folder] if record is None else [*folder, *settings])
 
 
 def plan_detach(host: Host) -> ChangePlan:

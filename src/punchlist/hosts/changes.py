@@ -77,11 +77,17 @@ def list_missing_folders(path: str) -> list[str]:
 
 
 def apply_changes(changes: Iterable[FileChange]) -> None:
-    """Make the changes in order. Raise `AttachRefused` before the first one if a file changed since it was read."""
+    """Make the changes in order.
+
+    Raise `AttachRefused` before the first one if a file changed since it was read, or its owner protected it.
+    """
     planned = list(changes)
     for change in planned:
         if read_file(change.path) != change.before:
             raise AttachRefused(problem=f"`{change.path}` was changed meanwhile; run the command again.")
+        if change.before is not None and not os.stat(change.path).st_mode & stat.S_IWUSR:
+            problem = f"`{change.path}` is read-only; make it writable first. Nothing was changed."
+            raise AttachRefused(problem=problem)
     for change in planned:
         if change.after is None:
             os.unlink(change.path)

@@ -22,6 +22,7 @@ from punchlist.hosts.plugin import CODEX_EVENTS, NAME, Launch, hook_groups
 _BEGIN = "# >>> punchlist attach"
 _END = "# <<< punchlist attach <<<"
 _HOOK = "punchlist_hook.py"
+_OUR_HOOK = re.compile(rf"\[ ! -e .* \|\| exec .* -I -S .*{re.escape(_HOOK)}'? codex ", re.DOTALL)
 _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?^{re.escape(_END)}\n", re.DOTALL | re.MULTILINE)
 _WRITTEN_BY = re.compile(rf"^{re.escape(_BEGIN)} (\S+)", re.MULTILINE)
 
@@ -158,12 +159,20 @@ def _is_our_server(server: Any) -> bool:
     return isinstance(arguments, list) and cast("list[Any]", arguments)[1:4] == ["-m", NAME, "mcp"]
 
 
+def _is_our_group(group: Any) -> bool:
+    """True if the first hook of a group is the command that `attach` writes; a person's own may run our file too."""
+    handlers = cast("Tables", group).get("hooks") if isinstance(group, dict) else None
+    first = cast("list[Any]", handlers)[0] if isinstance(handlers, list) and handlers else None
+    command = cast("Tables", first).get("command") if isinstance(first, dict) else None
+    return isinstance(command, str) and _OUR_HOOK.match(command) is not None
+
+
 def _list_own_groups(found: Tables) -> list[tuple[str, int, Tables]]:
     """Return event, place among the event's groups, and group of each hook of ours."""
     groups: list[tuple[str, int, Tables]] = []
     for event, value in _tables(found, "hooks").items():
         for place, group in enumerate(cast("list[Any]", value) if isinstance(value, list) else []):
-            if isinstance(group, dict) and _HOOK in json.dumps(group, default=str):
+            if _is_our_group(group):
                 groups.append((event, place, cast("Tables", group)))
     return groups
 
@@ -241,7 +250,7 @@ def _drop_sections(text: str, keys: set[str], *, has_trust: bool) -> str:
     for name, body in _join_groups(_split_sections(text)):
         is_server = name[:2] == ("mcp_servers", NAME)
         is_state = name[:2] == ("hooks", "state") and (name[2] in keys if name[2:] else not has_trust)
-        is_hook = name[:1] == ("hooks",) and name[1:2] != ("state",) and _HOOK in body
+        is_hook = name[:1] == ("hooks",) and name[1:2] != ("state",) and _has_our_group(body)
         if is_server or is_state or is_hook:
             # A comment after our table is about the next one.
             kept += [line for line in body.splitlines(keepends=True) if line.startswith("#")]
@@ -249,6 +258,13 @@ def _drop_sections(text: str, keys: set[str], *, has_trust: bool) -> str:
             kept.append(body)
     lines = "".join(kept).splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith((_BEGIN, _END)))
+
+
+def _has_our_group(body: str) -> bool:
+    try:
+        return bool(_list_own_groups(tomllib.loads(body)))
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def _join_groups(sections: list[Section]) -> list[Section]:
