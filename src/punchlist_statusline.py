@@ -229,6 +229,9 @@ def _open_output(board: str, session: str) -> int:
     folder = f"{os.path.abspath(os.path.expanduser(board))}.theirs"
     if not os.path.isdir(folder):
         os.mkdir(folder, 0o700)
+    found = os.lstat(folder)
+    if found.st_uid != os.geteuid() or found.st_mode & 0o077:  # another user's, or a link, which is open to all
+        raise PermissionError(folder)
     path = os.path.join(folder, session.encode().hex()[:100])
     if not os.path.exists(path):
         for old in os.scandir(folder):

@@ -319,6 +319,22 @@ def test_theirs_keeps_its_own_interval(path: Path, tmp_path: Path):
     assert _show_theirs(path, theirs)[0] == "3"
 
 
+@pytest.mark.parametrize("kind", ["link", "open", "file"])
+def test_nothing_of_theirs_is_kept_where_others_could_read_it(path: Path, tmp_path: Path, kind: str):
+    folder, other = Path(f"{path}.theirs"), tmp_path / "other"
+    other.mkdir(mode=0o700)
+    if kind == "link":
+        folder.symlink_to(other)
+    elif kind == "open":
+        folder.mkdir()
+        folder.chmod(0o777)
+    else:
+        folder.touch()
+    assert read_rows(_show_theirs(path, "echo mine")) == ["mine", *_EXPECTED]
+    assert list(other.iterdir()) == []
+    assert kind != "open" or list(folder.iterdir()) == []
+
+
 def test_each_session_has_its_own_line_of_theirs_and_old_ones_go(path: Path):
     assert _show_theirs(path, "cat", session="s1").startswith('{"session_id": "s1"}')
     _wait_for_end(path)

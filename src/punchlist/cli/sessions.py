@@ -31,7 +31,10 @@ _REST = 40
 
 
 def parser() -> Parser:
-    description = "Lists the sessions of this project, the latest first."
+    description = (
+        "Lists the sessions of this project, the latest first. Other commands take a beginning or an end of an id, of "
+        "at least four characters, where it can mean one session only."
+    )
     made = command_parser("sessions", description, run=_list, examples=_EXAMPLES)
     made.add_all()
     made.add_limit(50, "sessions (default: 50)")
