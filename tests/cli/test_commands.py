@@ -17,6 +17,7 @@ from tests.cli.conftest import Run
 OPTIONS = {
     "demo": {"--speed"},
     "now": {"--project", "--by", "--json"},
+    "top": {"--project", "--no-watch", "--by"},
     "attach": {"--yes", "--show", "--statusline", "--no-statusline", "--force", "--print"},
     "detach": {"--yes", "--show"},
     "status": {"--json"},

@@ -1,15 +1,7 @@
 """`punchlist todos --follow`: the lists live, on a real terminal."""
 
-import fcntl
-import os
-import pty
 import re
 import signal
-import struct
-import subprocess
-import sys
-import termios
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,50 +10,15 @@ import pytest
 
 from punchlist.board import Board
 from tests.cli.conftest import Run
-
-PATIENCE = 60
-
-
-class Terminal:
-    """A terminal with a program in it, and all that it has shown."""
-
-    def __init__(self, control: int, program: "subprocess.Popen[bytes]") -> None:
-        self.control = control
-        self.program = program
-        self.shown = b""
-
-    def wait_for(self, text: str) -> str:
-        """Read until a whole picture holds a text; return that picture. A read may end in the middle of one."""
-        ends = time.monotonic() + PATIENCE
-        while time.monotonic() < ends:
-            self.shown += os.read(self.control, 65_536)
-            whole = self.shown.rpartition(b"\x1b[?2026l")[0].rpartition(b"\x1b[?2026h")[2].decode()
-            picture = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", whole)
-            if text in picture:
-                return picture
-        raise AssertionError(f"{text!r} was never shown")
+from tests.cli.terminals import PATIENCE, Terminal, open_terminal
 
 
 @contextmanager
 def follow(columns: int, rows: int, *arguments: str) -> Generator[Terminal]:
-    control, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    program = subprocess.Popen(
-        [sys.executable, "-m", "punchlist", "todos", "--follow", *arguments],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
-    )
-    os.close(terminal)
-    try:
-        yield Terminal(control, program)
-        program.send_signal(signal.SIGINT)
-        assert program.wait(PATIENCE) == 0
-    finally:
-        program.kill()
-        program.wait()
-        os.close(control)
+    with open_terminal(columns, rows, "todos", "--follow", *arguments) as terminal:
+        yield terminal
+        terminal.program.send_signal(signal.SIGINT)
+        assert terminal.program.wait(PATIENCE) == 0
 
 
 def claude(done: int, count: int) -> dict[str, object]:

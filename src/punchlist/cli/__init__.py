@@ -34,6 +34,7 @@ class CommandEntry(Struct, frozen=True):
 COMMANDS: dict[str, CommandEntry] = {
     "demo": CommandEntry("demo", "watch three scripted agents at work, live"),
     "now": CommandEntry("now", "show every agent of this machine: which waits on you, which are at work"),
+    "top": CommandEntry("top", "show them live, answer what waits, decide on plans and change lists by keys"),
     "attach": CommandEntry("attach", "connect an agent: its tool, hooks, commands and the rows under its prompt"),
     "detach": CommandEntry("attach", "disconnect an agent; every byte is as before", "detach_parser"),
     "status": CommandEntry("attach", "show which agents are here and how they are connected", "status_parser"),

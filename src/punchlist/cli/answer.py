@@ -62,7 +62,7 @@ def _answer(options: Namespace) -> None:
         waits = _load_waits(board, options)
         wait = _find_wait(waits, query) or _find_by_item(board, options, query)
         before = board.store.last_seq()
-        outcome, said = _resolve(board, options, wait, query, text)
+        outcome, said = resolve_wait(board, options, wait, query, text)
         receipt = _deliver(board, options, wait, before, is_approval=outcome == "approved")
     data = wait_data(wait) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
     tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
@@ -174,7 +174,7 @@ def _find_by_item(board: Board, options: Namespace, query: str) -> PersonWait:
     raise EditRefused(problem=f'Nothing that waits matched "{query}"; `punchlist answer` lists what does.')
 
 
-def _resolve(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> tuple[str, str]:
+def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> tuple[str, str]:
     """Resolve a wait; return what was done in a word, and the rest of the sentence."""
     by, person = author(options), find_doubt(options) is None
     state = {"answer": text} if text else None

@@ -16,7 +16,8 @@ from msgspec import Struct
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, board_url, command_parser
-from punchlist.cli.terminal import Screen, detect_display, show
+from punchlist.cli.screen import Screen
+from punchlist.cli.terminal import detect_display, show
 from punchlist.core import commands as do
 from punchlist.core.commands import Target
 from punchlist.surfaces.lists import board_lines

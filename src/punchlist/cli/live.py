@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from punchlist.cli.arguments import is_own_list
-from punchlist.cli.terminal import Screen
+from punchlist.cli.screen import Screen
 from punchlist.core.events import Event
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
@@ -21,11 +19,6 @@ from punchlist.surfaces.spans import Glyphs, Line, Span, plain, safe_line
 
 FRAME_SECONDS = 0.1
 _FEED = 40
-
-
-def can_draw() -> bool:
-    """True if standard output is a terminal on which a picture can be redrawn."""
-    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def follow_lists(

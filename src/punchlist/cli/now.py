@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from punchlist.cli.arguments import Parser, author, command_parser, is_own_list, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
-from punchlist.core.presence import Roster
+from punchlist.core.presence import Presence, Roster
 from punchlist.errors import AttachRefused
 from punchlist.hosts.programs import HOSTS, find_home, is_found
 from punchlist.hosts.roster import load_roster
@@ -41,13 +41,7 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> None:
     with open_reader(options) as board:
-        settle_due_tasks(board)
-        since, has_looked = _find_last_look(board, options)
-        found = load_roster(board, project=options.project, looked_at=since)
-    done = None if found.done is None else replace(found.done, has_looked=has_looked)
-    # A list that a person began by hand is no agent.
-    agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
-    roster = replace(found, agents=tuple(agents), done=done)
+        roster = load_first_screen(board, options)
     if options.json:
         show_json(now_data(roster))
     elif roster.agents or roster.waits:
@@ -57,6 +51,17 @@ def _show(options: Namespace) -> None:
     else:
         display = detect_display()
         show(map(display.cut, _explain_nothing(roster, options)))
+
+
+def load_first_screen(board: BoardReader, options: Namespace, present: Sequence[Presence] | None = None) -> Roster:
+    """Return what the first screen shows. `present` are the agents that hosts know, if those have been looked for."""
+    settle_due_tasks(board)
+    since, has_looked = _find_last_look(board, options)
+    found = load_roster(board, project=options.project, looked_at=since, present=present)
+    done = None if found.done is None else replace(found.done, has_looked=has_looked)
+    # A list that a person began by hand is no agent.
+    agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
+    return replace(found, agents=tuple(agents), done=done)
 
 
 def _find_last_look(board: BoardReader, options: Namespace) -> tuple[datetime, bool]:

@@ -71,7 +71,7 @@ def find_owner(
             raise _several_error(query, found, is_number=is_number)
         if found:
             row = found[0].row
-            return _attach(board, row.agent, row.session, row.project)
+            return open_agent(board, row.agent, row.session, row.project)
     if (task := _find_task(board, options, query)) is not None:
         how = f"punchlist tasks done {task.id} --list {quote(task.list)}"
         raise EditRefused(problem=f"“{task.subject}” is a task: `{how}` completes it; see `punchlist tasks --help`.")
@@ -93,10 +93,10 @@ def choose_list(
     if agents_first and session is None and options.agent is None:
         rows = [row for row in rows if not is_own_list(row.session, row.agent, row.project)]
     if not rows and create and options.agent is None and (session is None or not others):
-        return _attach(board, MAIN, session or own_session(project_of()))
+        return open_agent(board, MAIN, session or own_session(project_of()))
     rows = rows or others
     if len(rows) == 1:
-        return _attach(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
+        return open_agent(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
     if not rows:
         raise _nothing_error(options)
     places = "; ".join(_place_of(row) for row in rows[:_MOST_NAMED])
@@ -108,7 +108,7 @@ def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
     session, project = _named_session(options), project_of()
     for place in board.store.read(lambda tx: tx.history.lists_changed_by(by, project=project, session=session)):
         if options.agent in (None, place.agent):
-            return _attach(board, place.agent, place.session, project)
+            return open_agent(board, place.agent, place.session, project)
     raise NothingToUndo(by=by) if any(_find_lists(board, options)) else _nothing_error(options)
 
 
@@ -153,9 +153,9 @@ def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
     return found[0] if len(found) == 1 else None
 
 
-def _attach(board: Board, agent: str, session: str, project: str | None = None, *, reads: bool = False) -> Agent:
+def open_agent(board: Board, agent: str, session: str, project: str | None = None, *, reads: bool = False) -> Agent:
     """Return the agent of a list; raise if the list is a copy, which its agent does not see."""
-    known = board.store.read(lambda tx: _load_activity(tx, agent, session))
+    known = board.store.read(lambda tx: load_activity(tx, agent, session))
     if known.copy_of and not reads:
         what = f"The list of {agent} in session {session} is read-only: it is a copy from {known.copy_of}"
         own = "`punchlist todo append --mine` adds to your own list"
@@ -163,7 +163,7 @@ def _attach(board: Board, agent: str, session: str, project: str | None = None, 
     return board.agent(agent, session=session, project=project)
 
 
-def _load_activity(tx: Transaction, agent: str, session: str) -> Activity:
+def load_activity(tx: Transaction, agent: str, session: str) -> Activity:
     row = tx.agent(session, agent)
     return NO_ACTIVITY if row is None else tx.overviews.load_activity(row.number)
 

@@ -1,4 +1,4 @@
-"""The reader's terminal: its abilities, printing to it, and a picture redrawn in place."""
+"""The reader's terminal: its abilities, and printing to it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import os
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable
 from io import TextIOWrapper
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 import msgspec
 
@@ -25,13 +24,10 @@ _SGR: dict[Style, str] = {
     "bad": "31",
     "struck": "2;9",
     "accent": "35",
+    "selected": "7",
 }
 _HIDDEN = "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 """Characters that a terminal could obey, or that do not show."""
-
-_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
-"""Around a picture: terminals that know it show the new one at once, others ignore it."""
 
 
 def replace_unprintable() -> None:
@@ -107,73 +103,3 @@ def json_text(value: Any, *, indent: int = 2) -> str:
 def _escape(character: str) -> str:
     units = character.encode("utf-16-be")
     return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
-
-
-class Screen:
-    """A picture below the terminal's own text. As a context, it restores cursor and echo however it ends."""
-
-    def __init__(self) -> None:
-        self._height = 0
-        self._size: os.terminal_size | None = None
-        self._keyboard: list[Any] | None = None
-        self._colour = has_colours()
-        self._glyphs = glyphs(sys.stdout)
-
-    @property
-    def display(self) -> Display:
-        # One column is left free: a character in the last one makes some terminals wrap.
-        return Display(self._glyphs, max(20, _terminal_size().columns - 1))
-
-    @property
-    def height(self) -> int:
-        return max(4, _terminal_size().lines - 1)
-
-    def draw(self, lines: Sequence[Line]) -> None:
-        size = _terminal_size()
-        start = f"\x1b[{self._height}A\r" if self._height else ""
-        if self._height and size != self._size:
-            start = "\x1b[H\x1b[2J"  # the old picture was folded: its first line cannot be known
-        body = "".join(f"{paint(line, colour=self._colour)}\x1b[K\n" for line in lines)
-        sys.stdout.write(f"{_BEGIN}{start}{body}\x1b[J{_END}")
-        sys.stdout.flush()
-        self._height, self._size = len(lines), size
-
-    def __enter__(self) -> Self:
-        self._keyboard = _switch_echo_off()
-        sys.stdout.write(_HIDE_CURSOR)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError, ValueError):
-            sys.stdout.write(_SHOW_CURSOR)
-            sys.stdout.flush()
-        if self._keyboard is not None:
-            import termios
-
-            with suppress(termios.error, OSError):
-                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._keyboard)
-
-
-def _terminal_size() -> os.terminal_size:
-    with suppress(OSError, ValueError):
-        found = os.get_terminal_size(sys.stdout.fileno())
-        if found.columns and found.lines:
-            return found
-    return os.terminal_size((80, 24))
-
-
-def _switch_echo_off() -> list[Any] | None:
-    """Keep keys that are pressed out of the picture. Return what to restore, None where there is no keyboard."""
-    try:
-        import termios
-    except ImportError:
-        return None
-    try:
-        handle = sys.stdin.fileno()
-        before = termios.tcgetattr(handle)
-        after = termios.tcgetattr(handle)
-        after[3] &= ~termios.ECHO
-        termios.tcsetattr(handle, termios.TCSANOW, after)
-    except (OSError, ValueError, termios.error):
-        return None
-    return before

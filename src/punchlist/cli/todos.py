@@ -87,7 +87,8 @@ def _count_waits(board: BoardReader, options: Namespace) -> int:
 
 
 def _follow(options: Namespace) -> int:
-    from punchlist.cli.live import can_draw, follow_lists
+    from punchlist.cli.live import follow_lists
+    from punchlist.cli.screen import can_draw
 
     if options.json or not can_draw():
         return complain("`--follow` draws on a terminal; in a pipe use `punchlist events --follow`.", UNUSABLE)

@@ -82,14 +82,14 @@ def now_lines(roster: Roster, display: Display) -> Iterator[Line]:
         if section.number > len(section.rows):
             yield (Span(f"   and {section.number - len(section.rows)} more", "dim"),)
     if roster.done is not None and roster.done.grades:
-        yield from _done_lines(roster.done, roster.at, display)
+        yield from done_lines(roster.done, roster.at, display)
     if roster.waits:
         yield ()
         yield display.cut((Span("`punchlist answer` shows each in full, with the command that answers it.", "dim"),))
 
 
-def now_sections(roster: Roster, glyphs: Glyphs) -> list[Section]:
-    """Return the sections that hold anything, what needs the person first."""
+def now_sections(roster: Roster, glyphs: Glyphs, *, most: int = _MOST_IDLE) -> list[Section]:
+    """Return the sections that hold anything, what needs the person first; at most so many rows of idle agents."""
     names = _name_agents(roster.agents, glyphs)
     asked = {(wait.session, wait.agent) for wait in roster.waits}
     # Of an agent that waits for an answer on the board, its host says the same: it is one line.
@@ -102,7 +102,7 @@ def now_sections(roster: Roster, glyphs: Glyphs) -> list[Section]:
     sections = [Section("waits on you", len(rows), rows)]
     for state, title in _SECTIONS.items():
         found = [row for row in roster.agents if row.state == state]
-        shown = found if state == "busy" else found[:_MOST_IDLE]
+        shown = found if state == "busy" else found[:most]
         rows = [_agent_row(row, names[row], roster.at, glyphs) for row in shown]
         sections.append(Section(title, len(found), rows))
     return [section for section in sections if section.number]
@@ -261,7 +261,8 @@ def _subagents(line: SessionLine, glyphs: Glyphs) -> Iterator[Span]:
         yield Span(f"+{line.more}", "accent")
 
 
-def _done_lines(done: DoneSince, now: datetime, display: Display) -> Iterator[Line]:
+def done_lines(done: DoneSince, now: datetime, display: Display) -> Iterator[Line]:
+    """Yield what was completed since the reader last looked."""
     since = done.since.astimezone()
     when = f"{since:%H:%M}" if since.date() == now.astimezone().date() else f"{since:%d %b %H:%M}"
     yield rule_line(f"done since you looked ({when})" if done.has_looked else f"done since {when}", display)

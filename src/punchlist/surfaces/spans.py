@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from punchlist.text import fit, for_terminal, width
 
-Style = Literal["plain", "dim", "bold", "focus", "good", "warning", "bad", "struck", "accent"]
+Style = Literal["plain", "dim", "bold", "focus", "good", "warning", "bad", "struck", "accent", "selected"]
 _T = TypeVar("_T")
 
 

@@ -1,0 +1,528 @@
+"""`punchlist top`: every agent of this machine, live; what waits on you is answered in the same place."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from argparse import Namespace
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
+from datetime import timedelta
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.board import Board
+from punchlist.cli import complain
+from punchlist.cli.answer import resolve_wait
+from punchlist.cli.arguments import Parser, author, board_url, command_parser, find_doubt, has_inbox
+from punchlist.cli.boards import open_board
+from punchlist.cli.now import load_first_screen
+from punchlist.cli.screen import FullScreen, Key, can_draw
+from punchlist.cli.targets import explain_attaching, load_activity, open_agent
+from punchlist.core.commands import Append, Done, Entry, Operation, Target
+from punchlist.core.overview import Activity, PersonWait
+from punchlist.core.presence import AgentNow, Presence, Roster
+from punchlist.core.todo import TodoList
+from punchlist.errors import EditRefused, PunchlistError, StoreClosed
+from punchlist.hosts.back_channel import deliver
+from punchlist.hosts.inbox import ingest
+from punchlist.hosts.presence import find_presence
+from punchlist.hosts.watch import Watcher
+from punchlist.store import ListRow
+from punchlist.surfaces.now import NowRow
+from punchlist.surfaces.spans import safe_line
+from punchlist.surfaces.top import (
+    PANE_COLUMNS,
+    Detail,
+    Subject,
+    SubjectKey,
+    TopFrame,
+    TopView,
+    count_scroll,
+    find_rows,
+    key_of,
+    top_lines,
+)
+from punchlist.text import repair
+
+_PRESENCE_SECONDS: Final = 1.5
+"""How often hosts are asked for their agents: a change shows within two seconds."""
+
+_CLOCK_SECONDS: Final = 1.0
+_CALM_SECONDS: Final = 30.0
+"""How often clocks are drawn while an agent is at work, and while none is."""
+
+_STATUS_SECONDS: Final = 6.0
+_BREATH: Final = 0.05
+_LOAD_SHARE: Final = 8
+"""After a load of the board it is left alone for so many times as long, so that busy agents do not cost a core."""
+
+_SINCE: Final = timedelta(days=1)
+_WATCH_SECONDS: Final = 2.0
+_LONGEST_ANSWER: Final = 10_000
+_MOST_LISTS: Final = 20
+_GO_ON: Final = "Let it go on; a note, or nothing:"
+_EXAMPLES = """\
+  punchlist top                  every agent of this machine, live
+  punchlist top --project .      those of this project
+  punchlist top --no-watch       without reading the logs of agents
+"""
+
+
+def parser() -> Parser:
+    about = (
+        "Shows every agent of this machine live, what waits on you first, and lets you answer questions, decide on "
+        "plans and change lists by keys; `?` lists them. Reads the logs of agents meanwhile, as `punchlist watch` does."
+    )
+    made = command_parser("top", about, run=_run, examples=_EXAMPLES)
+    made.add_argument("--project", metavar="DIR", help="of the project to which this folder belongs")
+    made.add_argument("--no-watch", action="store_true", help="do not read the logs of agents meanwhile")
+    made.add_by("who answers and changes lists")
+    return made
+
+
+def _run(options: Namespace) -> int:
+    if sys.platform == "win32" or not (can_draw() and sys.stdin.isatty()):
+        return complain("`top` draws on a terminal; elsewhere use `punchlist now`, with `--json` for a program.")
+    with ExitStack() as stack:
+        board = stack.enter_context(open_board(options))
+        feed = Feed(board, options)
+        feed.load()  # before the screen is taken: a board that cannot be used is told as by every command
+        screen = FullScreen()
+        stack.callback(feed.stop)
+        feed.start(screen.wake)
+        sender = stack.enter_context(ThreadPoolExecutor(1, "punchlist-deliver"))
+        # The terminal is restored first; what the threads still do is nothing to look at.
+        with screen, suppress(KeyboardInterrupt, EOFError):
+            Top(board, options, screen, feed, sender).run()
+    return 0
+
+
+class Feed:
+    """Keeps what is shown up to date, in threads of its own: the agents, and the board by the logs of agents."""
+
+    def __init__(self, board: Board, options: Namespace) -> None:
+        self._board = board
+        self._options = options
+        self._url = board_url(options)
+        self._wake: Callable[[], None] = lambda: None
+        self._ends = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._present: list[Presence] = []
+        self._next_look = 0.0
+        self._state: Roster | None = None
+        self.problem = ""
+        """Why something cannot be read, until it is shown."""
+        self.words = "live" if options.no_watch else "live, watching"
+
+    @property
+    def roster(self) -> Roster:
+        assert self._state is not None, "loaded before it is shown"
+        return self._state
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin to follow; `wake` is called whenever there is something new."""
+        self._wake = wake
+        works = [self._follow_board] if self._options.no_watch else [self._follow_board, self._watch_logs]
+        self._threads = [threading.Thread(target=self._guard, args=(work,), daemon=True) for work in works]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+    def load(self) -> None:
+        """Load what is shown; look for agents too, if that is due."""
+        if time.monotonic() >= self._next_look:
+            if has_inbox(self._url):
+                ingest(self._board)
+            self._present = find_presence(self._board)
+            self._next_look = time.monotonic() + _PRESENCE_SECONDS
+        found = load_first_screen(self._board, self._options, self._present)
+        before, self._state = self._state, found
+        if before is None or replace(before, at=found.at) != found:
+            self._wake()
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        """Run a step again and again; tell of a fault and go on."""
+        while not self._ends.is_set():
+            try:
+                work()
+            except StoreClosed:
+                return
+            except Exception as error:
+                self.problem = str(error)
+                self._wake()
+                self._ends.wait(_WATCH_SECONDS)
+
+    def _follow_board(self) -> None:
+        seen = self._board.store.last_seq()
+        began = time.monotonic()
+        self.load()
+        self._ends.wait(max(_BREATH, _LOAD_SHARE * (time.monotonic() - began)))
+        # In short waits, so that the end of the program is noticed.
+        while not self._ends.is_set() and time.monotonic() < self._next_look:
+            if self._board.store.wait(seen, max(0.0, min(0.5, self._next_look - time.monotonic()))):
+                return
+
+    def _watch_logs(self) -> None:
+        since = self._board.now() - _SINCE
+        with closing(Watcher(self._board, since=since, report=self._tell)) as watcher:
+            while not self._ends.is_set():
+                watcher.wait(0.0 if watcher.is_behind else 0.5)
+                if watcher.is_behind:
+                    watcher.take_slice()
+
+    def _tell(self, problem: str) -> None:
+        self.problem = problem
+        self._wake()
+
+
+class Prompt(Struct):
+    """A question in the last line, and what is done with the answer."""
+
+    label: str
+    act: Callable[[str], str]
+    typed: str = ""
+    on_change: Callable[[str], None] | None = None
+    may_be_empty: bool = False
+
+
+class Top:
+    """The screen and its keys."""
+
+    def __init__(
+        self, board: Board, options: Namespace, screen: FullScreen, feed: Feed, sender: ThreadPoolExecutor
+    ) -> None:
+        self._board = board
+        self._options = options
+        self._screen = screen
+        self._feed = feed
+        self._sender = sender
+        self._view: TopView = "agents"
+        self._opened: Subject | None = None
+        """The agent or the plan of the second view; a plan stays at the revision that was opened."""
+        self._selected: SubjectKey | None = None
+        self._place = 0
+        self._filter = ""
+        self._scroll = 0
+        self._prompt: Prompt | None = None
+        self._status = ""
+        self._is_problem = False
+        self._status_ends = 0.0
+        self._is_done = False
+
+    def run(self) -> None:
+        while not self._is_done:
+            self._draw()
+            for key in self._screen.read_keys(self._choose_pause()):
+                try:
+                    self._press(key)
+                except (PunchlistError, OSError) as error:
+                    self._say(str(error), is_problem=True)
+
+    def _choose_pause(self) -> float:
+        """Return how long the picture may stand: clocks run while an agent is at work."""
+        is_busy = any(one.state == "busy" for one in self._feed.roster.agents)
+        pause = _CLOCK_SECONDS if is_busy else _CALM_SECONDS
+        return min(pause, max(0.0, self._status_ends - time.monotonic())) if self._status else pause
+
+    # Drawing.
+
+    def _draw(self) -> None:
+        if self._feed.problem:
+            self._say(self._feed.problem, is_problem=True)
+            self._feed.problem = ""
+        if self._status and time.monotonic() >= self._status_ends:
+            self._status = ""
+        self._screen.draw(top_lines(self._make_frame(), self._screen.display, self._screen.height))
+
+    def _make_frame(self) -> TopFrame:
+        chosen = self._choose(self._list_rows())
+        subject = self._find_opened() or (None if chosen is None else chosen.of)
+        try:
+            detail = None if subject is None or not self._shows_detail() else self._load_detail(subject)
+        except PunchlistError as error:
+            detail = None
+            self._say(str(error), is_problem=True)
+        prompt = self._prompt
+        return TopFrame(
+            roster=replace(self._feed.roster, at=self._board.now()),
+            view=self._view,
+            selected=self._selected,
+            filter=self._filter,
+            detail=detail,
+            scroll=self._scroll,
+            status=self._status,
+            is_problem=self._is_problem,
+            prompt=None if prompt is None else prompt.label,
+            typed="" if prompt is None else prompt.typed,
+            feed=self._feed.words,
+        )
+
+    def _find_opened(self) -> Subject | None:
+        """Return what the second view is about: a plan as it was opened, an agent as it is now."""
+        opened = self._opened
+        if isinstance(opened, AgentNow):
+            return next((one for one in self._feed.roster.agents if key_of(one) == key_of(opened)), opened)
+        return opened
+
+    def _shows_detail(self) -> bool:
+        return self._view in ("list", "plan") or (self._screen.display.columns or 0) >= PANE_COLUMNS
+
+    def _list_rows(self) -> list[NowRow]:
+        sections = find_rows(self._feed.roster, self._screen.display.glyphs, self._filter)
+        return [row for section in sections for row in section.rows]
+
+    def _choose(self, rows: list[NowRow]) -> NowRow | None:
+        """Return the selected row; if it is gone, the one in its place."""
+        if not rows:
+            self._selected = None
+            return None
+        keys = [key_of(row.of) for row in rows]
+        if self._selected in keys:
+            self._place = keys.index(self._selected)
+        self._place = max(0, min(self._place, len(rows) - 1))
+        self._selected = keys[self._place]
+        return rows[self._place]
+
+    def _load_detail(self, subject: Subject) -> Detail:
+        place = find_place(subject)
+        rows: list[ListRow] = []
+        hint = ""
+        if place.session:
+            rows = list(self._board.work(session=place.session, limit=_MOST_LISTS))
+            known = self._board.store.read(lambda tx: load_activity(tx, place.agent, place.session))
+            if known.copy_of:
+                hint = f"Only watched, {explain_attaching(known, place.agent, place.session)}."
+        elif isinstance(subject, AgentNow):
+            hint = explain_unattached(subject)
+        text = ""
+        if isinstance(subject, PersonWait):
+            text = subject.text or subject.title
+            if subject.kind == "plan":
+                title = f"Plan r{subject.id} of {place.name}: {safe_line(subject.title)}"
+                return Detail(title=title, text=text, rows=() if self._view == "plan" else rows)
+        elif subject.waits_for:
+            text = subject.waits_for
+        return Detail(title=place.name, text=text, rows=rows, hint=hint)
+
+    def _say(self, text: str, *, is_problem: bool = False) -> None:
+        self._status, self._is_problem = text, is_problem
+        self._status_ends = time.monotonic() + _STATUS_SECONDS
+
+    # Keys.
+
+    def _press(self, key: Key) -> None:
+        if self._prompt is not None:
+            self._press_in_prompt(self._prompt, key)
+            return
+        self._status = ""
+        match key.text or key.name:
+            case "q" | "end of file":
+                self._is_done = True
+            case "?":
+                self._open("help", None)
+            case "escape" | "backspace":
+                self._go_back()
+            case "j" | "down":
+                self._move(1)
+            case "k" | "up":
+                self._move(-1)
+            case "page down" | " ":
+                self._move(self._screen.height - 4)
+            case "page up":
+                self._move(4 - self._screen.height)
+            case "home" | "g":
+                self._move(-1_000_000)
+            case "end" | "G":
+                self._move(1_000_000)
+            case "/":
+                self._view, self._opened = "agents", None
+                self._prompt = Prompt("filter:", self._set_filter, self._filter, self._change_filter, may_be_empty=True)
+            case letter:
+                self._press_on_subject(letter)
+
+    def _press_on_subject(self, letter: str) -> None:
+        """Act on the agent, the wait or the plan that is selected or open."""
+        chosen = self._choose(self._list_rows())
+        subject = self._find_opened() or (None if chosen is None else chosen.of)
+        if subject is None or self._view == "help":
+            return
+        match letter:
+            case "enter" if self._view == "agents" or isinstance(subject, PersonWait):
+                self._enter(subject)
+            case "p":
+                self._read_plan(subject)
+            case "y" if self._view == "plan" and isinstance(subject, PersonWait):
+                self._say(self._resolve(subject, "approve"))
+                self._go_back()
+            case "n" if self._view == "plan" and isinstance(subject, PersonWait):
+                self._prompt = Prompt("Reject, because:", lambda text: self._reject(subject, text))
+            case "a":
+                place = self._find_list(subject)
+                self._prompt = Prompt(f"Add to {place.name}:", lambda text: self._add(place, text))
+            case "d":
+                self._say(self._mark_done(self._find_list(subject)))
+            case _:
+                pass
+
+    def _press_in_prompt(self, prompt: Prompt, key: Key) -> None:
+        match key.name:
+            case "escape" | "end of file":
+                self._prompt = None
+                if prompt.on_change is not None:
+                    prompt.on_change("")
+                return
+            case "enter":
+                text = repair(prompt.typed).strip()
+                if text or prompt.may_be_empty:
+                    self._prompt = None
+                    try:
+                        self._say(prompt.act(text))
+                    except PunchlistError:
+                        self._prompt = prompt  # the person's words are not lost
+                        raise
+                return
+            case "backspace":
+                prompt.typed = prompt.typed[:-1]
+            case "clear":
+                prompt.typed = ""
+            case "text" | "paste":
+                prompt.typed = (prompt.typed + " ".join(key.text.splitlines()))[:_LONGEST_ANSWER]
+            case _:
+                return
+        if prompt.on_change is not None:
+            prompt.on_change(prompt.typed)
+
+    def _move(self, steps: int) -> None:
+        if self._view == "agents":
+            rows = self._list_rows()
+            self._choose(rows)
+            if rows:
+                self._place = max(0, min(self._place + steps, len(rows) - 1))
+                self._selected = key_of(rows[self._place].of)
+            return
+        most = count_scroll(self._make_frame(), self._screen.display, self._screen.height)
+        self._scroll = max(0, min(self._scroll + steps, most))
+
+    def _open(self, view: TopView, subject: Subject | None) -> None:
+        self._view, self._opened, self._scroll = view, subject, 0
+
+    def _go_back(self) -> None:
+        if self._view == "agents":
+            self._filter = ""
+        self._open("agents", None)
+
+    def _change_filter(self, text: str) -> None:
+        self._filter, self._place, self._selected = text, 0, None
+
+    def _set_filter(self, text: str) -> str:
+        self._filter = text
+        return ""
+
+    # Deeds.
+
+    def _enter(self, subject: Subject) -> None:
+        if isinstance(subject, AgentNow):
+            self._open("list", subject)
+        elif subject.kind == "plan":
+            self._open("plan", subject)
+        elif subject.kind == "question":
+            self._prompt = Prompt(f"{safe_line(subject.text)}", lambda text: self._resolve(subject, text))
+        else:
+            self._prompt = Prompt(_GO_ON, lambda text: self._resolve(subject, text), may_be_empty=True)
+
+    def _read_plan(self, subject: Subject) -> None:
+        place = find_place(subject)
+        waits = [one for one in self._feed.roster.waits if one.kind == "plan"]
+        own = [one for one in waits if place.session and (one.session, one.agent) == (place.session, place.agent)]
+        if not own:
+            raise EditRefused(problem=f"No plan of {place.name} waits on you.")
+        self._open("plan", own[0])
+
+    def _resolve(self, wait: PersonWait, text: str) -> str:
+        """Answer, decide or let go on; return what was done."""
+        before = self._board.store.last_seq()
+        outcome, said = resolve_wait(self._board, self._options, wait, wait.name, text)
+        if wait.kind not in ("task", "flow"):
+            self._deliver(wait.session, wait.agent, before, is_approval=outcome == "approved")
+        return f"{outcome.capitalize()}: {safe_line(wait.title)}{said}"
+
+    def _reject(self, wait: PersonWait, reason: str) -> str:
+        said = self._resolve(wait, f"reject {reason}")
+        self._go_back()
+        return said
+
+    def _find_list(self, subject: Subject) -> Place:
+        """Return the place of a list that can be changed; raise how to attach its agent, if it cannot."""
+        place = find_place(subject)
+        if place.session:
+            open_agent(self._board, place.agent, place.session, place.project)
+            return place
+        if isinstance(subject, AgentNow):
+            raise EditRefused(problem=explain_unattached(subject))
+        raise EditRefused(problem=f"This {subject.kind} belongs to no agent's list.")
+
+    def _add(self, place: Place, text: str) -> str:
+        def plan(todos: TodoList) -> Operation:
+            return Append((Entry(content=text),), todos.phases[-1].name if todos.phases else None)
+
+        self._edit(place, plan)
+        return f"Added to {place.name}: {safe_line(text)}"
+
+    def _mark_done(self, place: Place) -> str:
+        agent = self._board.handle(place.agent, session=place.session, project=place.project)
+        focus = agent.todos.focus
+        if focus is None:
+            raise EditRefused(problem=f"{place.name} has no item in progress.")
+        self._edit(place, lambda _: Done(Target(item=focus.id, by="id"), ()))
+        return f"Marked completed: {safe_line(focus.content)}; `punchlist todo undo` takes it back"
+
+    def _edit(self, place: Place, plan: Callable[[TodoList], Operation]) -> None:
+        before = self._board.store.last_seq()
+        agent = open_agent(self._board, place.agent, place.session, place.project)
+        person = find_doubt(self._options) is None
+        agent.edit(plan(agent.todos), by=author(self._options), person=person)
+        self._deliver(place.session, place.agent, before)
+
+    def _deliver(self, session: str, agent: str, before: int, *, is_approval: bool = False) -> None:
+        """Tell the agent, if it is idle; not in this thread, since a host may take seconds."""
+
+        def send() -> None:
+            with suppress(PunchlistError, OSError):  # it is told at its next turn
+                deliver(self._board, session, agent, before, is_approval=is_approval)
+
+        self._sender.submit(send)
+
+
+class Place(Struct, frozen=True):
+    """An agent's list on the board; `session` is empty if it has none. `name` is for people, and clean."""
+
+    name: str
+    session: str
+    agent: str
+    project: str
+
+
+def find_place(subject: Subject) -> Place:
+    """Return the list of an agent, or of the agent that waits."""
+    folder = os.path.basename(subject.project)
+    if isinstance(subject, PersonWait):
+        words = [folder, subject.agent or subject.kind]
+        return Place(" / ".join(map(safe_line, filter(None, words))), subject.session, subject.agent, subject.project)
+    words = [folder, subject.host, subject.agent if subject.agent != "main" or not subject.host else ""]
+    return Place(" / ".join(map(safe_line, filter(None, words))), subject.list_session, subject.agent, subject.project)
+
+
+def explain_unattached(row: AgentNow) -> str:
+    """Return how to attach an agent of which nothing is on the board."""
+    how = explain_attaching(Activity(copy_format=row.host), "main", row.session)
+    return f"It has no list here, {how}."

@@ -1,0 +1,292 @@
+"""`punchlist top`: the first screen live on a real terminal, driven by keys."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from punchlist import Board
+from punchlist.agent import Agent
+from punchlist.core.approval import PlanState
+from punchlist.core.todo import Status
+from tests.cli.conftest import Run
+from tests.cli.terminals import PATIENCE, Terminal, open_terminal
+from tests.transcripts.sessions import ClaudeSession
+
+ESCAPE, DOWN = "\x1b", "\x1b[B"
+SESSION = "9f1d6c1e-0000-4000-8000-000000000001"
+"""The session of the log that is written."""
+
+ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+@contextmanager
+def top(columns: int = 80, rows: int = 24, *arguments: str, **environment: str) -> Generator[Terminal]:
+    """Run `top` until it is quit by its key, which leaves the terminal as it was."""
+    with open_terminal(columns, rows, "top", *arguments, **environment) as terminal:
+        before = terminal.settings
+        terminal.wait_for("Punchlist")
+        yield terminal
+        if terminal.program.poll() is None:
+            terminal.press("q")
+        end(terminal, before, 0)
+
+
+def end(terminal: Terminal, before: list[object], code: int) -> None:
+    terminal.wait_until(lambda: terminal.shown.rstrip().endswith(LEAVE_SCREEN), "the old screen")
+    assert terminal.program.wait(PATIENCE) == code
+    assert terminal.settings == before
+    assert b"Traceback" not in terminal.shown
+
+
+def chosen(picture: str) -> str:
+    (line,) = [line for line in picture.splitlines() if line.startswith("❯")]
+    return " ".join(line.split())
+
+
+def start(board: Board, name: str, project: Path, *items: str) -> Agent:
+    agent = board.agent(name, session=f"s-{name}", project=project)
+    agent.call("todo", {"set": [{"text": item} for item in items], "start": "1"})
+    return agent
+
+
+def test_a_question_is_answered_in_place_and_the_agent_appears_at_work(board: Board, project: Path) -> None:
+    agent = start(board, "builder", project, "paint", "sand")
+    agent.ask("1", "Which \x1b]0;owned\x07\x1b[31mcolour\u202e?")
+    with top() as terminal:
+        assert "“Which colour?”" in chosen(terminal.wait_for("1 waits on you"))
+        terminal.press("\r")
+        terminal.wait_for("Which colour? ▏")
+        terminal.press("Use réd")
+        terminal.wait_for("Use réd▏")
+        terminal.press("\x7f\x7f\x7fblue\r")
+        terminal.wait_for("Answered: paint. builder is told at its next turn.")
+        assert "at work · 1" in terminal.wait_for("0 wait on you")
+        assert b"owned" not in terminal.shown
+        assert "\u202e".encode() not in terminal.shown
+    answered = [event for event in board.events() if event.kind == "question.answered"]
+    assert [(event.by, event.data["answer"]) for event in answered] == [("anna", "Use blue")]
+
+
+def test_arrows_and_letters_select_and_enter_opens_the_list(board: Board, project: Path) -> None:
+    start(board, "one", project, "paint", "sand")
+    start(board, "two", project, "cook", "eat")
+    with top() as terminal:
+        assert "two" in chosen(terminal.wait_for("at work · 2"))
+        terminal.press(DOWN)
+        terminal.wait_until(lambda: "one" in chosen(terminal.picture))
+        terminal.press("k\r")
+        picture = terminal.wait_for("○ eat")
+        assert "0/2 0 %" in picture
+        assert "at work · 2" not in picture
+        terminal.press(ESCAPE)
+        terminal.wait_for("at work · 2")
+
+
+def test_items_are_added_and_the_one_in_progress_is_marked_done(board: Board, project: Path) -> None:
+    agent = start(board, "one", project, "paint", "sand")
+    with top() as terminal:
+        terminal.wait_for("at work · 1")
+        terminal.press("a")
+        terminal.wait_for("Add to project / one:")
+        terminal.press("\x1b[200~buy\nmilk\x1b[201~\r")  # pasted: a line end within is no key
+        terminal.wait_for("Added to project / one: buy milk")
+        assert "0/3" in terminal.wait_for("0/3")
+        terminal.press("d")
+        terminal.wait_for("Marked completed: paint")
+        terminal.wait_for("1/3")
+        terminal.press("d")
+        terminal.wait_for("has no item in progress")
+    assert [(item.content, item.status) for item in agent.todos.items] == [
+        ("paint", Status.COMPLETED),
+        ("sand", Status.PENDING),
+        ("buy milk", Status.PENDING),
+    ]
+    assert agent.todos.items[0].grade == "confirmed"
+
+
+def test_a_plan_is_approved_at_the_revision_that_was_read(board: Board, project: Path) -> None:
+    agent = board.agent("planner", session="s-1", project=project)
+    agent.propose_plan("# Move\n- pack")
+    with top() as terminal:
+        terminal.wait_for("Plan r1: Move")
+        terminal.press("p")
+        terminal.wait_for("- pack")
+        agent.propose_plan("# Move\n- burn everything")
+        terminal.press("y")
+        terminal.wait_until(lambda: "revision" in terminal.picture.splitlines()[-1], "a refusal")
+        assert agent.plans[-1].state is PlanState.PROPOSED
+        terminal.press(ESCAPE)
+        terminal.wait_for("Plan r2: Move")
+        terminal.press("p")
+        terminal.wait_for("- burn everything")
+        terminal.press("n\r")  # not without a reason
+        terminal.wait_for("Reject, because:")
+        terminal.press(f"no fire{ESCAPE}")
+        terminal.wait_for("y approve")
+        terminal.press("y")
+        terminal.wait_for("Approved: Move")
+    assert (agent.plans[-1].state, agent.plans[-1].decided_by) == (PlanState.APPROVED, "anna")
+
+
+def test_a_plan_is_rejected_with_a_reason(board: Board, project: Path) -> None:
+    agent = board.agent("planner", session="s-1", project=project)
+    agent.propose_plan("# Move\n- pack")
+    with top() as terminal:
+        terminal.wait_for("Plan r1: Move")
+        terminal.press("\r")
+        terminal.wait_for("- pack")
+        terminal.press("n")
+        terminal.wait_for("Reject, because:")
+        terminal.press("Tests first\r")
+        terminal.wait_for("Rejected: Move")
+    assert (agent.plans[-1].state, agent.plans[-1].reason) == (PlanState.REJECTED, "Tests first")
+
+
+def test_a_blocked_item_goes_on_without_a_note(board: Board, project: Path) -> None:
+    agent = start(board, "one", project, "paint", "sand")
+    agent.edit({"op": "block", "item": "1", "reason": "the shop is closed", "on": "anna"}, by="one")
+    with top() as terminal:
+        terminal.wait_for("1 waits on you")
+        terminal.press("\r")
+        terminal.wait_for("go on; a note, or nothing:")
+        terminal.press("\r")
+        terminal.wait_for("Unblocked: paint")
+    assert agent.todos.items[0].status is not Status.BLOCKED
+
+
+def test_a_filter_narrows_the_rows_as_it_is_typed_and_escape_shows_all(board: Board, project: Path) -> None:
+    for name in ("apple", "pear", "plum"):
+        start(board, name, project, f"eat the {name}")
+    with top() as terminal:
+        terminal.wait_for("at work · 3")
+        terminal.press("/PE")
+        assert "pear" in chosen(terminal.wait_for("at work · 1"))
+        terminal.press("\r")
+        assert "/PE" in terminal.wait_for("enter open")
+        terminal.press("/x")
+        terminal.wait_for('Nothing matches "PEx".')
+        terminal.press(ESCAPE)
+        terminal.wait_for("at work · 3")
+
+
+def test_a_list_stands_next_to_the_agents_once_there_is_room(board: Board, project: Path) -> None:
+    start(board, "one", project, *(f"step {number}" for number in range(1, 60)))
+    with top(80, 24) as terminal:
+        assert "○ step 2" not in terminal.wait_for("at work · 1")
+        terminal.resize(120, 40)
+        picture = terminal.wait_for("│ ○ step 2\r")
+        assert len(picture.splitlines()) == 40
+        assert "more lines: enter" in picture
+        terminal.resize(40, 12)
+        terminal.wait_until(lambda: len(terminal.picture.splitlines()) == 12)
+        assert max(map(len, terminal.picture.splitlines())) <= 40
+
+
+def test_eighteen_agents_fit_a_small_terminal_in_plain_ascii(board: Board, project: Path) -> None:
+    for number in range(30):
+        start(board, f"agent{number}", project, "paint")
+    with top(80, 24, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", NO_COLOR="1") as terminal:
+        picture = terminal.wait_for("at work - 30")
+        assert len(re.findall(r"agent\d+ ", picture)) >= 18
+        assert picture.isascii()
+        assert not re.search(rb"\x1b\[[0-9;]*m", terminal.shown)
+        terminal.press("G")
+        terminal.wait_until(lambda: re.search(r"^> .*agent0 ", terminal.picture, re.MULTILINE) is not None)
+
+
+def write_session(home: Path) -> Path:
+    """Write what Claude Code would, were it this process."""
+    ticks = Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]
+    told = {"pid": os.getpid(), "sessionId": SESSION, "cwd": str(home), "procStart": ticks, "status": "busy"}
+    file = home / ".claude" / "sessions" / f"{os.getpid()}.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(told | {"statusUpdatedAt": int(datetime.now(UTC).timestamp() * 1000)}))
+    return file
+
+
+def write_log(home: Path) -> None:
+    session = ClaudeSession()
+    session.todo("> Write the form", "Test it")
+    folder = home / ".claude" / "projects" / "x"
+    folder.mkdir(parents=True)
+    session.save(folder)
+
+
+def test_an_agent_that_is_not_attached_says_how_to_attach_it(home: Path) -> None:
+    file = write_session(home)
+    with top(200) as terminal:
+        terminal.wait_for("no list")
+        terminal.press("a")
+        terminal.wait_until(lambda: "punchlist attach claude-code" in terminal.picture.splitlines()[-1])
+        file.unlink()
+        terminal.wait_for("No agent runs on this machine")
+
+
+def test_a_list_that_is_only_watched_is_shown_and_not_changed(home: Path) -> None:
+    write_session(home)
+    with top(200) as terminal:
+        terminal.wait_for("no list")
+        write_log(home)
+        terminal.wait_for("○ Test it")
+        terminal.press("a")
+        terminal.wait_until(lambda: "is read-only" in terminal.picture.splitlines()[-1])
+
+
+def test_without_the_watcher_logs_are_not_read(home: Path, board: Board) -> None:
+    write_session(home)
+    write_log(home)
+    with top(200, 24, "--no-watch") as terminal:
+        terminal.wait_for("no list")
+    assert list(board.events()) == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_leaves_the_terminal_as_it_was(number: int, code: int) -> None:
+    with open_terminal(80, 24, "top") as terminal:
+        before = terminal.settings
+        terminal.wait_for("Punchlist")
+        assert terminal.settings != before
+        terminal.program.send_signal(number)
+        end(terminal, before, code)
+
+
+def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again() -> None:
+    with top() as terminal:
+        terminal.program.send_signal(signal.SIGTSTP)
+        terminal.wait_until(lambda: LEAVE_SCREEN in terminal.shown, "the old screen")
+
+        def is_back() -> bool:
+            terminal.program.send_signal(signal.SIGCONT)
+            return b"?2026l" in terminal.shown.rpartition(LEAVE_SCREEN)[2]
+
+        terminal.wait_until(is_back)
+        assert terminal.shown.count(ENTER_SCREEN) == 2
+
+
+def test_the_help_lists_the_keys() -> None:
+    with top() as terminal:
+        terminal.press("?")
+        terminal.wait_for("read a plan; then y approves")
+        terminal.press(ESCAPE)
+        terminal.wait_for("No agent runs")
+
+
+def test_where_nothing_can_be_drawn_it_says_what_works(run: Run) -> None:
+    ran = run("top")
+    assert (ran.code, ran.out) == (2, "")
+    assert "`punchlist now`" in ran.err
