@@ -212,6 +212,11 @@ trust_level = "trusted"
             encoding="utf-8",
         )
 
+    def start_daemon(self) -> None:
+        """Start the daemon before a terminal: one that has to wait long for it goes on without."""
+        done = self.sandbox.run(["codex", "app-server", "daemon", "start"], env=self.variables)
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def __exit__(self, *reason: object) -> None:
         super().__exit__(*reason)
         # The daemon of the interactive program brings a copy of itself, of 436 MB.

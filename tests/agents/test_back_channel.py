@@ -118,6 +118,7 @@ def test_an_answer_is_sent_and_not_accepted_where_codex_has_no_daemon(
 def test_an_answer_is_queued_for_idle_codex_and_seen(codex: Callable[[Script], Codex], open_terminal: Open) -> None:
     program = codex([[ours(SET)], [ours(ASK)], [Say("Which grit?")], [Say("Thank you.")]])
     punchlist(program.sandbox, "attach", "codex", "--yes")
+    program.start_daemon()
     terminal = open_terminal(program)  # without options that keep it from its daemon, which looks at the queue at once
     terminal.wait_for_text("Trust all and continue")
     terminal.press("Down", "› 2. Trust all")

@@ -84,6 +84,7 @@ def test_the_daemon_of_codex_hands_a_message_to_an_idle_session(
     codex: Callable[[Script], Codex], open_terminal: Callable[..., Terminal]
 ) -> None:
     program = codex([[Say("Good morning to you.")], [Say("And a good night.")]])
+    program.start_daemon()
     terminal = open_terminal(program)
     terminal.wait_for_text("Ask Codex")
     terminal.submit("Say good morning")

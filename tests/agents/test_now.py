@@ -123,6 +123,7 @@ def test_codex_files(codex: Callable[[Script], Codex], open_terminal: Open) -> N
 
 def test_codex_daemon(codex: Callable[[Script], Codex], open_terminal: Open) -> None:
     program = codex(answer_codex)
+    program.start_daemon()
     terminal = open_terminal(program, "-a", "on-request")
     terminal.wait_for_text("›")
     terminal.submit("ask me")
