@@ -59,7 +59,7 @@ _CALM_SECONDS: Final = 30.0
 
 _STATUS_SECONDS: Final = 6.0
 _BREATH: Final = 0.05
-_LOAD_SHARE: Final = 8
+_LOAD_SHARE: Final = 12
 """After a load of the board it is left alone for so many times as long, so that busy agents do not cost a core."""
 
 _SINCE: Final = timedelta(days=1)
