@@ -253,7 +253,7 @@ def test_two_agents_of_a_session_are_not_accused_for_each_other() -> None:
     assert session.report().state == "red"
 
 
-# Found by a reviewer.
+# Cases that were once graded wrongly.
 
 
 @pytest.mark.parametrize(
