@@ -123,6 +123,6 @@ def test_a_key_for_a_program_that_ended_fails_at_once(
     claude: Callable[[Script], ClaudeCode], open_terminal: Callable[..., Terminal]
 ) -> None:
     terminal = open_terminal(claude([]), "--version")
-    terminal.wait_for_text("Pane is dead")
+    terminal.wait_for(lambda _: not terminal.is_running)
     with pytest.raises(RuntimeError, match="ended before it showed 'never'"):
         terminal.press("Enter", "never")
