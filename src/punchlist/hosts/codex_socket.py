@@ -29,7 +29,8 @@ class CodexDaemon:
     """A connection to the daemon, as a context. `pid` is the daemon's process, where the system tells."""
 
     def __init__(self, home: str, *, seconds: float) -> None:
-        path = os.path.realpath(os.path.join(home, *_SOCKET))  # Codex links a long path to a short one
+        path = os.path.join(home, *_SOCKET)
+        path = min(path, os.path.realpath(path), key=len)  # Codex links a long path to a short one; sockets need that
         found = os.stat(path)
         if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
             raise DaemonError(f"{path} is no socket of this user")
