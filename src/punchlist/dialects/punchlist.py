@@ -8,8 +8,8 @@ It makes every repair that `repair.py` knows, and says what it repaired. Nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 from punchlist.core import commands as do
 from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query, Replace, Target
@@ -20,6 +20,8 @@ from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, 
 from punchlist.dialects.repair import mend, read_fields
 from punchlist.text import clean, cut, for_prompt
 from punchlist.text import repair as repair_text
+
+T = TypeVar("T")
 
 POLICY = Policy(
     dialect="punchlist",
@@ -100,19 +102,25 @@ _VERBS = tuple(cast("dict[str, Any]", TOOL.input_schema["properties"]))
 
 
 def parse(_tool: str, args: Any) -> Parsed | SubmitPlan:
+    return read_arguments(args, _VERBS, _read_command)
+
+
+def read_arguments(args: Any, known: Sequence[str], read: Callable[[dict[str, Any]], T]) -> T | Invalid:
+    """Return the command that `read` makes of the arguments of our own tool; an error for other names than `known`."""
     given = {} if args is None else repair.as_object(args)
     if given is None:
         return Invalid(f"Nothing changed: the arguments are {repair.type_name(args)}, not an object.")
+    given = {key: value for key, value in given.items() if value is not None}
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        return Invalid(f"Nothing changed: `{repair.key_name(unknown[0])}` is unknown; use {', '.join(known)}.")
     try:
-        return _read_command({key: value for key, value in given.items() if value is not None})
+        return read(given)
     except Malformed as refusal:
         return Invalid(f"Nothing changed: {refusal}")
 
 
 def _read_command(given: dict[str, Any]) -> Command | Query | SubmitPlan:
-    unknown = [key for key in given if key not in _VERBS]
-    if unknown:
-        raise Malformed(f"`{repair.key_name(unknown[0])}` is unknown; use {', '.join(_VERBS)}.")
     view = _read_flag(given, "view", default=False)
     moves_on = _read_flag(given, "next", default=True)
     asked = given.keys() - {"view", "next", "evidence"}

@@ -25,6 +25,7 @@ from punchlist.core.task import (
 from punchlist.dialects import repair
 from punchlist.dialects.advice import TEXT, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Reply
+from punchlist.dialects.punchlist import read_arguments
 from punchlist.dialects.repair import mend
 from punchlist.text import cut, for_prompt
 
@@ -73,19 +74,10 @@ TOOL = Tool(
 
 
 def parse(_tool: str, args: Any) -> TaskCommand | Invalid:
-    given = {} if args is None else repair.as_object(args)
-    if given is None:
-        return Invalid(f"Nothing changed: the arguments are {repair.type_name(args)}, not an object.")
-    try:
-        return _read_command({key: value for key, value in given.items() if value is not None})
-    except Malformed as refusal:
-        return Invalid(f"Nothing changed: {refusal}")
+    return read_arguments(args, _FIELDS, _read_command)
 
 
 def _read_command(given: dict[str, Any]) -> TaskCommand:
-    unknown = [key for key in given if key not in _FIELDS]
-    if unknown:
-        raise Malformed(f"`{repair.key_name(unknown[0])}` is unknown; use {', '.join(_FIELDS)}.")
     action = given.get("do", "list" if not given else None)
     text, after = _read_text(given), _read_ids(given)
     match action:
