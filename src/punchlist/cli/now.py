@@ -27,7 +27,7 @@ _EXAMPLES = """\
   punchlist now --json           for a program
 """
 _LONGEST_ABSENCE = timedelta(days=1)
-"""What was done before that is for `brief`."""
+"""The longest time back that `now` counts finished items of; `brief` tells of earlier ones."""
 
 
 def parser() -> Parser:

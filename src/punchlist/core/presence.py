@@ -133,7 +133,7 @@ class AgentNow(Struct, frozen=True, kw_only=True):
 
 
 class DoneSince(Struct, frozen=True, kw_only=True):
-    """What was completed since the reader last looked, or since a time: items by grade, their sessions by state."""
+    """Counts of completions since the reader last looked, or since a time: items by grade, their sessions by state."""
 
     since: datetime
     grades: dict[str, int]

@@ -43,7 +43,7 @@ class SubagentLine(NamedTuple):
 
 
 class SessionLine(Struct, frozen=True, omit_defaults=True):
-    """What a status line shows of a session. Every text is one line, safe for a terminal."""
+    """The values of a session that its status line shows. Every text is one line, safe for a terminal."""
 
     focus: str = ""
     """The item in progress, in its active form."""

@@ -42,7 +42,7 @@ _MADE_BY = "punchlist attach"
 
 
 class Marker(Struct, frozen=True, omit_defaults=True):
-    """What an attachment wrote: enough to undo it without a trace."""
+    """A record of all that an attachment wrote, by which `detach` undoes it without a trace."""
 
     made_by: str
     version: str

@@ -17,7 +17,7 @@ MAIN = "main"
 """The agent of a conversation itself; its subagents are children of it."""
 
 HANDOFF_MARK = "punchlist-handoff-"
-"""What the token of a handoff begins with, in the prompt of the new conversation."""
+"""The beginning of a handoff's token, in the prompt of the new conversation."""
 
 _TOKEN: Final = compile_later(rf"\b{HANDOFF_MARK}([0-9a-f]{{16}})\b")
 _ANOTHER: Final = "another agent"

@@ -22,7 +22,7 @@ from punchlist.config import host_profile, project_of, stop_tries
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Draft
 from punchlist.core.task import Task
-from punchlist.errors import GateRefused, PunchlistError
+from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
 from punchlist.hosts.conversations import MAIN, Conversation, continue_session
 from punchlist.hosts.receipts import NEWS, is_message, note_seen, note_turn
@@ -490,6 +490,4 @@ _ANSWERS: Final = {
     "Stop": _stop,
     "PreCompact": _compact,
 }
-"""What is done at each event; at others only the state of the conversation is recorded."""
-
-__all__ = ["HOSTS", "PunchlistError", "answer_event", "ask_task_gates", "is_report"]
+"""The function that answers each event; of other events only the state of the conversation is recorded."""

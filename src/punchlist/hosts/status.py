@@ -40,9 +40,9 @@ class HostStatus(Struct, frozen=True):
     board: str | None
     up_to_date: bool
     status_line: str | None
-    """Whose status line Claude Code shows: ours, theirs, none, or unreadable settings; None for other agents."""
+    """The owner of the status line: ours, theirs, none, or unreadable settings; None but for Claude Code."""
     missing: list[str]
-    """What keeps the attachment from working in full, each as a sentence that says what to do."""
+    """Obstacles to the attachment, each a sentence that says what to do."""
 
 
 def find_status(host: Host) -> HostStatus:

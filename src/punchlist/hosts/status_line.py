@@ -21,7 +21,7 @@ _SPACE = " \t\n\r"
 
 
 class StatusLineRecord(Struct, frozen=True, omit_defaults=True):
-    """What to restore: the text of the person's own value, or the text that was inserted where they had none."""
+    """A record by which `detach` restores the setting: the text of the person's own value, or our inserted text."""
 
     before: str | None = None
     inserted: str | None = None

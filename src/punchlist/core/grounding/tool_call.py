@@ -33,10 +33,6 @@ class Subject(NamedTuple):
     item: str
 
 
-def todo_subject(session: str, agent: str, plan_id: str, item_id: str) -> Subject:
-    return Subject(session, agent, item_key(plan_id, item_id))
-
-
 def task_subject(list_name: str, task_id: str) -> Subject:
     """Return the subject of a task: one for all agents that work on it."""
     return Subject("", "", task_key(list_name, task_id))

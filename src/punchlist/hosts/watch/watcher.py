@@ -73,7 +73,7 @@ class Watcher:
         self._waiting: OrderedDict[SessionKey, dict[str, LogFile]] = OrderedDict()
         """Sessions with logs to read, the next one first."""
         self._urgent: OrderedDict[SessionKey, dict[str, LogFile]] = OrderedDict()
-        """The same of logs that grow just now."""
+        """Sessions with logs that grow just now; they are read before the waiting ones."""
         self._running: dict[SessionKey, Generator[int]] = {}
         self._replays: OrderedDict[SessionKey, tuple[Replay, ReplayClock]] = OrderedDict()
         self._logs: dict[str, LogFile] = {}
