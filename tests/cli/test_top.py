@@ -184,6 +184,11 @@ def test_a_filter_narrows_the_rows_as_it_is_typed_and_escape_shows_all(board: Bo
         terminal.wait_for("at work · 3")
 
 
+def fits(picture: str, columns: int, rows: int) -> bool:
+    lines = picture.splitlines()
+    return len(lines) == rows and max(map(len, lines)) <= columns
+
+
 def test_a_list_stands_next_to_the_agents_once_there_is_room(board: Board, project: Path) -> None:
     start(board, "one", project, *(f"step {number}" for number in range(1, 60)))
     with top(80, 24) as terminal:
@@ -193,8 +198,7 @@ def test_a_list_stands_next_to_the_agents_once_there_is_room(board: Board, proje
         assert len(picture.splitlines()) == 40
         assert "more lines: enter" in picture
         terminal.resize(40, 12)
-        terminal.wait_until(lambda: len(terminal.picture.splitlines()) == 12)
-        assert max(map(len, terminal.picture.splitlines())) <= 40
+        terminal.wait_until(lambda: fits(terminal.picture, 40, 12), "a picture of the new size")
 
 
 def test_eighteen_agents_fit_a_small_terminal_in_plain_ascii(board: Board, project: Path) -> None:
