@@ -3,10 +3,10 @@
 import pytest
 
 from punchlist.board import Board
-from punchlist.cli.arguments import own_session
 from punchlist.config import project_of
 from punchlist.core import commands as do
 from punchlist.core.todo import Status, TodoList
+from punchlist.hosts.own_lists import own_session
 from tests.cli.conftest import Run
 
 

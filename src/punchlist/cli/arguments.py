@@ -25,16 +25,12 @@ from punchlist.errors import (
     StoreFull,
     suggest,
 )
-from punchlist.text.hashing import blake2b
 
 if TYPE_CHECKING:
     from punchlist.reader import BoardReader
 
 Run = Callable[[Namespace], int | None]
 """The function of a command or a verb: takes its options, returns the exit code, None for 0."""
-
-MAIN = "main"
-"""The name of the first agent of a session, and of the agent under which a person's own list is kept."""
 
 _EVERYTHING = 10**9 - 1
 _SHORTEST_PART = 4
@@ -179,25 +175,6 @@ def _login_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "user"
-
-
-def is_own_list(session: str, agent: str, project: str) -> bool:
-    """True for the list that a person began by hand in a project, and that no agent works on."""
-    return (session, agent) == (own_session(project), MAIN)
-
-
-def own_session(project: str) -> str:
-    """Return the session of a person who starts a list by hand."""
-    return name_session(project)
-
-
-def name_session(path: str) -> str:
-    """Name a session after a project's folder or a file: by the last part of its path, and a hash of all of it.
-
-    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
-    """
-    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(path)).strip("-")[:40]
-    return f"{name or 'project'}-{blake2b(os.fsencode(path), digest_size=3).hexdigest()}"
 
 
 def find_doubt(options: Namespace) -> str | None:

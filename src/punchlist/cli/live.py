@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from punchlist.cli.arguments import is_own_list
 from punchlist.cli.screen import Screen
 from punchlist.core.events import Event
+from punchlist.hosts.own_lists import is_own_list
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
 from punchlist.surfaces.headlines import short_session

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
 
-from msgspec.structs import replace
-
-from punchlist.cli.arguments import Parser, author, command_parser, is_own_list, open_reader, settle_due_tasks
+from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
-from punchlist.core.presence import Presence, Roster
+from punchlist.core.presence import Roster
 from punchlist.errors import AttachRefused
 from punchlist.hosts.programs import HOSTS, find_home, is_found
-from punchlist.hosts.roster import load_roster
-from punchlist.reader import BoardReader
+from punchlist.hosts.roster import load_first_screen
 from punchlist.surfaces.now import now_data, now_lines
 from punchlist.surfaces.spans import Line, Span, safe_line
 
@@ -26,8 +22,6 @@ _EXAMPLES = """\
   punchlist now --project .      those of this project
   punchlist now --json           for a program
 """
-_LONGEST_ABSENCE = timedelta(days=1)
-"""The longest time back that `now` counts finished items of; `brief` tells of earlier ones."""
 
 
 def parser() -> Parser:
@@ -41,7 +35,8 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> None:
     with open_reader(options) as board:
-        roster = load_first_screen(board, options)
+        settle_due_tasks(board)
+        roster = load_first_screen(board, project=options.project, who=author(options))
     if options.json:
         show_json(now_data(roster))
     elif roster.agents or roster.waits:
@@ -51,26 +46,6 @@ def _show(options: Namespace) -> None:
     else:
         display = detect_display()
         show(map(display.cut, _explain_nothing(roster, options)))
-
-
-def load_first_screen(board: BoardReader, options: Namespace, present: Sequence[Presence] | None = None) -> Roster:
-    """Return what the first screen shows. `present` are the agents that hosts know, if those have been looked for."""
-    settle_due_tasks(board)
-    since, has_looked = _find_last_look(board, options)
-    found = load_roster(board, project=options.project, looked_at=since, present=present)
-    done = None if found.done is None else replace(found.done, has_looked=has_looked)
-    # A list that a person began by hand is no agent.
-    agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
-    return replace(found, agents=tuple(agents), done=done)
-
-
-def _find_last_look(board: BoardReader, options: Namespace) -> tuple[datetime, bool]:
-    """Return when the reader's last `brief` was, and True; a day ago if that is longer ago, or there was none."""
-    who, here = author(options), project_of(os.getcwd())
-    marks = board.store.read(lambda tx: [tx.log.mark(f"brief {who} {where}") for where in ("", here)])
-    event = next(board.events(max(marks) - 1), None) if max(marks) else None
-    earliest = board.now() - _LONGEST_ABSENCE
-    return (earliest, False) if event is None or event.at < earliest else (event.at, True)
 
 
 def _offer_attach(roster: Roster) -> Iterator[Line]:

@@ -19,7 +19,7 @@ from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, author, command_parser, find_folder, is_own_list, parse_count
+from punchlist.cli.arguments import Parser, author, command_parser, find_folder, parse_count
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
@@ -30,6 +30,7 @@ from punchlist.core.grounding.tool_call import Subject, is_task
 from punchlist.core.overview import AgentOverview
 from punchlist.core.report import ItemReport, Report
 from punchlist.errors import InvalidInput, StoreBusy
+from punchlist.hosts.own_lists import is_own_list
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_data, brief_lines, completed_items, is_empty
 from punchlist.surfaces.headlines import Around, GitCommit, GitSummary, Stopped, place_words

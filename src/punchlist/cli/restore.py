@@ -12,12 +12,13 @@ from punchlist.board import Board
 from punchlist.bridges import homes
 from punchlist.bridges.replay import ReplayedCalls, replay_work
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import MAIN, Parser, author, command_parser, name_session
+from punchlist.cli.arguments import Parser, author, command_parser
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.events import Draft
 from punchlist.core.overview import NO_ACTIVITY
 from punchlist.errors import InvalidInput
+from punchlist.hosts.own_lists import MAIN, name_session
 from punchlist.store import Transaction
 from punchlist.surfaces.spans import Span, plural, safe_line
 from punchlist.transcripts.activity import CallStart, read_steps

@@ -14,11 +14,12 @@ from typing import Any, cast
 import msgspec
 
 import punchlist_statusline
-from punchlist.cli.arguments import MAIN, Parser, board_url, command_parser, import_claude_files, settle_due_tasks
+from punchlist.cli.arguments import Parser, board_url, command_parser, import_claude_files, settle_due_tasks
 from punchlist.core.overview import NO_ACTIVITY, summarise_list
 from punchlist.core.session_line import AgentWork, SessionLine, prepare_line
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import PunchlistError
+from punchlist.hosts.own_lists import MAIN
 from punchlist.reader import BoardReader, system_clock
 from punchlist.store import store_path
 from punchlist.store.lines import load_line

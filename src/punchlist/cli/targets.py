@@ -9,12 +9,13 @@ from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from punchlist.board import Board
-from punchlist.cli.arguments import MAIN, Parser, check_session, is_own_list, own_session
+from punchlist.cli.arguments import Parser, check_session
 from punchlist.config import project_of
 from punchlist.core.matching import find_items, find_phase, find_tasks
 from punchlist.core.overview import NO_ACTIVITY, Activity
 from punchlist.core.task import FLOWS, Task
 from punchlist.errors import EditRefused, NothingToUndo
+from punchlist.hosts.own_lists import MAIN, is_own_list, own_session
 from punchlist.hosts.programs import HOSTS
 from punchlist.store import ListRow, Transaction
 from punchlist.surfaces.spans import plural, safe_line

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt, is_own_list
+from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt
 from punchlist.cli.boards import open_board
 from punchlist.cli.files import check_place, read, replace_file, write_new
 from punchlist.cli.targets import add_target, choose_list, describe_list, find_last_changed, find_owner
@@ -28,6 +28,7 @@ from punchlist.core.commands import Entry, Target
 from punchlist.core.matching import find_item, find_phase
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
+from punchlist.hosts.own_lists import is_own_list
 from punchlist.markdown import dumps, loads
 from punchlist.surfaces.spans import plural, safe_line
 from punchlist.text import for_terminal, repair

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from argparse import Namespace
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
-from datetime import timedelta
+from contextlib import ExitStack, suppress
 from typing import Final
 
 from msgspec import Struct
@@ -19,20 +17,17 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.cli import complain
 from punchlist.cli.answer import resolve_wait
-from punchlist.cli.arguments import Parser, author, board_url, command_parser, find_doubt, has_inbox
+from punchlist.cli.arguments import Parser, author, command_parser, find_doubt
 from punchlist.cli.boards import open_board
-from punchlist.cli.now import load_first_screen
 from punchlist.cli.screen import FullScreen, Key, can_draw
 from punchlist.cli.targets import explain_attaching, load_activity, open_agent
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
-from punchlist.core.presence import AgentNow, Presence, Roster
+from punchlist.core.presence import AgentNow
 from punchlist.core.todo import TodoList
-from punchlist.errors import EditRefused, PunchlistError, StoreClosed
+from punchlist.errors import EditRefused, PunchlistError
 from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.inbox import ingest
-from punchlist.hosts.presence import find_presence
-from punchlist.hosts.watch import Watcher
+from punchlist.hosts.live import LiveRoster
 from punchlist.store import ListRow
 from punchlist.surfaces.now import NowRow
 from punchlist.surfaces.spans import safe_line
@@ -50,20 +45,11 @@ from punchlist.surfaces.top import (
 )
 from punchlist.text import repair
 
-_PRESENCE_SECONDS: Final = 1.5
-"""How often hosts are asked for their agents: a change shows within two seconds."""
-
 _CLOCK_SECONDS: Final = 1.0
 _CALM_SECONDS: Final = 30.0
 """How often clocks are drawn while an agent is at work, and while none is."""
 
 _STATUS_SECONDS: Final = 6.0
-_BREATH: Final = 0.05
-_LOAD_SHARE: Final = 12
-"""After a load of the board it is left alone for so many times as long, so that busy agents do not cost a core."""
-
-_SINCE: Final = timedelta(days=1)
-_WATCH_SECONDS: Final = 2.0
 _LONGEST_ANSWER: Final = 10_000
 _MOST_LISTS: Final = 20
 _GO_ON: Final = "Let it go on; a note, or nothing:"
@@ -91,7 +77,7 @@ def _run(options: Namespace) -> int:
         return complain("`top` draws on a terminal; elsewhere use `punchlist now`, with `--json` for a program.")
     with ExitStack() as stack:
         board = stack.enter_context(open_board(options))
-        feed = Feed(board, options)
+        feed = LiveRoster(board, project=options.project, who=author(options), watches=not options.no_watch)
         feed.load()  # before the screen is taken: a board that cannot be used is told as by every command
         screen = FullScreen()
         stack.callback(feed.stop)
@@ -101,88 +87,6 @@ def _run(options: Namespace) -> int:
         with screen, suppress(KeyboardInterrupt, EOFError):
             Top(board, options, screen, feed, sender).run()
     return 0
-
-
-class Feed:
-    """Keeps what is shown up to date, in threads of its own: the agents, and the board by the logs of agents."""
-
-    def __init__(self, board: Board, options: Namespace) -> None:
-        self._board = board
-        self._options = options
-        self._url = board_url(options)
-        self._wake: Callable[[], None] = lambda: None
-        self._ends = threading.Event()
-        self._threads: list[threading.Thread] = []
-        self._present: list[Presence] = []
-        self._next_look = 0.0
-        self._state: Roster | None = None
-        self.problem = ""
-        """Why something cannot be read, until it is shown."""
-        self.words = "live" if options.no_watch else "live, watching"
-
-    @property
-    def roster(self) -> Roster:
-        assert self._state is not None, "loaded before it is shown"
-        return self._state
-
-    def start(self, wake: Callable[[], None]) -> None:
-        """Begin to follow; `wake` is called whenever there is something new."""
-        self._wake = wake
-        works = [self._follow_board] if self._options.no_watch else [self._follow_board, self._watch_logs]
-        self._threads = [threading.Thread(target=self._guard, args=(work,), daemon=True) for work in works]
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        self._ends.set()
-        for thread in self._threads:
-            thread.join()
-
-    def load(self) -> None:
-        """Load what is shown; look for agents too, if that is due."""
-        if time.monotonic() >= self._next_look:
-            if has_inbox(self._url):
-                ingest(self._board)
-            self._present = find_presence(self._board)
-            self._next_look = time.monotonic() + _PRESENCE_SECONDS
-        found = load_first_screen(self._board, self._options, self._present)
-        before, self._state = self._state, found
-        if before is None or replace(before, at=found.at) != found:
-            self._wake()
-
-    def _guard(self, work: Callable[[], None]) -> None:
-        """Run a step again and again; tell of a fault and go on."""
-        while not self._ends.is_set():
-            try:
-                work()
-            except StoreClosed:
-                return
-            except Exception as error:
-                self.problem = str(error)
-                self._wake()
-                self._ends.wait(_WATCH_SECONDS)
-
-    def _follow_board(self) -> None:
-        seen = self._board.store.last_seq()
-        began = time.monotonic()
-        self.load()
-        self._ends.wait(max(_BREATH, _LOAD_SHARE * (time.monotonic() - began)))
-        # In short waits, so that the end of the program is noticed.
-        while not self._ends.is_set() and time.monotonic() < self._next_look:
-            if self._board.store.wait(seen, max(0.0, min(0.5, self._next_look - time.monotonic()))):
-                return
-
-    def _watch_logs(self) -> None:
-        since = self._board.now() - _SINCE
-        with closing(Watcher(self._board, since=since, report=self._tell)) as watcher:
-            while not self._ends.is_set():
-                watcher.wait(0.0 if watcher.is_behind else 0.5)
-                if watcher.is_behind:
-                    watcher.take_slice()
-
-    def _tell(self, problem: str) -> None:
-        self.problem = problem
-        self._wake()
 
 
 class Prompt(Struct):
@@ -199,7 +103,7 @@ class Top:
     """The screen and its keys."""
 
     def __init__(
-        self, board: Board, options: Namespace, screen: FullScreen, feed: Feed, sender: ThreadPoolExecutor
+        self, board: Board, options: Namespace, screen: FullScreen, feed: LiveRoster, sender: ThreadPoolExecutor
     ) -> None:
         self._board = board
         self._options = options
@@ -237,9 +141,8 @@ class Top:
     # Drawing.
 
     def _draw(self) -> None:
-        if self._feed.problem:
-            self._say(self._feed.problem, is_problem=True)
-            self._feed.problem = ""
+        if problem := self._feed.take_problem():
+            self._say(problem, is_problem=True)
         if self._status and time.monotonic() >= self._status_ends:
             self._status = ""
         self._screen.draw(top_lines(self._make_frame(), self._screen.display, self._screen.height))
@@ -264,7 +167,7 @@ class Top:
             is_problem=self._is_problem,
             prompt=None if prompt is None else prompt.label,
             typed="" if prompt is None else prompt.typed,
-            feed=self._feed.words,
+            feed="live, watching" if self._feed.watches else "live",
         )
 
     def _find_opened(self) -> Subject | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from punchlist.config import Folder, project_of, stall_timings
 from punchlist.core.grounding.session import session_state
@@ -14,6 +16,7 @@ from punchlist.core.overview import WATCHED, Activity
 from punchlist.core.presence import BoardAgent, DoneSince, Presence, Roster, list_agents
 from punchlist.core.session_line import NO_LINE, SessionLine
 from punchlist.detect.stalls import find_silence
+from punchlist.hosts.own_lists import is_own_list
 from punchlist.hosts.presence import find_presence
 from punchlist.reader import BoardReader
 from punchlist.store import Transaction
@@ -24,7 +27,34 @@ from punchlist.store.waits import load_waits
 
 _MOST_SESSIONS: Final = 1_000
 _MOST_SUBAGENTS: Final = 20
+_LONGEST_ABSENCE: Final = timedelta(days=1)
+"""The longest time back of which finished items are counted; `punchlist brief` tells of earlier ones."""
+
 _decode_line = msgspec.json.Decoder(SessionLine).decode
+
+
+def load_first_screen(
+    board: BoardReader, *, project: Folder = None, who: str = "", present: Sequence[Presence] | None = None
+) -> Roster:
+    """Return what the first screen shows to a person: the agents, what waits, and what was done since they looked.
+
+    `present` are the agents that hosts know, if they have been looked for already.
+    """
+    since, has_looked = _find_last_look(board, who)
+    found = load_roster(board, project=project, looked_at=since, present=present)
+    done = None if found.done is None else replace(found.done, has_looked=has_looked)
+    # A list that a person began by hand is no agent.
+    agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
+    return replace(found, agents=tuple(agents), done=done)
+
+
+def _find_last_look(board: BoardReader, who: str) -> tuple[datetime, bool]:
+    """Return when the person's last `brief` was, and True; a day ago if that is longer ago, or there was none."""
+    here = project_of(os.getcwd())
+    marks = board.store.read(lambda tx: [tx.log.mark(f"brief {who} {where}") for where in ("", here)])
+    event = next(board.events(max(marks) - 1), None) if max(marks) else None
+    earliest = board.now() - _LONGEST_ABSENCE
+    return (earliest, False) if event is None or event.at < earliest else (event.at, True)
 
 
 def load_roster(

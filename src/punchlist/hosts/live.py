@@ -1,0 +1,131 @@
+"""Keep the first screen up to date: the agents of this machine, the board, and the logs that agents write."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from punchlist.board import Board
+from punchlist.config import Folder
+from punchlist.core.presence import Presence, Roster
+from punchlist.errors import StoreClosed
+from punchlist.hosts.inbox import ingest
+from punchlist.hosts.presence import find_presence
+from punchlist.hosts.roster import load_first_screen
+from punchlist.hosts.watch import Watcher
+
+_PRESENCE_SECONDS: Final = 1.5
+"""How often hosts are asked for their agents: a change shows within two seconds."""
+
+_SHORTEST_PAUSE: Final = 0.05
+_LOAD_SHARE: Final = 12
+"""After a load of the board it is left alone for so many times as long, so that busy agents do not cost a core."""
+
+_WAIT_SECONDS: Final = 0.5
+"""The longest wait at a time, so that the end is noticed."""
+
+_FAULT_SECONDS: Final = 2.0
+_SINCE: Final = timedelta(days=1)
+"""Logs that were last written before are not read until they grow."""
+
+
+class LiveRoster:
+    """The first screen as it is now. It follows the board in threads of its own, from `start` to `stop`.
+
+    `who` is the person whose last look counts; `watches` reads the logs of agents too, as `punchlist watch` does.
+    """
+
+    def __init__(self, board: Board, *, project: Folder = None, who: str = "", watches: bool = True) -> None:
+        self.board = board
+        self.watches = watches
+        self._project = project
+        self._who = who
+        self._on_change: Callable[[], None] = lambda: None
+        self._ends = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._present: list[Presence] = []
+        self._next_look = 0.0
+        self._roster: Roster | None = None
+        self._problem = ""
+
+    @property
+    def roster(self) -> Roster:
+        """What was loaded last."""
+        if self._roster is None:
+            self.load()
+        assert self._roster is not None
+        return self._roster
+
+    def take_problem(self) -> str:
+        """Return why something cannot be read, once; empty if all is well."""
+        problem, self._problem = self._problem, ""
+        return problem
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begin to follow; `on_change` is called in another thread whenever there is something new."""
+        self._on_change = on_change
+        works = [self._follow_board, self._watch_logs] if self.watches else [self._follow_board]
+        self._threads = [threading.Thread(target=self._repeat, args=(work,), daemon=True) for work in works]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End all threads; returns when they have ended."""
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+    def load(self) -> None:
+        """Load what the board holds; look for agents too, if that is due."""
+        if time.monotonic() >= self._next_look:
+            self._look()
+        found = load_first_screen(self.board, project=self._project, who=self._who, present=self._present)
+        before, self._roster = self._roster, found
+        if before is None or replace(before, at=found.at) != found:
+            self._on_change()
+
+    def _look(self) -> None:
+        """Take what hooks left, settle tasks that are due, and ask the hosts for their agents."""
+        ingest(self.board)
+        for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
+            self.board.tasks(row.name).list(limit=1)
+        self._present = find_presence(self.board)
+        self._next_look = time.monotonic() + _PRESENCE_SECONDS
+
+    def _repeat(self, work: Callable[[], None]) -> None:
+        """Run a step again and again; keep the fault of one, and go on."""
+        while not self._ends.is_set():
+            try:
+                work()
+            except StoreClosed:
+                return
+            except Exception as error:
+                self._report(str(error))
+                self._ends.wait(_FAULT_SECONDS)
+
+    def _follow_board(self) -> None:
+        seen = self.board.store.last_seq()
+        began = time.monotonic()
+        self.load()
+        self._ends.wait(max(_SHORTEST_PAUSE, _LOAD_SHARE * (time.monotonic() - began)))
+        while not self._ends.is_set() and (left := self._next_look - time.monotonic()) > 0:
+            if self.board.store.wait(seen, min(_WAIT_SECONDS, left)):
+                return
+
+    def _watch_logs(self) -> None:
+        since = self.board.now() - _SINCE
+        with closing(Watcher(self.board, since=since, report=self._report)) as watcher:
+            while not self._ends.is_set():
+                watcher.wait(0.0 if watcher.is_behind else _WAIT_SECONDS)
+                if watcher.is_behind:
+                    watcher.take_slice()
+
+    def _report(self, problem: str) -> None:
+        self._problem = problem
+        self._on_change()
