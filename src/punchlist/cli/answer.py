@@ -7,18 +7,18 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from shlex import quote
-from typing import Any
 
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, find_folder
 from punchlist.cli.boards import open_board
 from punchlist.cli.targets import add_target, find_owner
 from punchlist.cli.terminal import detect_display, show, show_json, tell
-from punchlist.core.commands import Note, Operation, Target, Unblock
 from punchlist.core.matching import find_item
 from punchlist.core.overview import PersonWait
 from punchlist.errors import EditRefused
-from punchlist.hosts.back_channel import deliver, find_idle
+from punchlist.hosts import answers
+from punchlist.hosts.answers import Outcome
+from punchlist.hosts.back_channel import find_idle
 from punchlist.surfaces.headlines import answer_command, name_task_list, wait_data
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import repair
@@ -63,19 +63,11 @@ def _answer(options: Namespace) -> None:
         wait = _find_wait(waits, query) or _find_by_item(board, options, query)
         before = board.store.last_seq()
         outcome, said = resolve_wait(board, options, wait, query, text)
-        receipt = _deliver(board, options, wait, before, is_approval=outcome == "approved")
+        seconds = _RECEIPT_SECONDS if options.json else 0.0
+        sent = answers.deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
+        receipt = None if sent is None else sent.data()
     data = wait_data(wait) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
     tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
-
-
-def _deliver(
-    board: Board, options: Namespace, wait: PersonWait, before: int, *, is_approval: bool
-) -> dict[str, Any] | None:
-    """Send what was said to the agent, if that is idle; return the receipt. With `--json` wait a little for it."""
-    if wait.kind in ("task", "flow"):
-        return None
-    seconds = _RECEIPT_SECONDS if options.json else 0.0
-    return deliver(board, wait.session, wait.agent, before, is_approval=is_approval, wait=seconds).data()
 
 
 def _load_waits(board: Board, options: Namespace) -> list[PersonWait]:
@@ -174,39 +166,29 @@ def _find_by_item(board: Board, options: Namespace, query: str) -> PersonWait:
     raise EditRefused(problem=f'Nothing that waits matched "{query}"; `punchlist answer` lists what does.')
 
 
-def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> tuple[str, str]:
+def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> tuple[Outcome, str]:
     """Resolve a wait; return what was done in a word, and the rest of the sentence."""
-    by, person = author(options), find_doubt(options) is None
-    state = {"answer": text} if text else None
+    if wait.kind == "question" and not text:
+        raise EditRefused(problem=f'Say the answer too, as in `punchlist answer {wait.name} "Use eu-west"`.')
+    if wait.kind == "plan" and not _is_decision(wait, query, text):
+        ways = " or ".join(f"`{answer_command(wait, answer)}`" for answer in wait.answers)
+        shows = f"`{_plan_command(wait)}` shows it"
+        raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")
+    outcome = answers.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)
     match wait.kind:
         case "task":
-            board.tasks(wait.list, by=by).resume(wait.id, state=state)
-            return "resumed", f" (task {wait.id})."
+            return outcome, f" (task {wait.id})."
         case "flow":
-            board.flows(by=by).resume(wait.id, state)
-            return "resumed", f" (flow {wait.id[:8]})."
+            return outcome, f" (flow {wait.id[:8]})."
+        case "question":
+            when = "now" if find_idle(board, wait.session, wait.agent) else "at its next turn"
+            return outcome, f". {safe_line(wait.agent)} is told {when}."
         case _:
-            agent = board.agent(wait.agent, session=wait.session, project=wait.project)
-    told = f" ({safe_line(wait.agent)} in session {safe_line(wait.session)})."
-    if wait.kind == "item":
-        target = Target(item=wait.id, by="id")
-        operations: list[Operation] = [Unblock(target), *([Note(target, text)] if text else [])]
-        agent.edit(operations, by=by, person=person)
-        return "unblocked", told
-    if wait.kind == "question":
-        if not text:
-            raise EditRefused(problem=f'Say the answer too, as in `punchlist answer {wait.name} "Use eu-west"`.')
-        agent.answer(wait.id, text, by=by, person=person)
-        when = "now" if find_idle(board, wait.session, wait.agent) else "at its next turn"
-        return "answered", f". {safe_line(wait.agent)} is told {when}."
+            return outcome, f" ({safe_line(wait.agent)} in session {safe_line(wait.session)})."
+
+
+def _is_decision(wait: PersonWait, query: str, text: str) -> bool:
+    """True if a text decides on a plan by its own name: by any other it may be a revision that nobody has read."""
     decision, _, reason = text.partition(" ")
-    is_named = query.lower() == wait.name  # by any other name it may be a revision that the person has not read
-    if is_named and decision == "approve" and not reason:
-        agent.approve_plan(int(wait.id), by=by, person=person)
-        return "approved", told
-    if is_named and decision == "reject" and reason.strip():
-        agent.reject_plan(reason, by=by, revision=int(wait.id), person=person)
-        return "rejected", told
-    ways = " or ".join(f"`{answer_command(wait, answer)}`" for answer in wait.answers)
-    shows = f"`{_plan_command(wait)}` shows it"
-    raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")
+    decides = not reason if decision == "approve" else decision == "reject" and bool(reason.strip())
+    return decides and query.lower() == wait.name

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from html import escape
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Final
 
 from punchlist.core.events import json_time
@@ -47,6 +47,7 @@ from punchlist.surfaces.reports import (
 )
 from punchlist.surfaces.sentences import span
 from punchlist.surfaces.spans import UNICODE, safe_line
+from punchlist.surfaces.timeline import Axis
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8885; --dim: #5c6066; --box: #8881; --good: #1c7a45; --calm: #1f64a8;
@@ -309,58 +310,10 @@ def _cell(name: str, inside: str, *, few: bool = False) -> str:
 
 # The timeline.
 
-_IDLE: Final = timedelta(minutes=10)
-"""Time without activity that is folded, if it is longer."""
-
-_FOLD: Final = 4.0
-_FOLDS: Final = 40.0
-"""Percent of the axis for one fold, and for all of them at most."""
-
-_LEAST_STRETCH: Final = 0.03
 _LABEL: Final = 13.0
 """Percent of the axis that a label needs, on a phone."""
 
 _MOST_FOLDS: Final = 5
-
-
-class _Axis:
-    """Places moments on an axis of 100 percent, on which time without activity is folded."""
-
-    def __init__(self, active: Iterable[tuple[datetime, datetime]]) -> None:
-        stretches: list[tuple[datetime, datetime]] = []
-        for start, end in sorted(active):
-            if stretches and start - stretches[-1][1] <= _IDLE:
-                stretches[-1] = stretches[-1][0], max(end, stretches[-1][1])
-            else:
-                stretches.append((start, end))
-        self.stretches = stretches
-        self.fold = min(_FOLD, _FOLDS / max(1, len(stretches) - 1))
-        lengths = [(end - start).total_seconds() for start, end in stretches]
-        weights = [max(length, _LEAST_STRETCH * sum(lengths), 1.0) for length in lengths]
-        share = (100 - self.fold * (len(stretches) - 1)) / sum(weights)
-        self.widths = [weight * share for weight in weights]
-        self.lefts = [sum(self.widths[:index]) + index * self.fold for index in range(len(stretches))]
-
-    @property
-    def idle(self) -> list[tuple[datetime, datetime]]:
-        return [(before[1], after[0]) for before, after in pairwise(self.stretches)]
-
-    @property
-    def folds(self) -> list[float]:
-        """The place of each fold: its left edge."""
-        return [left - self.fold for left in self.lefts[1:]]
-
-    def place(self, at: datetime) -> float:
-        for (start, end), left, width in zip(self.stretches, self.lefts, self.widths, strict=True):
-            if at <= start:
-                return left
-            if at <= end:
-                return left + width * (at - start) / (end - start)
-        return 100.0
-
-    def bar(self, begin: datetime, stop: datetime) -> str:
-        left = min(self.place(begin), 99.7)
-        return f'x="{left:.2f}%" width="{max(self.place(stop) - left, 0.3):.2f}%"'
 
 
 def _timeline(report: Report, around: Around, now: datetime) -> Iterator[str]:
@@ -373,7 +326,7 @@ def _timeline(report: Report, around: Around, now: datetime) -> Iterator[str]:
     if not begun:
         return
     ends = [(at, at) for entry in begun for begin, stop in entry.stints for at in (begin, max(stop or now, begin))]
-    axis = _Axis([*ends, *(busy for entry in begun for busy in entry.tally.spans)])
+    axis = Axis([*ends, *(busy for entry in begun for busy in entry.tally.spans)])
     folds = _draw_folds(axis)
     rows = [(owner_words(entry.subject, around), entry) for entry in begun]
     several = len({owner for owner, _ in rows}) > 1
@@ -388,7 +341,7 @@ def _timeline(report: Report, around: Around, now: datetime) -> Iterator[str]:
         yield f"<p>The first {len(begun)} of {len(every)} items.</p>"
 
 
-def _draw_row(entry: ItemReport, axis: _Axis, folds: str, now: datetime) -> Iterator[str]:
+def _draw_row(entry: ItemReport, axis: Axis, folds: str, now: datetime) -> Iterator[str]:
     grade, state = entry.grade or "none", entry.grade or entry.item.status.value.replace("_", " ")
     what = _text(f"{entry.item.content} ({state}, {span(entry.elapsed)})")
     yield f'<div class="row"><div class="label" dir="auto" title="{what}">{_text(entry.item.content)}</div>'
@@ -400,7 +353,7 @@ def _draw_row(entry: ItemReport, axis: _Axis, folds: str, now: datetime) -> Iter
     yield f"{folds}</svg></div>"
 
 
-def _draw_folds(axis: _Axis) -> str:
+def _draw_folds(axis: Axis) -> str:
     """Return the folds as one shape that hides the bars below it, and one of dashed lines: there may be hundreds."""
     if not axis.folds:
         return ""
@@ -410,7 +363,7 @@ def _draw_folds(axis: _Axis) -> str:
     return f'<svg viewBox="0 0 100 20" preserveAspectRatio="none">{shapes}</svg>'
 
 
-def _draw_scale(axis: _Axis) -> Iterator[str]:
+def _draw_scale(axis: Axis) -> Iterator[str]:
     """Yield the lengths of the folds below them, the first and the last moment, and when each fold begins and ends."""
     idle = list(zip(axis.folds, axis.idle, strict=True))
     if idle:
