@@ -30,6 +30,8 @@ OPTIONS = {
     "handoff": {"--to", "--start", "--by", "--json"},
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
+    "serve": {"--host", "--port", "--no-watch", "--no-link"},
+    "token": set[str](),
     "mcp": {"--dialect", "--host"},
     "hook": set[str](),
     "statusline": {"--session", "--agent", "--board", "--before", "--every"},
@@ -84,6 +86,7 @@ VERBS = {
         "prune": {"--older-than", "--json"},
     },
     "sessions": {"copy": {"--by"}, "move": {"--by"}},
+    "token": {"create": {"--scope", "--project", "--json"}, "list": {"--json"}, "revoke": set[str]()},
 }
 
 

@@ -5,7 +5,14 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MODULES = {"agent-client-protocol": "acp", "zstandard": "zstandard"}
+MODULES = {
+    "agent-client-protocol": "acp",
+    "zstandard": "zstandard",
+    "starlette": "starlette",
+    "uvicorn": "uvicorn",
+    "jinja2": "jinja2",
+    "mcp": "mcp",
+}
 
 
 def test_every_extra_is_imported_and_every_advised_extra_exists():

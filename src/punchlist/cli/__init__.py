@@ -46,6 +46,8 @@ COMMANDS: dict[str, CommandEntry] = {
     "answer": CommandEntry("answer", "list what waits on you, and resolve it"),
     "handoff": CommandEntry("handoff", "let another agent continue a session's list"),
     "events": CommandEntry("events", "show what happened, or follow it live"),
+    "serve": CommandEntry("serve", "serve the board as a page and an API, on this machine"),
+    "token": CommandEntry("token", "make, list and revoke tokens for the server"),
     "mcp": CommandEntry("mcp", "serve the board to an agent over MCP, on standard input and output"),
     "hook": CommandEntry("hook", "take a hook event of an agent from standard input"),
     "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),

@@ -32,6 +32,7 @@ from punchlist.store.records import (
 )
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
+from punchlist.store.tokens import TokenRows
 
 if TYPE_CHECKING:
     from punchlist.store.completions import CompletionRows
@@ -114,6 +115,10 @@ class Transaction(Queries):
     @property
     def hosts(self) -> HostRows:
         return HostRows(self)
+
+    @property
+    def tokens(self) -> TokenRows:
+        return TokenRows(self)
 
     # Agents and their lists.
 

@@ -1,0 +1,401 @@
+"""Decide which requests are answered: Host, Origin, token or cookie, scope, size and type of the body.
+
+`AccessGate` stands before the whole application, so that a route cannot be reached around it, and puts the security
+headers on every response. What a route needs is said at its handler by `needs`; without that, a route that only reads
+needs `look` and any other one `edit`, and a token for one project may call neither.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+from hashlib import sha256
+from html import escape
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from punchlist.store import Store
+from punchlist.store.tokens import TokenRow
+
+Need = Literal["public", "look", "answer", "edit"]
+
+SCOPES: Final = ("look", "answer", "edit")
+"""What a token may do; each includes those before it."""
+
+LONGEST_BODY: Final = 1_000_000
+
+SECURITY_HEADERS: Final = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+_COOKIE_SECONDS: Final = 365 * 24 * 3600
+_READING: Final = ("GET", "HEAD")
+_JSON_PATHS: Final = ("/api/", "/mcp")
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+_LINK_TOKEN: Final = "link"
+"""The id of the token in the printed link; those of others are numbers."""
+
+
+class Grant(NamedTuple):
+    """What a caller may do: the scopes of its token, and the project that it is limited to."""
+
+    name: str
+    scopes: frozenset[str]
+    project: str | None = None
+
+
+OWNER: Final = Grant("owner", frozenset(SCOPES))
+
+
+class KnownToken(NamedTuple):
+    """A token as the board knows it: the hash of its secret, and what it grants."""
+
+    id: str
+    digest: bytes
+    grant: Grant
+
+
+class Rule(NamedTuple):
+    """What a route needs. One that is `per_project` limits itself to the project of the grant."""
+
+    need: Need
+    per_project: bool = False
+
+
+Handler = TypeVar("Handler")
+
+
+def needs(need: Need, *, per_project: bool = False) -> Callable[[Handler], Handler]:
+    """Mark a handler, or the application of a mount, with what a caller needs to reach it."""
+
+    def mark(handler: Handler) -> Handler:
+        handler.access_rule = Rule(need, per_project)  # pyright: ignore[reportAttributeAccessIssue]
+        return handler
+
+    return mark
+
+
+def guard_routes(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
+    """Put the check of its rule before each route, and return them."""
+    guarded = list(routes)
+    for route in guarded:
+        if not isinstance(route, Route | Mount):
+            raise TypeError(f"a {type(route).__name__} cannot be guarded")
+        if not isinstance(route.app, _Guard):  # the routes of a module may serve several applications
+            route.app = _Guard(route.app, find_rule(route))
+    return guarded
+
+
+def find_rule(route: Route | Mount) -> Rule:
+    """Return what a route needs: as its handler is marked, else by its methods."""
+    if isinstance(route.app, _Guard):
+        return route.app.rule
+    marked: Any = route.endpoint if isinstance(route, Route) else route.app
+    rule: Rule | None = getattr(marked, "access_rule", None)
+    if rule is not None:
+        return rule
+    reads = isinstance(route, Route) and (route.methods or set()) <= set(_READING)
+    return Rule("look" if reads else "edit")
+
+
+class _Guard:
+    """Lets a request through to one route if its grant covers the rule of the route."""
+
+    def __init__(self, app: ASGIApp, rule: Rule) -> None:
+        self._app = app
+        self.rule = rule
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._find_refusal(scope["state"]["grant"])
+        if refusal is None:
+            await self._app(scope, receive, send)
+        else:
+            await refusal.respond(scope)(scope, receive, send)
+
+    def _find_refusal(self, grant: Grant | None) -> Refusal | None:
+        if self.rule.need == "public":
+            return None
+        if grant is None:
+            return _NO_TOKEN
+        if self.rule.need not in grant.scopes:
+            return Refusal(403, "scope_missing", f"This needs a token with the scope `{self.rule.need}`.")
+        if grant.project is not None and not self.rule.per_project:
+            return Refusal(403, "project_only", "A token for one project does not reach this.")
+        return None
+
+
+class Refusal(NamedTuple):
+    """Why a request is not answered."""
+
+    status: int
+    code: str
+    detail: str
+
+    def respond(self, scope: Scope) -> Response:
+        """Return the refusal as a problem document, or as a page for a browser."""
+        headers = {"www-authenticate": "Bearer"} if self.status == 401 else {}
+        if "text/html" in Headers(scope=scope).get("accept", ""):
+            page = (
+                f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Punchlist</title>'
+                f"<h1>Punchlist</h1><p>{escape(self.detail)}</p></html>"
+            )
+            return Response(page, self.status, headers, "text/html; charset=utf-8")
+        body = {"type": "about:blank", "title": self.code, "status": self.status, "detail": self.detail}
+        encoded = msgspec.json.encode({**body, "code": self.code})
+        return Response(encoded, self.status, headers, "application/problem+json")
+
+
+_NO_TOKEN: Final = Refusal(
+    401, "token_missing", "Open the link that `punchlist serve` prints (`punchlist serve --status` shows it again)."
+)
+_WRONG_TOKEN: Final = Refusal(401, "token_unknown", "This token is unknown or was revoked.")
+
+
+class Access:
+    """The tokens, cookies and host names that one server accepts."""
+
+    def __init__(self, secret: str, store: Store, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.host = host
+        self.port = port
+        self.secret = secret
+        self._store = store
+        # Away from this machine only tokens count that somebody made for it: the link's own is printed for the owner.
+        self._link = KnownToken(_LINK_TOKEN, digest_of(secret), OWNER) if is_loopback(host) else None
+        name = socket.gethostname().lower()
+        self._names = {"localhost", name, f"{name}.local", host.lower()}
+
+    @property
+    def cookie_name(self) -> str:
+        """One per port: cookies do not know ports, and two servers on a machine must not sign each other out."""
+        return f"punchlist_{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """The address of the page. Where the server listens on all addresses, that of this machine."""
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def link(self) -> str:
+        """The address that signs a browser in; without a token where the link's own does not count."""
+        return f"{self.origin}/" if self._link is None else f"{self.origin}/?token={self.secret}"
+
+    def is_own_host(self, given: str) -> bool:
+        """True if a Host header names this machine. An address cannot be rebound by DNS, so any is accepted."""
+        name = urlsplit(f"//{given}").hostname if given else None
+        if name is None or any(char in given for char in "@/?#\\ "):
+            return False
+        return name in self._names or is_address(name)
+
+    def find_token(self, secret: str) -> KnownToken | None:
+        """Return what is known of a secret; None for one that is unknown or revoked. Reads the board."""
+        digest = digest_of(secret)
+        if self._link is not None and hmac.compare_digest(digest, self._link.digest):
+            return self._link
+        return _known(self._store.read(lambda tx: tx.tokens.find(digest=digest)))
+
+    def make_cookie(self, token: KnownToken) -> str:
+        """Return the value of the cookie for a token. The secret cannot be had from it."""
+        return f"{token.id}.{self._sign(token)}"
+
+    def find_cookie(self, value: str) -> KnownToken | None:
+        """Return the token of a cookie; None for one that we did not make, or of a revoked token. Reads the board."""
+        number, _, signature = value.partition(".")
+        if number == _LINK_TOKEN:
+            token = self._link
+        elif number.isascii() and number.isdecimal() and len(number) < 10:
+            token = _known(self._store.read(lambda tx: tx.tokens.find(id=int(number))))
+        else:
+            return None
+        if token is None or not hmac.compare_digest(self._sign(token).encode(), signature.encode()):
+            return None
+        return token
+
+    def _sign(self, token: KnownToken) -> str:
+        return hmac.new(token.digest, f"cookie {self.cookie_name}".encode(), sha256).hexdigest()
+
+
+def _known(row: TokenRow | None) -> KnownToken | None:
+    if row is None or row.scope not in SCOPES:
+        return None
+    scopes = SCOPES[: SCOPES.index(row.scope) + 1]
+    return KnownToken(str(row.id), row.digest, Grant(row.name, frozenset(scopes), row.project))
+
+
+def digest_of(secret: str) -> bytes:
+    return sha256(secret.encode(errors="surrogatepass")).digest()
+
+
+def is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(host: str) -> bool:
+    """True if only programs of this machine reach an address."""
+    if host == "localhost":
+        return True
+    return is_address(host) and ipaddress.ip_address(host).is_loopback
+
+
+class AccessGate:
+    """Stands before the application: refuses what is not allowed, and sets the security headers."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        send = _with_security_headers(send)
+        response = await self._admit(scope)
+        if response is not None:
+            await response(scope, receive, send)
+            return
+        await self._app(scope, _limit_body(receive), send)
+
+    async def _admit(self, scope: Scope) -> Response | None:
+        """Return the response to a request that goes no further; else note its grant."""
+        headers = Headers(scope=scope)
+        refusal = self._check_headers(scope["method"], scope["path"], headers)
+        if refusal is not None:
+            return refusal.respond(scope)
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = next((value for name, value in query if name == "token"), None)
+        if given is not None and scope["method"] in _READING:
+            rest = [(name, value) for name, value in query if name != "token"]
+            return await self._sign_in(scope, given, rest)
+        bearer = _read_bearer(headers)
+        if bearer is not None:
+            token = await run_in_threadpool(self._access.find_token, bearer)
+            if token is None:
+                return _WRONG_TOKEN.respond(scope)
+        else:
+            token = await self._find_cookie(headers)
+            if token is not None and not _is_same_origin(headers):
+                refusal = _check_origin_of_cookie(scope["method"], headers)
+                if refusal is not None:
+                    return refusal.respond(scope)
+        scope.setdefault("state", {})["grant"] = None if token is None else token.grant
+        return None
+
+    def _check_headers(self, method: str, path: str, headers: Headers) -> Refusal | None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._access.is_own_host(hosts[0]):
+            return Refusal(421, "host_refused", "This server has another name; use the address that it prints.")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 9 or int(length) > LONGEST_BODY:
+            return Refusal(413, "body_too_large", f"A body may have {LONGEST_BODY} bytes at most.")
+        if method in _READING:
+            return None
+        if "origin" in headers and not _has_own_origin(headers):
+            return Refusal(403, "origin_refused", "Another page may not change anything here.")
+        if length == "0" and "transfer-encoding" not in headers:
+            return None
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        allowed = (_JSON,) if path.startswith(_JSON_PATHS) else (_JSON, _FORM)
+        if kind not in allowed:
+            return Refusal(415, "type_refused", f"The body has to be {' or '.join(allowed)}.")
+        return None
+
+    async def _sign_in(self, scope: Scope, secret: str, query: list[tuple[str, str]]) -> Response:
+        """Answer the printed link: a cookie, and the same address without the token."""
+        token = await run_in_threadpool(self._access.find_token, secret)
+        if token is None:
+            return _WRONG_TOKEN.respond(scope)
+        # A path that begins with two slashes would lead to another host.
+        target = "/" + scope["path"].lstrip("/\\")
+        response = RedirectResponse(f"{target}?{urlencode(query)}" if query else target, 303)
+        response.set_cookie(
+            self._access.cookie_name,
+            self._access.make_cookie(token),
+            max_age=_COOKIE_SECONDS,
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def _find_cookie(self, headers: Headers) -> KnownToken | None:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self._access.cookie_name)
+        except CookieError:
+            return None
+        return None if found is None else await run_in_threadpool(self._access.find_cookie, found.value)
+
+
+def _read_bearer(headers: Headers) -> str | None:
+    kind, _, secret = headers.get("authorization", "").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" else None
+
+
+def _has_own_origin(headers: Headers) -> bool:
+    """True if the Origin is the server as the request names it, which was checked before."""
+    origin = urlsplit(headers["origin"])
+    return origin.scheme in ("http", "https") and origin.netloc.lower() == headers["host"].lower()
+
+
+def _is_same_origin(headers: Headers) -> bool:
+    return headers.get("sec-fetch-site") == "same-origin" or ("origin" in headers and _has_own_origin(headers))
+
+
+def _check_origin_of_cookie(method: str, headers: Headers) -> Refusal | None:
+    """Refuse what another page asks for with the browser's cookie; it may only lead a person here."""
+    if method not in _READING:
+        return Refusal(403, "origin_missing", "A change needs this page's `Origin`, or a token in `Authorization`.")
+    site = headers.get("sec-fetch-site", "none")
+    if site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
+        return Refusal(403, "origin_refused", "Another page may not read this.")
+    return None
+
+
+def _limit_body(receive: Receive) -> Receive:
+    """Count a body that comes without a length, or is longer than it said."""
+    total = 0
+
+    async def receive_limited() -> Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > LONGEST_BODY:
+            raise HTTPException(413, f"A body may have {LONGEST_BODY} bytes at most.")
+        return message
+
+    return receive_limited
+
+
+def _with_security_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return send_with_headers

@@ -1,0 +1,25 @@
+"""Put the application together: the routes of every module of this room, behind the access gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from punchlist.server import health
+from punchlist.server.access import AccessGate, guard_routes
+from punchlist.server.state import ServerState
+
+
+def list_routes() -> Iterator[BaseRoute]:
+    """Yield the routes of all modules; the first that matches a request takes it."""
+    yield from health.routes
+
+
+def make_app(state: ServerState) -> ASGIApp:
+    """Return the application that serves a board. The gate stands before it, also before its error pages."""
+    app = Starlette(routes=guard_routes(list_routes()))
+    app.state.server = state
+    return AccessGate(app, state.access)

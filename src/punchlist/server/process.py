@@ -1,0 +1,73 @@
+"""Run the server in this process: its socket, its token, and its end within a second."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import socket
+from typing import Final
+
+import uvicorn
+
+from punchlist.errors import InvalidInput
+from punchlist.server.app import make_app
+from punchlist.server.state import ServerState
+from punchlist.store.files import open_own_file
+
+DEFAULT_PORT: Final = 8137
+_MOST_PORTS: Final = 50
+"""Ports after the usual one that are tried where it is taken."""
+
+_STOP_SECONDS: Final = 1
+"""Seconds that requests have to end in when the server stops."""
+
+
+class BoardServer(uvicorn.Server):
+    """The server of one board. `should_exit = True`, Ctrl-C or SIGTERM stops it."""
+
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
+        super().__init__(
+            uvicorn.Config(
+                make_app(state),
+                ws="none",
+                access_log=False,  # an address may hold a token
+                log_level="warning",
+                server_header=False,
+                timeout_graceful_shutdown=_STOP_SECONDS,
+            )
+        )
+
+
+def bind(host: str, port: int | None) -> socket.socket:
+    """Return a socket that listens on a port; without one, on the usual port or the next that is free."""
+    wanted = [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + _MOST_PORTS)
+    for number in wanted:
+        try:
+            return socket.create_server((host, number), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise InvalidInput(problem=f"Cannot listen on {host}, port {number}: {error.strerror}.") from error
+    which = f"Port {port} is" if port is not None else f"The ports from {DEFAULT_PORT} on are"
+    raise InvalidInput(problem=f"{which} taken; name another one with `--port`.")
+
+
+def load_secret(board: str) -> str:
+    """Return the secret of the link to a board's server, made at the first start; a new one for a board in memory.
+
+    It lies next to the board, readable by its owner alone, so that the link stays the same. Deleting the file ends
+    all sign-ins by it.
+    """
+    if not board:
+        return secrets.token_urlsafe(32)
+    handle = open_own_file(f"{os.path.realpath(board)}.token", os.O_RDWR)
+    with open(handle, "r+", encoding="ascii", errors="replace") as file:
+        found = file.read(200).strip()
+        if len(found) < 32 or not found.isascii() or not found.replace("-", "").replace("_", "").isalnum():
+            os.fchmod(handle, 0o600)
+            found = secrets.token_urlsafe(32)
+            file.seek(0)
+            file.truncate()
+            file.write(f"{found}\n")
+    return found

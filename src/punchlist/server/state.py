@@ -1,0 +1,35 @@
+"""What one server holds while it runs. Handlers get it by `state_of(request)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from starlette.requests import HTTPConnection
+
+from punchlist.board import Board
+from punchlist.server.access import Access, Grant
+
+
+@dataclass
+class ServerState:
+    """The board that is served, and the parts of the server that live as long as it."""
+
+    board: Board
+    access: Access
+    is_watched: bool = False
+    """True if the logs of agents are read meanwhile."""
+    started_at: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started_at = self.board.now()
+
+
+def state_of(request: HTTPConnection) -> ServerState:
+    """Return the state of the server that takes this request."""
+    return request.app.state.server
+
+
+def grant_of(request: HTTPConnection) -> Grant:
+    """Return what the caller may do. Every route but a public one has a grant."""
+    return request.state.grant

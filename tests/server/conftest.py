@@ -1,0 +1,74 @@
+"""The real server, in a thread of its own on a free port, and clients of it."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from punchlist.board import Board
+from punchlist.server.access import Access
+from punchlist.server.process import BoardServer, bind, load_secret
+from punchlist.server.state import ServerState
+
+
+class Running:
+    """A server that runs, and what a test needs to reach it."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self._listener = bind("127.0.0.1", 0)
+        secret = load_secret(board.store.path if board.store.durable else "")
+        self.access = Access(secret, board.store, port=self._listener.getsockname()[1])
+        self.server = BoardServer(ServerState(board, self.access))
+        self._thread = threading.Thread(target=self.server.run, args=([self._listener],), daemon=True)
+
+    @property
+    def origin(self) -> str:
+        return self.access.origin
+
+    def start(self) -> None:
+        self._thread.start()
+        while not self.server.started:
+            assert self._thread.is_alive(), "the server has not started"
+            self._thread.join(0.01)
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self._thread.join(10)
+        assert not self._thread.is_alive(), "the server has not stopped"
+
+    def open_client(self, **settings: object) -> httpx.Client:
+        """Return a client without any token."""
+        return httpx.Client(base_url=self.origin, timeout=10, **settings)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Board]:
+    with Board.open(tmp_path / "data" / "board.db") as board:
+        yield board
+
+
+@pytest.fixture
+def running(board: Board) -> Iterator[Running]:
+    server = Running(board)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(running: Running) -> Iterator[httpx.Client]:
+    """A client with the token of the link, as a program has it."""
+    with running.open_client(headers={"Authorization": f"Bearer {running.access.secret}"}) as client:
+        yield client
+
+
+@pytest.fixture
+def browser(running: Running) -> Iterator[httpx.Client]:
+    """A client that was signed in by the link, as a browser is: by a cookie, with the headers that one sends."""
+    headers = {"Origin": running.origin, "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+    with running.open_client(headers=headers) as client:
+        assert client.get(running.access.link).status_code == 303
+        yield client
