@@ -37,6 +37,7 @@ from punchlist.store.tokens import TokenRows
 if TYPE_CHECKING:
     from punchlist.store.completions import CompletionRows
     from punchlist.store.memory import Memories
+    from punchlist.store.notices import NoticeRows
     from punchlist.store.tool_calls import ToolCallRows
 
 T = TypeVar("T")
@@ -119,6 +120,12 @@ class Transaction(Queries):
     @property
     def tokens(self) -> TokenRows:
         return TokenRows(self)
+
+    @property
+    def notices(self) -> NoticeRows:
+        from punchlist.store.notices import NoticeRows  # few programs tell people of facts
+
+        return NoticeRows(self)
 
     # Agents and their lists.
 
