@@ -238,7 +238,7 @@ def test_an_agent_that_is_not_attached_says_how_to_attach_it(home: Path) -> None
         terminal.press("a")
         terminal.wait_until(lambda: "punchlist attach claude-code" in terminal.picture.splitlines()[-1])
         file.unlink()
-        terminal.wait_for("No agent runs on this machine")
+        terminal.wait_for("gone · 1")
 
 
 def test_a_list_that_is_only_watched_is_shown_and_not_changed(home: Path) -> None:
@@ -256,7 +256,7 @@ def test_without_the_watcher_logs_are_not_read(home: Path, board: Board) -> None
     write_log(home)
     with top(200, 24, "--no-watch") as terminal:
         terminal.wait_for("no list")
-    assert list(board.events()) == []
+    assert {event.kind for event in board.events()} <= {"agent.joined", "agent.state"}
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])

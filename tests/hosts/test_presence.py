@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from punchlist import Board
+from punchlist.core.events import Draft
 from punchlist.core.presence import Presence, find_missing, join_roads
-from punchlist.hosts.presence import find_presence, record_states
+from punchlist.hosts.presence import PresenceLog, find_presence, record_states
 from punchlist.hosts.roster import load_roster
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
@@ -407,9 +408,11 @@ def board(tmp_path: Path) -> Iterator[Board]:
         yield board
 
 
-def tell(board: Board, host: str, id: str, state: Any, pid: int | None, *, event: str = "Stop") -> None:
+def tell(
+    board: Board, host: str, id: str, state: Any, pid: int | None, *, event: str = "Stop", age: timedelta = timedelta()
+) -> None:
     """Record what a hook of an attached agent told."""
-    values: dict[str, Any] = {"project": "/shop", "pid": pid, "state": state, "event": event, "at": board.now()}
+    values: dict[str, Any] = {"project": "/shop", "pid": pid, "state": state, "event": event, "at": board.now() - age}
     board.store.transact(lambda tx: tx.hosts.save_conversation(host, id, **values))
 
 
@@ -422,6 +425,11 @@ def test_hooks_tell_of_agents_that_write_no_state(board: Board, start: Start):
     dead.wait()
     found = {one.session: one.state for one in find_presence(board)}
     assert found == {"g-1": "busy", "g-2": "gone", "o-1": "gone"}
+
+
+def test_a_process_that_took_the_id_after_hooks_told_is_not_the_agent(board: Board, start: Start):
+    tell(board, "gemini", "g-1", "busy", start().pid, age=timedelta(hours=1))
+    assert find_one(board).state == "gone"
 
 
 def test_an_agent_seen_by_its_file_and_by_hooks_is_one(home: Path, board: Board, start: Start):
@@ -490,7 +498,83 @@ def test_a_change_of_state_is_no_news_and_ends_no_turn(board: Board):
     assert [event.kind for event in board.events()].count("turn.ended") == 1
 
 
+def read_states(board: Board) -> list[tuple[str, str]]:
+    return [(event.session, event.data["state"]) for event in board.events() if event.kind == "agent.state"]
+
+
+def test_two_processes_that_look_record_each_change_once(home: Path, board: Board, start: Start):
+    process = start()
+    looks = [PresenceLog(board), PresenceLog(board)]
+    for status in ("busy", "waiting", "idle"):
+        file = write_session(home, process.pid, status=status)
+        for _ in range(2):
+            assert [one.look()[0].state for one in looks] == [status, status]
+    file.unlink()
+    assert [one.look() for one in looks] == [[], []]
+    assert read_states(board) == [("c-1", state) for state in ("busy", "waiting", "idle", "gone")]
+
+
+def test_an_agent_that_ended_while_nobody_looked_is_gone(home: Path, board: Board, start: Start):
+    file = write_session(home, start().pid)
+    PresenceLog(board).look()
+    file.unlink()
+    PresenceLog(board).look()
+    assert read_states(board) == [("c-1", "busy"), ("c-1", "gone")]
+
+
+def test_a_look_that_began_before_a_later_one_was_recorded_changes_nothing(board: Board):
+    at = board.now()
+    idle = Presence(host="codex", session="t-1", state="idle")
+    record_states(board, [idle])
+    assert record_states(board, [Presence(host="codex", session="t-1", state="busy")], looked_at=at) == 0
+    assert record_states(board, [Presence(host="codex", session="t-1", state="busy")], looked_at=board.now()) == 1
+
+
+def test_of_two_conversations_of_one_session_the_living_one_has_its_state(board: Board):
+    gone = Presence(host="claude-code", session="c-1", state="gone", list_session="s-1")
+    busy = Presence(host="codex", session="t-1", state="busy", list_session="s-1")
+    board.agent("main", session="s-1").call("todo", {"set": ["paint"]})
+    assert [record_states(board, states) for states in ([gone, busy], [busy, gone])] == [1, 0]
+    assert read_states(board) == [("s-1", "busy")]
+
+
 # With the board.
+
+
+def test_an_agent_of_which_only_its_state_is_known_has_no_list(home: Path, board: Board, start: Start):
+    file = write_session(home, start().pid)
+    look = PresenceLog(board)
+    look.look()
+    (row,) = load_roster(board).agents
+    assert (row.state, row.is_watched_only, row.list_session) == ("busy", True, "")
+    file.unlink()
+    look.look()
+    (row,) = load_roster(board).agents
+    assert (row.host, row.state, row.is_watched_only, row.list_session) == ("claude-code", "gone", True, "")
+
+
+def copy_list(board: Board, host: str, session: str, at: datetime) -> None:
+    """Put a list on the board as a watched log tells it."""
+
+    def note(tx: Any) -> None:
+        row = tx.add_agent(session, "main", project="/shop", at=at)
+        tx.add_events(row, [Draft("agent.copied", {"source": "log", "format": host})], by="main", at=at)
+
+    board.store.transact(note)
+
+
+def test_watched_agents_without_a_process_are_idle_and_then_gone(board: Board):
+    now = board.now()
+    copy_list(board, "hermes", "h-1", now - timedelta(minutes=1))
+    copy_list(board, "hermes", "h-2", now - timedelta(hours=1))
+    copy_list(board, "hermes", "h-3", now - timedelta(hours=7))
+    copy_list(board, "claude-code", "c-1", now)
+    found = {row.session: (row.host, row.state, row.list_session) for row in load_roster(board).agents}
+    assert found == {
+        "h-1": ("hermes", "idle", "h-1"),
+        "h-2": ("hermes", "gone", "h-2"),
+        "c-1": ("claude-code", "gone", "c-1"),
+    }
 
 
 def test_an_agent_of_the_board_and_its_process_are_one_row(home: Path, board: Board, start: Start):

@@ -13,6 +13,7 @@ from punchlist.cli.arguments import Parser, command_parser, parse_age
 from punchlist.cli.boards import open_board
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours
+from punchlist.hosts.presence import PresenceLog
 from punchlist.hosts.watch import Watcher, WatchProgress
 from punchlist.hosts.watch.lists import PATTERNS, TITLES
 from punchlist.hosts.watch.logs import HOSTS
@@ -20,7 +21,9 @@ from punchlist.surfaces.spans import Glyphs, plural
 from punchlist.text import for_terminal
 
 _DEFAULT = timedelta(days=7)
-_IDLE_SECONDS = 5.0
+_PRESENCE_SECONDS = 1.0
+"""How often hosts are asked for the states of their agents."""
+
 _DRAW_SECONDS = 0.1
 _BAR = 24
 _EXAMPLES = """\
@@ -107,10 +110,14 @@ def _follow(board: Board, watcher: Watcher) -> None:
     """Print each fact as a log tells it, until the person interrupts."""
     write = make_writer(detect_display(), colour=has_colours())
     seen = board.store.last_seq()
+    presence, next_look = PresenceLog(board), 0.0
     while True:
-        watcher.wait(0.0 if watcher.is_behind else _IDLE_SECONDS)
+        watcher.wait(0.0 if watcher.is_behind else max(0.0, next_look - time.monotonic()))
         watcher.take_slice()
+        if time.monotonic() >= next_look:
+            presence.look()
+            next_look = time.monotonic() + _PRESENCE_SECONDS
         for event in board.events(seen):
             seen = event.seq
-            if event.data.get("watched"):
+            if event.data.get("watched") or event.kind == "agent.state":
                 write(event)

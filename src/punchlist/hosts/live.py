@@ -16,7 +16,7 @@ from punchlist.config import Folder
 from punchlist.core.presence import Presence, Roster
 from punchlist.errors import StoreClosed
 from punchlist.hosts.inbox import ingest
-from punchlist.hosts.presence import find_presence
+from punchlist.hosts.presence import PresenceLog
 from punchlist.hosts.roster import load_first_screen
 from punchlist.hosts.watch import Watcher
 
@@ -49,6 +49,7 @@ class LiveRoster:
         self._on_change: Callable[[], None] = lambda: None
         self._ends = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._presence = PresenceLog(board)
         self._present: list[Presence] = []
         self._next_look = 0.0
         self._roster: Roster | None = None
@@ -95,7 +96,7 @@ class LiveRoster:
         ingest(self.board)
         for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
             self.board.tasks(row.name).list(limit=1)
-        self._present = find_presence(self.board)
+        self._present = self._presence.look()
         self._next_look = time.monotonic() + _PRESENCE_SECONDS
 
     def _repeat(self, work: Callable[[], None]) -> None:
