@@ -57,7 +57,7 @@ class LiveRoster:
 
     @property
     def roster(self) -> Roster:
-        """What was loaded last."""
+        """The agents, and what waits; the same value as long as nothing changes."""
         if self._roster is None:
             self.load()
         assert self._roster is not None
@@ -87,8 +87,8 @@ class LiveRoster:
         if time.monotonic() >= self._next_look:
             self._look()
         found = load_first_screen(self.board, project=self._project, who=self._who, present=self._present)
-        before, self._roster = self._roster, found
-        if before is None or replace(before, at=found.at) != found:
+        if self._roster is None or replace(self._roster, at=found.at) != found:
+            self._roster = found
             self._on_change()
 
     def _look(self) -> None:
