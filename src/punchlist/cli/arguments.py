@@ -83,7 +83,9 @@ class Parser(ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        what = "verb" if action.nargs == argparse.PARSER else f"`{action.option_strings[-1]}`"
+        what = f"`{action.option_strings[-1] if action.option_strings else action.metavar or action.dest}`"
+        if action.nargs == argparse.PARSER:
+            what = "verb"
         known = "" if action.nargs == argparse.PARSER else f"; use one of {', '.join(action.choices)}"
         self.error(f"There is no {what} `{value}`{suggest(str(value), action.choices)}{known}")
 
