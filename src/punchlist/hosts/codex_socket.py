@@ -44,7 +44,7 @@ class CodexDaemon:
             self._socket.connect(path)
             self.pid = _find_peer(self._socket)
             self._shake_hands()
-            client = {"name": "punchlist", "title": "Punchlist", "version": "0"}
+            client = {"name": "codex_app_server_daemon", "title": "Punchlist", "version": "0"}
             self.ask("initialize", {"clientInfo": client})
             self._send(_TEXT, json.dumps({"method": "initialized"}).encode())
         except BaseException:
