@@ -14,7 +14,7 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours
 from punchlist.hosts.presence import PresenceLog
-from punchlist.hosts.watch import Watcher, WatchProgress
+from punchlist.hosts.watch import CodexPlans, Watcher, WatchProgress
 from punchlist.hosts.watch.lists import PATTERNS, TITLES
 from punchlist.hosts.watch.logs import HOSTS
 from punchlist.surfaces.spans import Glyphs, plural
@@ -60,7 +60,8 @@ def _watch(options: Namespace) -> int:
         calls = sum(event.kind == "tool.started" for event in board.events(before))
         _describe_start(watcher, calls, time.monotonic() - began)
         if not options.once:
-            _follow(board, watcher)
+            with CodexPlans(board, _warn):
+                _follow(board, watcher)
     return 0
 
 

@@ -18,7 +18,7 @@ from punchlist.errors import StoreClosed
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.presence import PresenceLog
 from punchlist.hosts.roster import load_first_screen
-from punchlist.hosts.watch import Watcher
+from punchlist.hosts.watch import CodexPlans, Watcher
 
 _PRESENCE_SECONDS: Final = 1.5
 """How often hosts are asked for their agents: a change shows within two seconds."""
@@ -121,7 +121,10 @@ class LiveRoster:
 
     def _watch_logs(self) -> None:
         since = self.board.now() - _SINCE
-        with closing(Watcher(self.board, since=since, report=self._report)) as watcher:
+        with (
+            closing(Watcher(self.board, since=since, report=self._report)) as watcher,
+            CodexPlans(self.board, self._report),
+        ):
             while not self._ends.is_set():
                 watcher.wait(0.0 if watcher.is_behind else _WAIT_SECONDS)
                 if watcher.is_behind:
