@@ -52,7 +52,6 @@ OPTIONS = {
     "sessions": {"--all", "--project", "--limit", "--json"},
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},
-    "config": set[str](),
     "doctor": {"--json", "--rebuild"},
 }
 VERBS = {
@@ -229,8 +228,6 @@ def test_a_verb_of_tasks_loads_neither_agents_nor_dialects_nor_other_verbs(run: 
         ("prune",),
         ("prune", "--older-than", "soon"),
         ("demo", "--speed", "nan"),
-        ("hook", "nobody"),
-        ("config", "set", "lease"),
         ("--db",),
     ],
 )
