@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from punchlist.cli import COMMANDS, COMPATIBILITY, load_parser
 from punchlist.cli.dialects import describe_dialect
-from punchlist.config import SETTINGS
+from punchlist.config import list_variables
 from punchlist.dialects import REGISTRY, dialect, repair
+from punchlist.settings import list_entries, show_value
 
 _EACH = (
     "Each takes `--db URL` (default `$PUNCHLIST_DB`, else your own board) and `--help`. Exit codes: 0 done, 1 the "
@@ -78,16 +79,57 @@ def _cell(text: str | None) -> str:
     return (text or "").replace("|", "\\|")
 
 
+_SETTINGS = """\
+# Settings
+
+A setting comes from an option of the command, else from its variable, else from the file `config.toml`, else it has its
+default. No file is needed. `punchlist config path` says where it is looked for: `$PUNCHLIST_CONFIG`, else
+`~/.config/punchlist/config.toml` (with `$XDG_CONFIG_HOME` in place of `~/.config`; on macOS
+`~/Library/Application Support/punchlist/config.toml`).
+
+```
+punchlist config set stall.after 600      write one key; comments and the rest of the file stay
+punchlist config get                      every setting, with its value and where that comes from
+```
+
+```toml
+# ~/.config/punchlist/config.toml
+profile = "quiet"
+redact = ["ACME-[0-9]+"]
+
+[stall]
+after = 600
+```
+
+A file with an unknown key or a value that is not allowed is refused as a whole: each command says which key it is and
+what is allowed, and ends with 2. Hooks and status lines stay silent, so that no agent fails by it.
+
+`db` decides about commands, and about agents that are attached from then on: `attach` writes the board into the agent's
+own files. After a change of `db` run `punchlist attach AGENT` again for each agent that `punchlist status` lists.
+
+## Keys of the file
+
+| key | may be | default | variable | meaning |
+|---|---|---|---|---|
+"""
+
+
 def settings_page() -> str:
-    """Return every variable of the environment: our own, then those of and for other programs."""
-    ours = {name for name in SETTINGS if name.startswith("PUNCHLIST_") and "CLAUDE" not in name}
-    parts = ["# Settings", "", "Settings come from the environment.", "", *_settings(ours)]
-    return "\n".join([*parts, "", "## Compatibility", "", *_settings(SETTINGS.keys() - ours), ""])
+    """Return every key of the settings file, then the other variables: our own, and those of and for other programs."""
+    rows = "".join(
+        f"| `{entry.key}` | {_cell(entry.allowed)} | {_cell(show_value(entry.default))} "
+        f"| {f'`{entry.variable}`' if entry.variable else ''} | {_cell(entry.meaning)} |\n"
+        for entry in list_entries().values()
+    )
+    others = list_variables().keys() - {entry.variable for entry in list_entries().values()}
+    ours = {name for name in others if name.startswith("PUNCHLIST_") and "CLAUDE" not in name}
+    parts = ["## Other variables", "", *_settings(ours), "", "## Compatibility", "", *_settings(others - ours), ""]
+    return f"{_SETTINGS}{rows}\n" + "\n".join(parts)
 
 
 def _settings(names: Collection[str]) -> Iterator[str]:
     yield from ("| variable | meaning |", "|---|---|")
-    yield from (f"| `{name}` | {meaning} |" for name, meaning in SETTINGS.items() if name in names)
+    yield from (f"| `{name}` | {meaning} |" for name, meaning in list_variables().items() if name in names)
 
 
 _DIALECTS = (

@@ -1,17 +1,28 @@
 """Start the command `punchlist`. The status line, which a host runs every second, starts without the package."""
 
+import os
 import sys
 
 
 def program() -> int:
     if sys.argv[1:2] == ["statusline"]:
-        from punchlist.places import default_path
         from punchlist_statusline import main
 
-        return main(sys.argv[2:], find_board=default_path)
+        return main(sys.argv[2:], find_board=_find_board)
     from punchlist.cli import program as run_command
 
     return run_command()
+
+
+def _find_board() -> str:
+    """Return the board of the settings file, else the user's own; only people who have the file wait for its reader."""
+    from punchlist.places import default_path, settings_path
+
+    if not os.path.exists(settings_path()):
+        return default_path()
+    from punchlist.settings import load_settings
+
+    return load_settings().db or default_path()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Settings from the environment, and the project that a folder belongs to."""
+"""The settings as code asks for them, the environment above the file, and the project that a folder belongs to."""
 
 from __future__ import annotations
 
@@ -6,32 +6,21 @@ import os
 import re
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Any, get_args
+from typing import Any
 
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
-from punchlist.store import Durability
+from punchlist.settings import Durability, Profile, find_entry, list_entries, load_settings, parse_words, read_variable
 
-SETTINGS: dict[str, str] = {
-    "PUNCHLIST_DB": "the board to use: `memory:`, a path or `sqlite:///…`; by default the user's own",
+_OTHERS: dict[str, str] = {
+    "PUNCHLIST_CONFIG": "the settings file to use; by default `punchlist/config.toml` in your folder for settings",
     "PUNCHLIST_SESSION": "the session of an agent that names none; by default a new one",
-    "PUNCHLIST_DURABILITY": "`full` (a write survives power loss, the default) or `normal` (it survives a crash)",
-    "PUNCHLIST_REDACT": "a regular expression: text that it matches is masked before a tool call is recorded",
     "PUNCHLIST_TASK_LIST": "the list that `punchlist tasks` means; by default the project's own",
     "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
     "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
-    "PUNCHLIST_LEASE": "seconds that a claim on a task lasts without a heartbeat; 900 by default",
-    "PUNCHLIST_GATE_CREATE": "a command that may refuse new tasks, of any program and on any list",
-    "PUNCHLIST_GATE_COMPLETE": "a command that may refuse the completion of a task",
     "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",
     "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
-    "PUNCHLIST_STALL_AFTER": "seconds of silence after which an agent counts as stalled, 0 for never; 300 by default",
-    "PUNCHLIST_STALL_LIFETIME": "seconds after which an agent is watched no longer; 21600 (6 hours) by default",
-    "PUNCHLIST_TIMER_HORIZON": "the longest timer that a model may set for a flow: `12h`, `30d` (the default)",
     "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
-    "PUNCHLIST_PROFILE": "what attached agents are told: `quiet` (the default), `classic` or `off`",
-    "PUNCHLIST_STOP_TRIES": "how often an attached agent is asked to go on per prompt, 0 for never; 1 by default",
-    "PUNCHLIST_TODOS": "`off` offers no agent a todo tool, and no model is told about one; `on` is the default",
     "CLAUDE_CONFIG_DIR": "Claude Code's own: its home, `~/.claude` by default; `restore` looks there for transcripts",
     "CODEX_HOME": "Codex' own: its home, `~/.codex` by default",
     "HERMES_HOME": "Hermes' own: its home, `~/.hermes` by default",
@@ -42,7 +31,11 @@ SETTINGS: dict[str, str] = {
     "XDG_DATA_HOME": "the user's data folder, `~/.local/share` by default; opencode keeps its store there",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",
 }
-"""Every variable that this program reads, and what it means."""
+
+
+def list_variables() -> dict[str, str]:
+    """Return every variable that this program reads, with its meaning: those of settings first."""
+    return {entry.variable: entry.meaning for entry in list_entries().values() if entry.variable} | _OTHERS
 
 
 Folder = str | os.PathLike[str] | None
@@ -52,46 +45,43 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 def durability(wanted: str | None = None) -> Durability:
-    """The durability asked for, by the caller or the environment."""
-    value = wanted or os.environ.get("PUNCHLIST_DURABILITY") or "full"
-    for known in get_args(Durability):
-        if value == known:
-            return known
-    raise ConfigInvalid(name="durability", value=value, problem="use `full` or `normal`")
+    """Return the durability asked for, by the caller or the settings."""
+    if wanted:
+        return parse_words(find_entry("durability"), [wanted])
+    return read_variable("PUNCHLIST_DURABILITY", "durability") or load_settings().durability
 
 
 def todos_offered() -> bool:
-    """True unless the environment takes the todo tool from all agents."""
-    value = os.environ.get("PUNCHLIST_TODOS") or "on"
-    if value not in ("on", "off"):
-        raise ConfigInvalid(name="PUNCHLIST_TODOS", value=value, problem="use `on` or `off`")
-    return value == "on"
+    """True unless the settings take the todo tool from all agents."""
+    offered = read_variable("PUNCHLIST_TODOS", "todos")
+    return load_settings().todos if offered is None else offered
 
 
-def host_profile() -> str:
-    """Return the profile of agents that hosts attach, by the environment."""
-    value = os.environ.get("PUNCHLIST_PROFILE") or "quiet"
-    if value not in ("quiet", "classic", "off"):
-        raise ConfigInvalid(name="PUNCHLIST_PROFILE", value=value, problem="use `quiet`, `classic` or `off`")
-    return value
+def host_profile() -> Profile:
+    """Return the profile of agents that hosts attach."""
+    return read_variable("PUNCHLIST_PROFILE", "profile") or load_settings().profile
 
 
 def stop_tries() -> int | None:
     """Return how often an attached agent may be kept from stopping per prompt; None to go by its profile."""
-    value = os.environ.get("PUNCHLIST_STOP_TRIES")
-    if not value:
-        return None
-    if not (value.isascii() and value.isdigit() and len(value) <= 3):
-        raise ConfigInvalid(name="PUNCHLIST_STOP_TRIES", value=value, problem="use a number from 0 to 999")
-    return int(value)
+    tries = read_variable("PUNCHLIST_STOP_TRIES", "stop_tries")
+    return load_settings().stop_tries if tries is None else tries
+
+
+def preview_length() -> int:
+    """Return the most characters that are kept of a tool's arguments and of its result."""
+    length = read_variable("PUNCHLIST_PREVIEWS", "previews")
+    return load_settings().previews if length is None else length
 
 
 def own_secrets(given: Collection[str] | str | None = None) -> re.Pattern[str] | None:
-    """Return one pattern for the secrets that a host names and those of the environment; None if there are none.
+    """Return one pattern for the secrets that a host and the settings name; None if there are none.
 
-    Raise `ConfigInvalid` for what is no regular expression.
+    All add up: a variable that took back what the file masks would let secrets out. Raise `ConfigInvalid` for what is
+    no regular expression.
     """
     patterns = [("redact", one) for one in ([given] if isinstance(given, str) else given or ())]
+    patterns += [("redact", one) for one in load_settings().redact]
     if everywhere := os.environ.get("PUNCHLIST_REDACT"):
         patterns.append(("PUNCHLIST_REDACT", everywhere))
     return re.compile("|".join(f"(?:{_check_pattern(name, one)})" for name, one in patterns)) if patterns else None
@@ -109,21 +99,20 @@ def _check_pattern(name: str, pattern: Any) -> str:
 
 
 def gate_commands() -> dict[str, str]:
-    """The commands that stand before `create` and `complete`, by the environment."""
-    named = {on: os.environ.get(f"PUNCHLIST_GATE_{on.upper()}") for on in ("create", "complete")}
-    return {on: command for on, command in named.items() if command and command.strip()}
+    """Return the commands that stand before `create` and `complete`."""
+    gates = load_settings().gates
+    named = {
+        "create": os.environ.get("PUNCHLIST_GATE_CREATE") or gates.create,
+        "complete": os.environ.get("PUNCHLIST_GATE_COMPLETE") or gates.complete,
+    }
+    return {on: command for on, command in named.items() if command.strip()}
 
 
 def lease(wanted: float | None = None) -> float:
-    """How long a claim lasts, in seconds, by the caller or the environment."""
-    value = os.environ.get("PUNCHLIST_LEASE") or "900" if wanted is None else str(wanted)
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 86_400:
-        raise ConfigInvalid(name="lease", value=value, problem="use a number of seconds, up to a day")
-    return seconds
+    """Return how long a claim lasts, in seconds, by the caller or the settings."""
+    if wanted is not None:
+        return parse_words(find_entry("lease"), [str(wanted)])
+    return read_variable("PUNCHLIST_LEASE", "lease") or load_settings().lease
 
 
 def task_list(given: str | None, session: str) -> str:
@@ -132,42 +121,27 @@ def task_list(given: str | None, session: str) -> str:
 
 
 def timer_horizon() -> timedelta:
-    """How far away a timer may be that a model sets for a flow, by the environment."""
-    value = os.environ.get("PUNCHLIST_TIMER_HORIZON") or "30d"
-    number, unit = value[:-1], _UNITS.get(value[-1:])
-    if unit is None or not (number.isascii() and number.isdigit() and len(number) <= 5 and int(number)):
-        raise ConfigInvalid(name="PUNCHLIST_TIMER_HORIZON", value=value, problem="use a time such as `12h` or `30d`")
-    return timedelta(**{unit: int(number)})
+    """Return how far away a timer may be that a model sets for a flow."""
+    value = read_variable("PUNCHLIST_TIMER_HORIZON", "timer_horizon") or load_settings().timer_horizon
+    return timedelta(**{_UNITS[value[-1]]: int(value[:-1])})
 
 
 def stall_timings() -> StallOptions:
-    """Return when an agent counts as stalled that has no timings of its own, by the environment."""
-    found: dict[str, float] = {}
-    for name, option in (("PUNCHLIST_STALL_AFTER", "notice_after"), ("PUNCHLIST_STALL_LIFETIME", "lifetime")):
-        value = os.environ.get(name)
-        if value:
-            try:
-                found[option] = float(value)
-            except ValueError:
-                found[option] = -1.0
-            if not 0 <= found[option] <= 10_000_000:
-                raise ConfigInvalid(name=name, value=value, problem="use a number of seconds")
-    return stall_options(found)
+    """Return when an agent counts as stalled that has no timings of its own."""
+    after = read_variable("PUNCHLIST_STALL_AFTER", "stall.after")
+    lifetime = read_variable("PUNCHLIST_STALL_LIFETIME", "stall.lifetime")
+    stall = load_settings().stall
+    return stall_options(
+        {
+            "notice_after": stall.after if after is None else after,
+            "lifetime": stall.lifetime if lifetime is None else lifetime,
+        }
+    )
 
 
 def session_id(given: str | None = None) -> str:
     """The session asked for, by the caller or the environment, else a new id."""
     return given or os.environ.get("PUNCHLIST_SESSION") or os.urandom(6).hex()
-
-
-def login_name() -> str:
-    """Return the name of the person who runs this program."""
-    import getpass  # few commands record an author
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "user"
 
 
 def project_of(folder: Folder = None) -> str:

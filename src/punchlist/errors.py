@@ -55,6 +55,18 @@ class ConfigInvalid(PunchlistError):
     code = "config_invalid"
 
 
+class SettingsFileInvalid(ConfigInvalid):
+    """The settings file `{file}` cannot be used: {problem}."""
+
+    code = "settings_file_invalid"
+
+
+class SettingUnknown(ConfigInvalid):
+    """There is no setting `{key}`{near}; `punchlist config get` lists them."""
+
+    code = "setting_unknown"
+
+
 class AttachRefused(PunchlistError):
     """{problem}"""
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypedDict, cast, get_args
 
 from msgspec import Struct
 
-from punchlist.config import own_secrets, stall_timings
+from punchlist.config import own_secrets, preview_length, stall_timings
 from punchlist.core.checks import FAMILIES, add_own_patterns
 from punchlist.core.commands import Focus
 from punchlist.core.grounding.observe import Watch
@@ -22,7 +22,6 @@ from punchlist.errors import suggest
 from punchlist.guidance.layers import check_names as known_layers
 from punchlist.guidance.settings import GuidanceSettings, parse_settings
 from punchlist.guidance.tools import OwnTools
-from punchlist.text.previews import LENGTH
 
 Grading = Literal["show", "tell", "require"]
 _LONGEST_PREVIEW: Final = 10_000
@@ -144,7 +143,9 @@ def read_options(given: AgentOptions, dialect: Dialect) -> AgentSettings:
 
 
 def _read_watch(given: AgentOptions) -> Watch:
-    previews, checks = given.get("previews", LENGTH), given.get("checks")
+    previews, checks = given.get("previews"), given.get("checks")
+    if previews is None:
+        previews = preview_length()
     if not isinstance(previews, int) or isinstance(previews, bool) or previews < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid_option("previews", previews, "use a whole number from 0")
     if checks is not None and not isinstance(checks, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]

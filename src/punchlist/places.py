@@ -1,4 +1,4 @@
-"""Find the place of the user's own board.
+"""Find the places of the user's own board and settings.
 
 A rule of our own, and not the package platformdirs, because to import that takes longer than to start Python: the
 status line would take 3.4 times a bare start instead of 2.1. The status line imports this module and no other.
@@ -15,3 +15,15 @@ def default_path() -> str:
         place = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
         folder = os.path.expanduser(place)
     return os.path.join(folder, "punchlist", "board.db")
+
+
+def settings_path() -> str:
+    """Return the path of the settings file: `$PUNCHLIST_CONFIG`, else in the folder where the system keeps settings."""
+    named = os.environ.get("PUNCHLIST_CONFIG")
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    folder = os.environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(folder):
+        place = "~/Library/Application Support" if sys.platform == "darwin" else "~/.config"
+        folder = os.path.expanduser(place)
+    return os.path.join(folder, "punchlist", "config.toml")

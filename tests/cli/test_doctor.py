@@ -16,7 +16,7 @@ import pytest
 import punchlist_hook
 from punchlist import Board
 from punchlist.cli.doctor import check_file_system, find_lock_holder
-from punchlist.config import SETTINGS
+from punchlist.config import list_variables
 from punchlist.store.lock import SidecarLock
 from tests.cli.conftest import Run
 
@@ -40,7 +40,7 @@ def test_a_healthy_board_is_well(run: Run):
     found = _findings(run)
     assert found["content"]["text"].startswith("1 session, 1 agent, ")
     assert {"punchlist", "python", "sqlite", "board", "file", "folder", "disk", "lock", "pages"} <= set(found)
-    assert {f"${name}" for name in SETTINGS} <= set(found)
+    assert {f"${name}" for name in list_variables()} <= set(found)
 
 
 def test_a_board_that_is_not_there_yet_is_not_made(run: Run, tmp_path: Path):

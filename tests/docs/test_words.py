@@ -11,7 +11,7 @@ from tools import check_docs
 
 from punchlist import errors
 from punchlist.cli import COMMANDS, COMPATIBILITY, load_parser, main
-from punchlist.config import SETTINGS
+from punchlist.config import list_variables
 from punchlist.core.events import KINDS, Event
 from punchlist.core.grounding.grades import GRADES
 from punchlist.core.grounding.session import STATES
@@ -50,7 +50,7 @@ def _texts() -> Iterator[tuple[str, str]]:
     for name in COMMANDS:
         for number, parser in enumerate(_parsers(load_parser(name))):
             yield f"punchlist {name} --help, {number}", parser.format_help()
-    for name, meaning in SETTINGS.items():
+    for name, meaning in list_variables().items():
         yield name, meaning
     for kind, meaning in KINDS.items():
         yield kind, meaning

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import getpass
 import os
 import sys
 from argparse import ArgumentParser, Namespace
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
-from punchlist.config import login_name
 from punchlist.core.person import doubt_person
 from punchlist.errors import (
     AgentUnknown,
@@ -167,7 +167,14 @@ def find_folder(options: Namespace) -> str | None:
 
 def author(options: Namespace) -> str:
     """Return the name under which a change is recorded."""
-    return options.by or login_name()
+    return options.by or _login_name()
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "user"
 
 
 def find_doubt(options: Namespace) -> str | None:
@@ -176,7 +183,7 @@ def find_doubt(options: Namespace) -> str | None:
         is_terminal = sys.stdin.isatty()
     except (AttributeError, ValueError):  # there is none, or it is closed
         is_terminal = False
-    other = options.by if options.by != login_name() else None
+    other = options.by if options.by != _login_name() else None
     return doubt_person(os.environ, is_terminal=is_terminal, author=other)
 
 

@@ -23,7 +23,7 @@ from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser, open_reader
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import SETTINGS, own_secrets
+from punchlist.config import list_variables, own_secrets
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
 from punchlist.hosts.programs import HOSTS, Host
 from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
@@ -365,7 +365,7 @@ def _find_connection() -> str:
 
 
 def _check_settings() -> Iterator[Checkup]:
-    for name, meaning in SETTINGS.items():
+    for name, meaning in list_variables().items():
         value = os.environ.get(name)
         problem = _find_problem(name) if value else ""
         if problem:

@@ -29,13 +29,15 @@ def parser() -> Parser:
 
 
 def _run(options: Namespace) -> None:
-    board = os.path.realpath(store_path(board_url(options)))
+    board = ""
     try:
+        board = os.path.realpath(store_path(board_url(options)))
         line, event_id = make_line(options.host, read_event(sys.stdin.fileno()))
         append_line(board, line)
         answer = answer_hook(board, event_id)
     except Exception as error:  # an agent must not fail by its todo list
-        log_error(board, f"{type(error).__name__}: {error}")
+        if board:
+            log_error(board, f"{type(error).__name__}: {error}")
         return
     if answer:
         print(json.dumps(answer))

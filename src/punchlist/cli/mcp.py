@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from punchlist.cli import complain
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.dialects import REGISTRY
-from punchlist.errors import InvalidInput
+from punchlist.errors import InvalidInput, UnknownName
 from punchlist.mcp.hooks import HookListener
 from punchlist.mcp.server import McpServer
 from punchlist.mcp.stdio import Connection, Dispatcher
-from punchlist.mcp.tools import DIALECTS, ToolSet
+from punchlist.mcp.tools import ToolSet
+from punchlist.settings import load_settings, read_variable
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -34,7 +35,7 @@ def parser() -> Parser:
         "tools, with resources and prompts. An agent starts it; it ends when its input does."
     )
     made = command_parser("mcp", about, run=_serve, examples=_EXAMPLES)
-    which = f"offer the tools of this dialect; may be given again (default: {' and '.join(DIALECTS)})"
+    which = "offer the tools of this dialect; may be given again (default: the setting `dialect`)"
     made.add_argument("--dialect", action="append", choices=list(REGISTRY), metavar="D", help=which)
     made.add_argument("--host", metavar="NAME", help="the agent program that starts it (default: the client's name)")
     return made
@@ -51,8 +52,8 @@ def _serve(options: Namespace) -> int:
     if sys.stdin.isatty():
         print("punchlist mcp waits for the messages of an MCP client here; Ctrl-C ends it.", file=sys.stderr)
     try:
-        tools = ToolSet(options.dialect or DIALECTS if _is_offered() else ())
-    except InvalidInput as error:
+        tools = ToolSet(options.dialect or load_settings().dialect if _is_offered() else ())
+    except (InvalidInput, UnknownName) as error:
         return complain(str(error))
     # Only messages go to the client: whatever else is printed here or by a child process goes to stderr.
     target = os.dup(1)
@@ -73,12 +74,9 @@ def _serve(options: Namespace) -> int:
 
 
 def _is_offered() -> bool:
-    """False if the environment takes the tools from all agents."""
-    if not os.environ.get("PUNCHLIST_TODOS"):
-        return True  # the usual case needs none of the settings, which take as long to load as a bare start
-    from punchlist.config import todos_offered
-
-    return todos_offered()
+    """False if the settings take the tools from all agents."""
+    offered = read_variable("PUNCHLIST_TODOS", "todos")
+    return load_settings().todos if offered is None else offered
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

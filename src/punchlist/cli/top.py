@@ -20,13 +20,13 @@ from punchlist.cli.answer import resolve_wait
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt
 from punchlist.cli.boards import open_board
 from punchlist.cli.screen import FullScreen, Key, can_draw
+from punchlist.cli.targets import explain_attaching, load_activity, open_agent
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
 from punchlist.core.presence import AgentNow
 from punchlist.core.todo import TodoList
 from punchlist.errors import EditRefused, PunchlistError
 from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.copies import explain_attaching, load_activity, open_agent
 from punchlist.hosts.live import LiveRoster
 from punchlist.store import ListRow
 from punchlist.surfaces.now import NowRow

@@ -15,7 +15,7 @@ import tomllib
 from typing import Any, cast
 
 from punchlist import __version__
-from punchlist.config import SETTINGS
+from punchlist.config import list_variables
 from punchlist.errors import AttachRefused
 from punchlist.hosts.plugin import CODEX_EVENTS, NAME, Launch, hook_groups
 
@@ -134,7 +134,8 @@ def _write_block(launch: Launch) -> str:
 
 def _list_variables(launch: Launch) -> list[str]:
     """Return the settings of the person that Codex hands on to the server, whose environment it clears otherwise."""
-    return [name for name in SETTINGS if name.startswith("PUNCHLIST_") and name not in launch.environment]
+    names = [name for name in list_variables() if name.startswith("PUNCHLIST_") and name not in launch.environment]
+    return [*names, "XDG_CONFIG_HOME"]  # it says where the settings file is
 
 
 def _quote(text: str) -> str:

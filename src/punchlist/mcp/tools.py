@@ -12,9 +12,6 @@ from punchlist.errors import InvalidInput
 
 Described = dict[str, Any]
 
-DIALECTS = ("punchlist", "punchlist-tasks")
-"""The dialects whose tools are offered by default: the list of the session, and the tasks of the project."""
-
 _TITLES: Mapping[str, str] = {"todo": "Todo list", "task": "Shared tasks"}
 
 

@@ -170,6 +170,17 @@ class LogQueries(Rows):
     def of_agent(self, agent: int) -> Sequence[Event]:
         return in_order(0, self._rows.all("log_of_agent", (agent,)))
 
+    def latest(self, agents: Iterable[int], limit: int, *, before: int = 2**62) -> Sequence[Event]:
+        """Return the latest events of these agents, the last one first; only those before an event, if it is given."""
+        values = {"before": before, "limit": limit}
+        rows = [row for agent in agents for row in self._rows.all("latest_of_agent", {"agent": agent, **values})]
+        return in_order(0, sorted(rows, key=lambda row: row[0])[-limit:])[::-1]
+
+    def maker_of(self, agent: int, revision: int) -> Event | None:
+        """Return the event that closed the change of an agent's list to a revision; None if it is not in the log."""
+        found = self._rows.one("maker_of_revision", {"agent": agent, "revision": revision})
+        return None if found is None else in_order(0, [found])[0]
+
     def of_task(self, task_list: int, task: int) -> Sequence[Event]:
         return in_order(0, self._rows.all("events_of_one_task", (task_list, task)))
 

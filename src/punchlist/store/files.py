@@ -23,7 +23,8 @@ from punchlist.errors import (
     StoreUrlInvalid,
 )
 from punchlist.places import default_path
-from punchlist.store.records import Durability, migrations, statements
+from punchlist.settings import Durability, load_settings
+from punchlist.store.records import migrations, statements
 
 MEMORY = "memory:"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|:memory:")
@@ -51,10 +52,10 @@ _creating = threading.Lock()
 def store_path(url: str | os.PathLike[str] | None = None) -> str:
     """Return the file that a board's name means; empty for a board in memory.
 
-    None means `$PUNCHLIST_DB`, else the user's own board.
+    None means `$PUNCHLIST_DB`, else the `db` of the settings file, else the user's own board.
     """
     if url is None:
-        url = os.environ.get("PUNCHLIST_DB") or default_path()
+        url = os.environ.get("PUNCHLIST_DB") or load_settings().db or default_path()
     name = os.fspath(url)
     if name == MEMORY:
         return ""

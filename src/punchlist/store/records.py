@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -139,8 +139,6 @@ class SealedRecord(Generic[T]):
 
 
 # Agents, their lists and sessions.
-
-Durability = Literal["full", "normal"]
 
 SNAPSHOT_EVERY = 50
 """A past revision is at most this many changes away from a stored list."""

@@ -26,6 +26,7 @@ from punchlist.errors import (
     StoreReplaced,
     StoreUnavailable,
 )
+from punchlist.settings import Durability
 from punchlist.store.files import (
     SCHEMA,
     check_board,
@@ -40,7 +41,7 @@ from punchlist.store.forks import follow_forks, never_close
 from punchlist.store.lines import write_lines
 from punchlist.store.lock import SidecarLock
 from punchlist.store.notify import Notifier
-from punchlist.store.records import AgentRow, Durability, ListRow, RowDamaged, SessionRow
+from punchlist.store.records import AgentRow, ListRow, RowDamaged, SessionRow
 from punchlist.store.transaction import Transaction
 
 _PRIMARY = 0xFF

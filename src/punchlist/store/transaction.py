@@ -30,7 +30,6 @@ from punchlist.store.records import (
     session_row,
     whole_head,
 )
-from punchlist.store.requests import RequestRows
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
 from punchlist.store.tokens import TokenRows
@@ -121,10 +120,6 @@ class Transaction(Queries):
     def tokens(self) -> TokenRows:
         return TokenRows(self)
 
-    @property
-    def requests(self) -> RequestRows:
-        return RequestRows(self)
-
     # Agents and their lists.
 
     def agent(self, session: str, name: str) -> AgentRow | None:
@@ -156,11 +151,6 @@ class Transaction(Queries):
         """Return the project of a session; None if there is no such session."""
         row = self.one("find_session", {"session": session})
         return None if row is None else row[0]
-
-    def list_projects(self) -> list[tuple[str, int, datetime]]:
-        """Return every project, how many sessions it has, and its latest change; the latest first."""
-        rows = self.all("list_projects")
-        return [(project, sessions, records.moment(recent)) for project, sessions, recent in rows]
 
     def list_sessions_by_part(self, part: str, limit: int) -> list[str]:
         """Return the sessions whose ids begin or end with a text."""

@@ -50,6 +50,8 @@ class NowRow(Struct, frozen=True):
     count: str = ""
     share: float | None = None
     clock: str = ""
+    began: datetime | None = None
+    """The time from which the clock counts."""
     tail: Line = ()
 
 
@@ -204,6 +206,7 @@ def _agent_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRo
         count=f"{line.done}/{line.total}" if line.total else "",
         share=line.done / line.total if line.total else None,
         clock="" if is_silent else format_age(began, now, exact=row.state == "busy"),
+        began=began,
         tail=tuple(_tail(row, now, glyphs)),
     )
 

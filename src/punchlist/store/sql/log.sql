@@ -93,3 +93,23 @@ SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a
 FROM events e JOIN agents a ON a.id = e.agent
 WHERE e.agent = :agent AND e.revision IS NULL AND e.seq > :after AND e.kind = 'task.graded' ORDER BY e.seq;
 
+
+-- name: latest_of_agent
+-- The latest events of an agent before one, in no order. Changes of its list and all others are each found by index.
+SELECT * FROM (
+  SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+  FROM events e JOIN agents a ON a.id = e.agent
+  WHERE e.agent = :agent AND e.revision IS NULL AND e.seq < :before ORDER BY e.seq DESC LIMIT :limit
+)
+UNION ALL
+SELECT * FROM (
+  SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+  FROM events e JOIN agents a ON a.id = e.agent
+  WHERE e.agent = :agent AND e.revision IS NOT NULL AND e.seq < :before ORDER BY e.revision DESC, e.seq DESC LIMIT :limit
+);
+
+-- name: maker_of_revision
+-- The event that closes the change of a list to a revision.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
+FROM events e JOIN agents a ON a.id = e.agent
+WHERE e.agent = :agent AND e.revision = :revision ORDER BY e.seq DESC LIMIT 1;

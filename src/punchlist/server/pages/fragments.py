@@ -1,0 +1,50 @@
+"""Render the parts of a page that follow the board, for every reader alike.
+
+`/live?topic=…&topic=…` sends them as server-sent events: `data: {"topic": "now", "parts": {id: html, …}}`. All parts
+of a topic come first, so that a page that lost the connection misses nothing; then those that changed.
+
+A topic is `now`, or `session:` and the id of a session. Its parts are elements with these ids; a page replaces those
+that it has. They hold no more than a reader with the scope `look` may see: what a reader may not do, their page hides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from punchlist.errors import InvalidInput
+from punchlist.server.pages.frame import load_now_roster
+from punchlist.server.pages.now import count_waits, find_agent, load_now
+from punchlist.server.pages.rendering import render
+from punchlist.server.pages.session import load_session
+from punchlist.server.state import ServerState
+
+_PARTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "now": {"waits": "waits", "agents": "agents", "done": "done"},
+    "session": {
+        "head": "head",
+        "session-waits": "session_waits",
+        "lists": "lists",
+        "timeline": "timeline",
+        "events": "events",
+    },
+}
+"""The template of each part of a topic, by the id of its element."""
+
+
+def render_topic(state: ServerState, topic: str) -> dict[str, str]:
+    """Return the parts of a topic as they are now, by the ids of their elements; raise `InvalidInput` for no topic."""
+    kind, _, name = topic.partition(":")
+    roster = load_now_roster(state)
+    values: dict[str, Any] = {"page": {"waits": count_waits(roster)}}
+    match kind:
+        case "now" if not name:
+            values["now"] = load_now(roster)
+        case "session" if name:
+            values["session"] = load_session(state.board, name, find_agent(roster, name))
+        case "":
+            pass  # a page without parts of its own still counts what waits
+        case _:
+            raise InvalidInput(problem=f"`{topic}` is no topic; use `now` or `session:ID`.")
+    parts = {"count": "count", **_PARTS.get(kind, {})}
+    return {element: render(f"parts/{template}.html", values).strip() for element, template in parts.items()}

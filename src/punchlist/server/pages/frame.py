@@ -1,0 +1,154 @@
+"""The frame around every page, forms, and the answers to them: who asks, the theme, a notice, a redirect."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from punchlist.core.presence import Roster
+from punchlist.errors import InvalidInput, PunchlistError
+from punchlist.hosts.roster import load_first_screen
+from punchlist.server.access import OWNER, SCOPES
+from punchlist.server.pages.now import count_waits
+from punchlist.server.pages.rendering import render
+from punchlist.server.state import ServerState, grant_of, state_of
+
+THEMES: Final = ("auto", "light", "dark")
+_THEME_COOKIE: Final = "punchlist_theme"
+_THEME_SECONDS: Final = 365 * 24 * 3600
+_MOST_FIELDS: Final = 50
+
+NOTICES: Final = {
+    "answered": "Answered. The agent is told at its next turn, or now if it is idle.",
+    "unblocked": "It goes on.",
+    "resumed": "It goes on.",
+    "approved": "Plan approved.",
+    "rejected": "Plan rejected; the agent is told why.",
+    "playing": "The demo plays: three agents begin to work.",
+    "read": "Marked as read.",
+}
+"""Notices after a redirect, by the word in its address: no text from an address is shown."""
+
+
+class PageFrame(Struct, frozen=True, kw_only=True):
+    """The values that the frame of every page shows."""
+
+    path: str
+    back: str
+    query: str
+    theme: str
+    waits: int
+    epoch: int
+    scope: str
+    """The most that the reader may do: look, answer or edit."""
+    notice: str = ""
+    notice_style: str = ""
+
+    @property
+    def next_theme(self) -> str:
+        return THEMES[(THEMES.index(self.theme) + 1) % len(THEMES)]
+
+
+Values = Mapping[str, Any]
+Load = Callable[[ServerState, Roster], Values]
+
+
+def load_now_roster(state: ServerState) -> Roster:
+    """Return the agents and waits as they are now."""
+    return load_first_screen(state.board, who=login_name())
+
+
+async def show_page(request: Request, template: str, load: Load, *, problem: str = "", status: int = 200) -> Response:
+    """Answer with a page. `load` runs in a worker thread; `problem` is told above the page."""
+
+    def make() -> str:
+        state = state_of(request)
+        roster = load_now_roster(state)
+        frame = _make_frame(request, roster, problem)
+        return render(template, {"page": frame, **load(state, roster)})
+
+    return HTMLResponse(await run_in_threadpool(make), status)
+
+
+def _make_frame(request: Request, roster: Roster, problem: str) -> PageFrame:
+    grant = grant_of(request)
+    theme = request.cookies.get(_THEME_COOKIE, "auto")
+    notice = problem or NOTICES.get(request.query_params.get("said", ""), "")
+    query = request.url.query if request.method == "GET" else ""
+    return PageFrame(
+        path=request.url.path,
+        back=f"{request.url.path}?{query}" if query else request.url.path,
+        query=request.query_params.get("q", "")[:200],
+        theme=theme if theme in THEMES else "auto",
+        waits=count_waits(roster),
+        epoch=int(roster.at.timestamp()),
+        scope=next(scope for scope in reversed(SCOPES) if scope in grant.scopes),
+        notice=notice,
+        notice_style="bad" if problem else "good",
+    )
+
+
+# Forms.
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form; the last one of each name. Raise `InvalidInput` for what is no form."""
+    try:
+        text = (await request.body()).decode()
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    except ValueError as error:
+        raise InvalidInput(problem="This is no form that a page here sends.") from error
+    return dict(pairs)
+
+
+async def act(request: Request, work: Callable[[ServerState], str], again: Callable[[str], Any]) -> Response:
+    """Run the work of a form and redirect to the address that it returns; show the page again with what went wrong."""
+    try:
+        target = await run_in_threadpool(work, state_of(request))
+    except PunchlistError as error:
+        return await again(str(error))
+    return RedirectResponse(target, 303)
+
+
+def own_path(text: str, otherwise: str = "/") -> str:
+    """Return an address to lead back to: only a path of this server."""
+    is_path = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()
+    return text if is_path else otherwise
+
+
+async def set_theme(request: Request) -> Response:
+    """Keep the theme that the person chose in a cookie, and show the page again."""
+    form = await read_form(request)
+    theme = form.get("theme", "auto")
+    response = RedirectResponse(own_path(form.get("back", "/")), 303)
+    if theme in THEMES:
+        response.set_cookie(_THEME_COOKIE, theme, max_age=_THEME_SECONDS, httponly=True, samesite="strict")
+    return response
+
+
+# Authors.
+
+
+def author_of(request: Request) -> str:
+    """Return the name under which a change is recorded: the person's own, or that of a token."""
+    grant = grant_of(request)
+    return login_name() if grant == OWNER else grant.name
+
+
+def is_person(request: Request) -> bool:
+    """True if a browser asks, which was signed in by a link; a program sends its token with each request."""
+    return "authorization" not in request.headers
+
+
+def login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "user"

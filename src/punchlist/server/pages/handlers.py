@@ -1,0 +1,254 @@
+"""Answer the requests of the pages. Forms are answered by a redirect, so that they work without a script."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from punchlist.board import Board
+from punchlist.core.presence import Roster
+from punchlist.errors import PlanMissing, PunchlistError, SessionUnknown, StoreClosed
+from punchlist.hosts.answers import deliver_outcome, find_wait, resolve_wait
+from punchlist.hosts.demo_script import Troupe
+from punchlist.hosts.surroundings import find_around
+from punchlist.server.access import needs
+from punchlist.server.pages.edits import edit_list
+from punchlist.server.pages.frame import (
+    Values,
+    act,
+    author_of,
+    is_person,
+    login_name,
+    own_path,
+    read_form,
+    set_theme,
+    show_page,
+)
+from punchlist.server.pages.now import find_agent, load_now
+from punchlist.server.pages.plan import describe_steps, load_plan
+from punchlist.server.pages.rendering import session_path
+from punchlist.server.pages.session import LATEST, load_session
+from punchlist.server.state import ServerState
+from punchlist.store import Transaction
+from punchlist.surfaces.brief import brief_lines
+from punchlist.surfaces.spans import UNICODE
+from punchlist.text.hashing import blake2b
+
+_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_MOST_DIGITS: Final = 15
+
+
+# Now.
+
+
+async def show_now(request: Request, problem: str = "") -> Response:
+    return await show_page(
+        request,
+        "now.html",
+        lambda _, roster: {"now": load_now(roster)},
+        problem=problem,
+        status=409 if problem else 200,
+    )
+
+
+@needs("answer")
+async def answer(request: Request) -> Response:
+    """Answer a question, decide on a plan, or let something go on; lead back to where the person was."""
+    form = await read_form(request)
+    text, decision = form.get("text", "").strip(), form.get("decision", "")
+    if decision:
+        text = f"{decision} {text}".strip() if decision == "reject" else decision
+    by, person = author_of(request), is_person(request)
+
+    def work(state: ServerState) -> str:
+        board = state.board
+        session = form.get("session", "")
+        wait = find_wait(
+            board.waits(session=session or None),
+            kind=form.get("kind", ""),
+            session=session,
+            agent=form.get("agent", ""),
+            id=form.get("id", ""),
+            list=form.get("list", ""),
+        )
+        before = board.store.last_seq()
+        outcome = resolve_wait(board, wait, text, by=by, person=person, make_list="make_list" in form)
+        deliver_outcome(board, wait, before, outcome)
+        return f"{own_path(form.get('back', '/'))}?said={outcome}"
+
+    return await act(request, work, lambda problem: show_now(request, problem))
+
+
+# Sessions.
+
+
+async def show_session(request: Request, problem: str = "") -> Response:
+    session = request.path_params["session"]
+    name, revision = request.query_params.get("agent", "main"), _read_number(request, "revision")
+    past = None if revision is None else (name, revision)
+    before = _read_number(request, "before") or LATEST
+
+    def load(state: ServerState, roster: Roster) -> Values:
+        agent = find_agent(roster, session)
+        return {"session": load_session(state.board, session, agent, past=past, before=before)}
+
+    try:
+        return await show_page(request, "session.html", load, problem=problem, status=409 if problem else 200)
+    except SessionUnknown as error:
+        return await _show_missing(request, error)
+
+
+async def change_session(request: Request) -> Response:
+    """Change a list of the session as a form of its page says."""
+    session, form = request.path_params["session"], await read_form(request)
+    by, person = author_of(request), is_person(request)
+
+    def work(state: ServerState) -> str:
+        edit_list(state.board, session, form, by=by, person=person)
+        return session_path(session)
+
+    return await act(request, work, lambda problem: show_session(request, problem))
+
+
+async def show_plan(request: Request) -> Response:
+    session, agent = request.path_params["session"], request.query_params.get("agent", "main")
+    revision = _read_number(request, "revision")
+
+    def load(state: ServerState, _: Roster) -> Values:
+        view = load_plan(state.board, session, agent, revision)
+        return {"plan": view, "steps": describe_steps(view)}
+
+    try:
+        return await show_page(request, "plan.html", load)
+    except PlanMissing as error:
+        return await _show_missing(request, error)
+
+
+def _read_number(request: Request, name: str) -> int | None:
+    text = request.query_params.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+async def _show_missing(request: Request, error: PunchlistError) -> Response:
+    values = {"title": "Not found", "text": str(error)}
+    return await show_page(request, "problem.html", lambda _state, _roster: values, status=404)
+
+
+# The brief.
+
+
+async def show_brief(request: Request) -> Response:
+    """Show what happened since the person last looked, in every project; `mark_read` moves their mark."""
+    mark = _name_mark()
+
+    def load(state: ServerState, _: Roster) -> Values:
+        board = state.board
+        found = board.brief(board.store.read(lambda tx: tx.log.mark(mark)))
+        around = find_around(board, None, {one.session for one in found.sessions})
+        return {"lines": list(brief_lines(found, around, {}, UNICODE)), "until": found.until}
+
+    return await show_page(request, "brief.html", load)
+
+
+@needs("answer")
+async def mark_read(request: Request) -> Response:
+    form = await read_form(request)
+    until = form.get("until", "")
+    mark = _name_mark()
+
+    def work(state: ServerState) -> str:
+        seq = int(until) if until.isascii() and until.isdecimal() and len(until) <= _MOST_DIGITS else 0
+        last = state.board.store.last_seq()
+
+        def save(tx: Transaction) -> None:
+            if tx.log.mark(mark) < seq <= last:
+                tx.log.save_mark(mark, seq)
+
+        state.board.store.transact(save)
+        return "/?said=read"
+
+    return await act(request, work, lambda problem: show_now(request, problem))
+
+
+def _name_mark() -> str:
+    return f"brief {login_name()} "
+
+
+# The demo.
+
+_playing = threading.Lock()
+"""Held while the demo plays: one at a time."""
+
+DEMO_PROJECT: Final = "/demo"
+
+
+async def play_demo(request: Request) -> Response:
+    """Play the demo on the board that is served, in a project of its own."""
+
+    def work(state: ServerState) -> str:
+        if _playing.acquire(blocking=False):
+            threading.Thread(target=_perform, args=(state.board,), name="punchlist-demo", daemon=True).start()
+        return "/?said=playing"
+
+    return await act(request, work, lambda problem: show_now(request, problem))
+
+
+def _perform(board: Board) -> None:
+    try:
+        troupe = Troupe(board, f"demo-{int(time.time()):x}", project=DEMO_PROJECT)
+        for scene in troupe.scenes():
+            scene.act()
+            time.sleep(scene.seconds)
+    except StoreClosed:
+        pass  # the server stops
+    finally:
+        _playing.release()
+
+
+# Files.
+
+
+@cache
+def _load_files() -> dict[str, tuple[bytes, str, str]]:
+    """Return the static files by name: content, type and entity tag."""
+    found: dict[str, tuple[bytes, str, str]] = {}
+    for file in files("punchlist.server").joinpath("static").iterdir():
+        kind = _TYPES.get(file.name.rpartition(".")[2])
+        if kind is not None:
+            body = file.read_bytes()
+            found[file.name] = (body, kind, f'"{blake2b(body, digest_size=8).hexdigest()}"')
+    return found
+
+
+@needs("public")
+async def send_file(request: Request) -> Response:
+    """Send a file of the page; it holds nothing of the board."""
+    found = _load_files().get(request.path_params["name"])
+    if found is None:
+        return Response("There is no such file.\n", 404, media_type="text/plain")
+    body, kind, tag = found
+    headers = {"etag": tag, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=kind)
+
+
+routes: list[BaseRoute] = [
+    Route("/", show_now),
+    Route("/answer", answer, methods=["POST"]),
+    Route("/sessions/{session:path}/plan", show_plan),
+    Route("/sessions/{session:path}", show_session, methods=["GET"]),
+    Route("/sessions/{session:path}", change_session, methods=["POST"]),
+    Route("/brief", show_brief, methods=["GET"]),
+    Route("/brief", mark_read, methods=["POST"]),
+    Route("/demo", play_demo, methods=["POST"]),
+    Route("/theme", needs("look")(set_theme), methods=["POST"]),
+    Route("/static/{name}", send_file),
+]

@@ -1,0 +1,108 @@
+"""Render pages and their parts from templates. Every text that a template prints is cleaned, then escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any, Final
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from punchlist.core.overview import PersonWait
+from punchlist.core.presence import AgentNow
+from punchlist.surfaces.now import format_age
+from punchlist.surfaces.spans import Span
+from punchlist.surfaces.top import key_of
+from punchlist.text import for_terminal
+from punchlist.text.hashing import blake2b
+
+_PLACES: Final = re.compile(r"(?<=\w)([/_:?=]+)(?=\w)")
+"""Where a path or an address may go on in the next line."""
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """Return a template filled with values."""
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("punchlist.server"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_clean,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Any] = {
+        "spans": _spans,
+        "lines": _lines,
+        "sentence": _begin_sentence,
+        "breakable": _breakable,
+        "age": _age,
+        "path_of": session_path,
+    }
+    made.filters.update(filters)
+    return made
+
+
+def _clean(value: Any) -> Any:
+    """Return a value as a template may print it: a text as one line without control characters."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return value if value.isascii() and value.isprintable() else for_terminal(value)
+    return "" if value is None else value
+
+
+def _spans(line: Iterable[Span]) -> Markup:
+    """Return a line of a surface as elements, one class per style."""
+    return Markup().join(
+        Markup('<span class="s-{}">{}</span>').format(span.style, _clean(span.text))
+        if span.style != "plain"
+        else escape(_clean(span.text))
+        for span in line
+    )
+
+
+def _lines(text: str) -> Markup:
+    """Return a text of several lines, for an element that keeps line breaks."""
+    return escape(for_terminal(text, lines=True))
+
+
+def _breakable(text: str) -> Markup:
+    return Markup(_PLACES.sub(r"\1<wbr>", str(escape(_clean(text)))))
+
+
+def _begin_sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _age(since: datetime | None, now: datetime, *, exact: bool = False) -> Markup:
+    """Return a time as its age, which a script keeps running."""
+    if since is None:
+        return Markup()
+    precise = Markup(" data-exact") if exact else ""
+    return Markup('<time datetime="{}" data-since="{}"{}>{}</time>').format(
+        since.astimezone().isoformat(timespec="seconds"),
+        int(since.timestamp()),
+        precise,
+        format_age(since, now, exact=exact),
+    )
+
+
+# Names in a page.
+
+
+def element_id(subject: AgentNow | PersonWait | tuple[str, ...]) -> str:
+    """Return the id of the element about an agent or a wait: the same in every rendering."""
+    key = subject if isinstance(subject, tuple) else key_of(subject)
+    return f"e{blake2b(repr(key).encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def session_path(session: str) -> str:
+    """Return the path of a session's page."""
+    return f"/sessions/{quote(session, safe='')}"

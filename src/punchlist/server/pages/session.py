@@ -1,0 +1,353 @@
+"""The page of a session: the lists of its agents with grades and evidence, their past, the timeline, the events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from punchlist.board import Board
+from punchlist.core.events import Event
+from punchlist.core.grounding.session import CheckState, SessionState
+from punchlist.core.grounding.tool_call import ToolCall, item_key
+from punchlist.core.overview import PersonWait
+from punchlist.core.presence import AgentNow, describe_call
+from punchlist.core.report import ItemReport, Report
+from punchlist.core.task import Task, TaskStatus
+from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.errors import SessionUnknown
+from punchlist.hosts.receipts import Receipt, load_receipt
+from punchlist.server.pages.rendering import element_id
+from punchlist.server.pages.timeline import Timeline, lay_out
+from punchlist.store import ListRow, Transaction
+from punchlist.surfaces.headlines import failing_checks, state_words
+from punchlist.surfaces.lists import GRADES, STATES, STYLES, blocker_words, grade_word, helper_words, tree
+from punchlist.surfaces.panel import find_news
+from punchlist.surfaces.reports import file_words, item_words, proof_words, status_words, total_words
+from punchlist.surfaces.sentences import sentence, span
+from punchlist.surfaces.spans import UNICODE, Style
+from punchlist.surfaces.tasks import standing_words
+
+MOST_EVENTS = 60
+LATEST = 2**62
+"""A number beyond that of every event."""
+
+_MOST_CALLS = 2_000
+"""Latest calls of each agent that the timeline shows."""
+
+_MOST_AGENTS = 100
+_LONE_PHASE = "Todos"
+_TOOLS = ("tool.finished", "tool.failed")
+_SIGNS = {"ok": "", "failed": " failed", "passed": " passed", "running": " runs", "abandoned": " was left open"}
+
+
+class WhyView(Struct, frozen=True):
+    """The run of a check that decided a grade."""
+
+    command: str
+    outcome: str
+    at: datetime
+    tail: str
+
+
+class ItemView(Struct, frozen=True, kw_only=True):
+    """One item of a list. `word` says its status; `is_fixed` ones cannot be changed here."""
+
+    element: str
+    id: str
+    glyph: str
+    style: Style
+    text_style: Style
+    word: str
+    status: str
+    text: str
+    content: str
+    is_open: bool
+    grade: str = ""
+    grade_style: Style = "dim"
+    remarks: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    proof: Sequence[str] = ()
+    why: WhyView | None = None
+    elapsed: str = ""
+    work: Sequence[str] = ()
+    files: Sequence[str] = ()
+
+
+class PhaseView(Struct, frozen=True):
+    """Items under the name of their phase, which is empty for those without one."""
+
+    name: str
+    items: Sequence[ItemView]
+
+
+class TaskView(Struct, frozen=True):
+    id: str
+    glyph: str
+    style: Style
+    subject: str
+    words: str
+
+
+class PastView(Struct, frozen=True):
+    """The revisions of a list, and the one that is shown; `words` say what made it."""
+
+    last: int
+    shown: int
+    words: str = ""
+    at: datetime | None = None
+
+    @property
+    def is_past(self) -> bool:
+        return self.shown != self.last
+
+
+class AgentView(Struct, frozen=True, kw_only=True):
+    """An agent of the session and its list."""
+
+    element: str
+    name: str
+    label: str
+    depth: int
+    is_planning: bool
+    plan_id: str
+    done: int
+    total: int
+    percent: int
+    phases: Sequence[PhaseView]
+    tasks: Sequence[TaskView]
+    omitted: int
+    past: PastView
+
+    @property
+    def phase_names(self) -> list[str]:
+        return [phase.name for phase in self.phases if phase.name]
+
+
+class EventView(Struct, frozen=True):
+    seq: int
+    at: datetime
+    words: str
+    style: Style
+
+
+class SessionView(Struct, frozen=True, kw_only=True):
+    """The whole page. `state` is None where nothing was checked or changed."""
+
+    id: str
+    project: str
+    at: datetime
+    agent: AgentNow | None
+    state: SessionState | None
+    state_words: str
+    state_style: Style
+    failures: Sequence[WhyView]
+    waits: Sequence[PersonWait]
+    receipt: Receipt | None
+    agents: Sequence[AgentView]
+    totals: Sequence[tuple[str, str]]
+    timeline: Timeline | None
+    events: Sequence[EventView]
+    before: int | None
+    """The event before which older ones are found; None if all are shown."""
+    is_live: bool
+    """True if the page shows the present, which follows the board."""
+
+
+class _Found(Struct, frozen=True):
+    project: str
+    numbers: Mapping[str, int]
+    calls: Mapping[tuple[str, str], Sequence[ToolCall]]
+    events: Sequence[Event]
+    makers: Mapping[str, Event | None]
+
+
+def load_session(
+    board: Board,
+    session: str,
+    agent: AgentNow | None = None,
+    *,
+    past: tuple[str, int] | None = None,
+    before: int = LATEST,
+) -> SessionView:
+    """Return the page of a session; raise `SessionUnknown` if the board has none and no host knows it.
+
+    `past` is an agent and a revision of its list. `before` is the event before which events are shown.
+    """
+    rows = board.work(session=session, limit=_MOST_AGENTS)
+    revisions = {row.agent: row.todos.revision for row in rows}
+    if past is not None and not 0 < past[1] < revisions.get(past[0], 0):
+        past = None
+    found = board.store.read(lambda tx: _find(tx, session, {**revisions, **dict([past] if past else [])}, before))
+    if found is None:
+        if agent is None:
+            raise SessionUnknown(session=session)
+        found = _Found(agent.project, {}, {}, (), {})
+    report = board.report(session=session)
+    helpers = board.helpers(session)
+    entries = {(entry.subject.agent, entry.subject.item): entry for entry in report.items}
+    now = board.now()
+    state = next(iter(report.sessions), None)
+    answered = next((event for event in found.events if event.kind == "question.answered"), None)
+    old = None if past is None else board.handle(past[0], session=session).at(past[1])
+    agents = [
+        _view_agent(
+            row,
+            depth,
+            entries,
+            helpers.get(row.agent, {}),
+            found.makers.get(row.agent),
+            now,
+            old if past is not None and past[0] == row.agent else None,
+        )
+        for depth, row in tree(rows)
+    ]
+    return SessionView(
+        id=session,
+        project=found.project,
+        at=now,
+        agent=agent,
+        state=state,
+        state_words="" if state is None or state.state == "idle" else state_words(state),
+        state_style="dim" if state is None else STATES[state.state],
+        failures=[] if state is None else [_view_check(check) for check in failing_checks(state)],
+        waits=board.waits(session=session),
+        receipt=None if answered is None else load_receipt(board, session, answered.seq),
+        agents=agents,
+        totals=total_words(report.totals) if report.items else (),
+        timeline=lay_out(_sort_entries(report, agents), found.calls, now),
+        events=[*_view_events(found)],
+        before=found.events[-1].seq if len(found.events) == MOST_EVENTS else None,
+        is_live=past is None and before == LATEST,
+    )
+
+
+def _find(tx: Transaction, session: str, revisions: Mapping[str, int], before: int) -> _Found | None:
+    project = tx.session_project(session)
+    if project is None:
+        return None
+    agents = [row for name in sorted(tx.names(session)) if (row := tx.agent(session, name)) is not None]
+    numbers = {row.name: row.number for row in agents}
+    calls: dict[tuple[str, str], list[ToolCall]] = {}
+    for name, number in numbers.items():
+        for call in tx.tool_calls.of_agent(number, _MOST_CALLS):
+            if not call.is_talk:
+                calls.setdefault((name, call.item), []).append(call)
+    makers = {name: tx.log.maker_of(numbers[name], revision) for name, revision in revisions.items() if name in numbers}
+    events = tx.log.latest(numbers.values(), MOST_EVENTS, before=before)
+    return _Found(project, numbers, calls, events, makers)
+
+
+def _sort_entries(report: Report, agents: Sequence[AgentView]) -> list[ItemReport]:
+    """Return the items of the report in the order of the agents on the page."""
+    places = {agent.name: place for place, agent in enumerate(agents)}
+    return sorted(report.items, key=lambda entry: places.get(entry.subject.agent, len(places)))
+
+
+def _view_agent(
+    row: ListRow,
+    depth: int,
+    entries: Mapping[tuple[str, str], ItemReport],
+    helped: Mapping[str, Sequence[str]],
+    maker: Event | None,
+    now: datetime,
+    old: TodoList | None,
+) -> AgentView:
+    todos = row.todos if old is None else old
+    is_past = old is not None
+    done, total, percent = todos.progress
+
+    def view(item: TodoItem) -> ItemView:
+        entry = None if is_past else entries.get((row.agent, item_key(todos.plan_id, item.id)))
+        return _view_item(row.agent, item, entry, () if is_past else helped.get(item.id, ()))
+
+    known = {phase.id for phase in todos.phases}
+    phases = [PhaseView("", [view(item) for item in todos.items if item.phase_id not in known])]
+    alone = [phase.name for phase in todos.phases] == [_LONE_PHASE]
+    for phase in todos.phases:
+        items = [view(item) for item in todos.items if item.phase_id == phase.id]
+        phases.append(PhaseView("" if alone else phase.name, items))
+    return AgentView(
+        element=element_id(("list", row.session, row.agent)),
+        name=row.agent,
+        label=row.label or "",
+        depth=depth,
+        is_planning=row.mode == "plan",
+        plan_id=todos.plan_id,
+        done=done,
+        total=total,
+        percent=percent,
+        phases=[phase for phase in phases if phase.items],
+        tasks=() if is_past else [_view_task(task, now) for task in row.tasks],
+        omitted=len(todos.omitted),
+        past=PastView(
+            last=row.todos.revision,
+            shown=todos.revision,
+            words="" if maker is None else sentence(maker, UNICODE),
+            at=None if maker is None else maker.at,
+        ),
+    )
+
+
+def _view_item(agent: str, item: TodoItem, entry: ItemReport | None, helpers: Sequence[str]) -> ItemView:
+    busy = bool(helpers) and item.status is Status.PENDING
+    style, text_style = STYLES[Status.IN_PROGRESS if busy else item.status]
+    grade = grade_word(item)
+    remarks = [helper_words(helpers)] if helpers else []
+    if why := blocker_words(item):
+        remarks.append(why)
+    check = None if entry is None else entry.check
+    return ItemView(
+        element=element_id(("item", agent, item.id)),
+        id=item.id,
+        glyph=UNICODE.boxes[item.status.value],
+        style=style,
+        text_style=text_style,
+        word=item.status.value.replace("_", " ") if entry is None else status_words(entry),
+        status=item.status.value,
+        text=item.label if item.status is Status.IN_PROGRESS else item.content,
+        content=item.content,
+        is_open=item.is_open,
+        grade=grade,
+        grade_style=GRADES.get(grade, "dim"),
+        remarks=remarks,
+        notes=item.notes,
+        proof=() if entry is None else proof_words(entry, frozenset()),
+        why=None if check is None else WhyView(check.command or check.name, check.outcome, check.at, check.tail),
+        elapsed="" if entry is None else span(entry.elapsed),
+        work=() if entry is None else item_words(entry)[bool(entry.helpers) :],
+        files=() if entry is None else file_words(entry.tally),
+    )
+
+
+def _view_check(check: CheckState) -> WhyView:
+    return WhyView(check.command, check.outcome, check.at, check.tail)
+
+
+def _view_task(task: Task, now: datetime) -> TaskView:
+    box = "blocked" if task.status is TaskStatus.WAITING or task.is_blocked else task.status.value
+    style, _ = STYLES[Status(box)]
+    return TaskView(task.id, UNICODE.boxes[box], style, task.subject, standing_words(task, now))
+
+
+def _view_events(found: _Found) -> Iterator[EventView]:
+    """Yield the events that tell something: what changed, and each call once, by what it did."""
+    calls = {(name, call.id): call for (name, _), made in found.calls.items() for call in made}
+    news = {event.seq for event in find_news(found.events)}
+    for event in found.events:
+        call = calls.get((event.agent or "", str(event.data.get("call_id", ""))))
+        if event.kind in _TOOLS and call is not None:
+            outcome = call.check_outcome if call.check_outcome in ("passed", "failed") else call.outcome
+            words = f"{event.agent}: {describe_call(call.name, call.preview)}{_SIGNS[outcome]}"
+            yield EventView(event.seq, event.at, words, "bad" if outcome == "failed" else "dim")
+        elif event.seq in news and event.kind != "list.edited":
+            yield EventView(event.seq, event.at, sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain"))
+
+
+_EVENT_STYLES: dict[str, Style] = {
+    **dict.fromkeys(("item.completed", "question.answered", "approval.approved"), "good"),
+    **dict.fromkeys(
+        ("item.blocked", "question.asked", "approval.proposed", "finding.raised", "list.refused"), "warning"
+    ),
+}

@@ -1,0 +1,156 @@
+"""Lay out the timeline of a session: a lane per item, the times in progress as bars, tool calls as ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from punchlist.core.grounding.tool_call import ToolCall
+from punchlist.core.presence import describe_call
+from punchlist.core.report import ItemReport
+from punchlist.surfaces.headlines import count_words
+from punchlist.surfaces.sentences import span
+from punchlist.surfaces.timeline import Axis
+
+_MOST_LANES = 200
+_LABEL = 9.0
+"""Percent of the axis that the length of a fold needs."""
+
+
+class Bar(Struct, frozen=True):
+    """A part of a lane; places are percents of the axis."""
+
+    x: str
+    width: str
+
+
+class Tick(Struct, frozen=True):
+    """Calls at one place of a lane. `title` names a failure."""
+
+    x: str
+    title: str = ""
+
+
+class Lane(Struct, frozen=True):
+    """The work on one item. `look` is its grade, else its status."""
+
+    label: str
+    title: str
+    look: str
+    bars: Sequence[Bar]
+    ticks: Sequence[Tick]
+    failures: Sequence[Tick]
+
+
+class Fold(Struct, frozen=True):
+    """Time without activity that is left out; `label` is empty where there is no room."""
+
+    x: str
+    width: str
+    middle: str
+    label: str
+
+
+class Timeline(Struct, frozen=True):
+    lanes: Sequence[Lane]
+    folds: Sequence[Fold]
+    first: datetime
+    last: datetime
+    more: int
+    """Lanes that are left out."""
+
+
+Calls = Mapping[tuple[str, str], Sequence[ToolCall]]
+"""Tool calls by agent and by the key of the item that they were made for."""
+
+
+def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timeline | None:
+    """Return the timeline of these items and of the calls without one; None if nothing was done yet."""
+    lanes: list[tuple[str, str, str, Sequence[tuple[datetime, datetime]], Sequence[ToolCall]]] = []
+    known: set[tuple[str, str]] = set()
+    several = len({entry.subject.agent for entry in entries} | {agent for agent, _ in calls}) > 1
+    for entry in entries:
+        key = (entry.subject.agent, entry.subject.item)
+        known.add(key)
+        stints = [(begin, max(stop or now, begin)) for begin, stop in entry.stints]
+        if stints or calls.get(key):
+            state = entry.grade or entry.item.status.value
+            words = f"{entry.item.content} ({state.replace('_', ' ')}, {span(entry.elapsed) or 'no time'})"
+            label = f"{entry.subject.agent}: {entry.item.content}" if several else entry.item.content
+            lanes.append((label, words, state, stints, calls.get(key, ())))
+    for (agent, item), made in calls.items():
+        if (agent, item) not in known and made:
+            label = f"{agent}: no item" if several else "no item"
+            lanes.append((label, f"{label}: {count_words(len(made), 'call')}", "none", (), made))
+    if not lanes:
+        return None
+    shown = lanes[:_MOST_LANES]
+    axis = Axis(_find_active(shown))
+    drawn = [
+        Lane(
+            label,
+            title,
+            look,
+            [_place_bar(axis, begin, stop) for begin, stop in stints],
+            _place_ticks(axis, (call for call in made if not _has_failed(call))),
+            _place_ticks(axis, (call for call in made if _has_failed(call)), titled=True),
+        )
+        for label, title, look, stints, made in shown
+    ]
+    first, last = axis.stretches[0][0], axis.stretches[-1][1]
+    return Timeline(drawn, _place_folds(axis), first, last, len(lanes) - len(shown))
+
+
+def _find_active(
+    lanes: Iterable[tuple[str, str, str, Sequence[tuple[datetime, datetime]], Sequence[ToolCall]]],
+) -> list[tuple[datetime, datetime]]:
+    """Return when something happened: both ends of each time in progress, and each call."""
+    active: list[tuple[datetime, datetime]] = []
+    for _, _, _, stints, made in lanes:
+        active += [(at, at) for stint in stints for at in stint]
+        for call in made:
+            begin, end = call.started or call.finished, call.finished or call.started
+            if begin is not None and end is not None:
+                active.append((begin.at, max(begin.at, end.at)))
+    return active
+
+
+def _has_failed(call: ToolCall) -> bool:
+    return call.outcome == "failed" or call.check_outcome == "failed"
+
+
+def _place_bar(axis: Axis, begin: datetime, stop: datetime) -> Bar:
+    left = min(axis.place(begin), 99.7)
+    return Bar(f"{left:.2f}", f"{max(axis.place(stop) - left, 0.3):.2f}")
+
+
+def _place_ticks(axis: Axis, calls: Iterable[ToolCall], *, titled: bool = False) -> list[Tick]:
+    """Return one tick per place: there may be more calls than pixels."""
+    places: dict[str, str] = {}
+    for call in calls:
+        at = call.started or call.finished
+        if at is not None:
+            title = f"{describe_call(call.name, call.preview)} failed" if titled else ""
+            places[f"{min(axis.place(at.at), 99.5):.1f}"] = title
+    return [Tick(x, title) for x, title in places.items()]
+
+
+def _place_folds(axis: Axis) -> list[Fold]:
+    folds: list[Fold] = []
+    labelled = -_LABEL
+    for left, (start, end) in zip(axis.folds, axis.idle, strict=True):
+        middle = min(max(left + axis.fold / 2, _LABEL / 2), 100 - _LABEL / 2)
+        label = ""
+        if middle - labelled >= _LABEL:
+            label, labelled = _round(end - start), middle
+        folds.append(Fold(f"{left + 0.3:.2f}", f"{axis.fold - 0.3:.2f}", f"{left + axis.fold / 2:.2f}", label))
+    return folds
+
+
+def _round(length: timedelta) -> str:
+    hours = round(length.total_seconds() / 3600)
+    if hours >= 48:
+        return count_words(round(hours / 24), "day")
+    return f"{hours} h" if length >= timedelta(hours=1) else span(length)

@@ -1,0 +1,105 @@
+// Send forms without a reload: the page that answers is drawn into this one. Drag items to reorder them.
+
+import { morphPage } from "./morph.js";
+
+/** Load a page by a form's method and draw it here; fall back to the browser's own way. */
+export async function send(form, submitter) {
+  const fields = new URLSearchParams(new FormData(form, submitter));
+  const isPost = form.method === "post";
+  const address = isPost ? form.action : `${form.action.split("?")[0]}?${fields}`;
+  const typed = [...form.querySelectorAll("input:not([type=hidden]), textarea")];
+  let response;
+  try {
+    response = await fetch(address, isPost ? { method: "POST", body: fields } : {});
+  } catch {
+    return notice("The server does not answer; nothing was changed.");
+  }
+  // What was sent is no longer half-typed: the answer may replace it.
+  if (response.ok) for (const field of typed) field.type === "range" || (field.value = field.defaultValue);
+  const edit = response.ok && form.querySelector("details.edit[open]");
+  if (edit) edit.open = false;
+  if (!morphPage(await response.text())) return notice("The server answered with something that is no page.");
+  if (!isPost) history.replaceState(null, "", response.url);
+}
+
+function notice(text) {
+  const main = document.getElementById("main");
+  main.querySelector(":scope > .notice")?.remove();
+  const said = Object.assign(document.createElement("p"), { className: "notice bad", textContent: text });
+  said.setAttribute("role", "alert");
+  main.prepend(said);
+}
+
+/** Do something to the item of a row, as one of its buttons would. */
+export function act(row, verb, extra = {}) {
+  const form = row.querySelector("form");
+  const made = document.createElement("form");
+  Object.assign(made, { method: "post", action: form.action });
+  for (const name of ["agent", "plan", "item"]) addField(made, name, form.elements[name].value);
+  for (const [name, value] of Object.entries({ do: verb, ...extra })) addField(made, name, value);
+  return send(made);
+}
+
+function addField(form, name, value) {
+  form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+}
+
+export function startForms() {
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method === "dialog" || form.matches(".search, .theme")) return;
+    event.preventDefault();
+    send(form, event.submitter);
+  });
+  let timer = 0;
+  document.addEventListener("input", ({ target }) => {
+    if (!target.matches("input[data-live]")) return;
+    target.form.querySelector("output").textContent = `${target.value} of ${target.max}`;
+    clearTimeout(timer);
+    timer = setTimeout(() => send(target.form), 120);
+  });
+  startDrag();
+}
+
+// Items are dragged by their mark.
+
+function startDrag() {
+  let dragged = null;
+  const rowAt = (target) => target.closest?.(".item[data-item]");
+  const over = (row) => {
+    for (const one of document.querySelectorAll(".item.over")) one.classList.toggle("over", one === row);
+    row?.classList.add("over");
+  };
+  document.addEventListener("pointerdown", ({ target }) => {
+    const row = target.matches?.(".item .mark") && rowAt(target);
+    if (row && document.body.classList.contains("may-edit")) row.draggable = true;
+  });
+  document.addEventListener("dragstart", (event) => {
+    const row = rowAt(event.target);
+    if (!row?.draggable) return;
+    dragged = row;
+    row.classList.add("dragged");
+    event.dataTransfer.effectAllowed = "move";
+  });
+  document.addEventListener("dragover", (event) => {
+    const row = dragged && rowAt(event.target);
+    if (!row || row.closest(".list") !== dragged.closest(".list")) return;
+    event.preventDefault();
+    over(row);
+  });
+  document.addEventListener("drop", (event) => {
+    const row = dragged && rowAt(event.target);
+    if (!row) return;
+    event.preventDefault();
+    const moved = dragged;
+    end();
+    if (row !== moved) act(moved, "move", { before: row.dataset.item });
+  });
+  const end = () => {
+    over(null);
+    dragged?.classList.remove("dragged");
+    dragged?.removeAttribute("draggable");
+    dragged = null;
+  };
+  document.addEventListener("dragend", end);
+}

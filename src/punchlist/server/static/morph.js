@@ -1,0 +1,99 @@
+// Make an element equal to new HTML, in place: focus, selection, scroll, open details and half-typed fields stay.
+
+/** Replace the content of `old` by the element that `html` holds. */
+export function morph(old, html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const next = template.content.firstElementChild;
+  if (next) keepingFocus(() => morphNode(old, next));
+}
+
+/** Make the page's main part equal to that of another page. */
+export function morphPage(text) {
+  const next = new DOMParser().parseFromString(text, "text/html");
+  const main = next.getElementById("main");
+  if (!main) return false;
+  document.title = next.title;
+  keepingFocus(() => {
+    morphNode(document.getElementById("main"), document.adoptNode(main));
+    const count = next.getElementById("count");
+    if (count) morphNode(document.getElementById("count"), document.adoptNode(count));
+  });
+  document.body.dataset.topic = next.body.dataset.topic;
+  return true;
+}
+
+/** True if a person typed into a field and has not sent it. */
+function isDirty(node) {
+  if (node instanceof HTMLInputElement && node.type === "hidden") return false;
+  if (node instanceof HTMLInputElement && /checkbox|radio/.test(node.type)) return node.checked !== node.defaultChecked;
+  return /^(INPUT|TEXTAREA)$/.test(node.nodeName) && node.value !== node.defaultValue;
+}
+
+function holdsTyping(node) {
+  return node.nodeType === 1 && (isDirty(node) || [...node.querySelectorAll("input, textarea")].some(isDirty));
+}
+
+function keepingFocus(change) {
+  const held = document.activeElement;
+  const range = held && /^(INPUT|TEXTAREA)$/.test(held.nodeName) && held.type !== "range" && held.selectionStart !== null
+    ? [held.selectionStart, held.selectionEnd] : null;
+  change();
+  if (!held || held === document.body || held === document.activeElement) return;
+  const again = held.isConnected ? held : held.id && document.getElementById(held.id);
+  if (!again) return;
+  again.focus({ preventScroll: true });
+  if (range) again.setSelectionRange(...range);
+}
+
+function morphNode(old, next) {
+  if (old.nodeType !== next.nodeType || old.nodeName !== next.nodeName) {
+    old.replaceWith(next);
+    return;
+  }
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== next.nodeValue) old.nodeValue = next.nodeValue;
+    return;
+  }
+  if (old.isEqualNode(next)) return;
+  morphAttributes(old, next);
+  morphChildren(old, next);
+}
+
+function morphAttributes(old, next) {
+  const typed = isDirty(old);
+  for (const { name } of [...old.attributes]) {
+    // Whether a details element is open, and which row is selected, is the reader's choice.
+    if (!next.hasAttribute(name) && !/^(open|tabindex|draggable)$/.test(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of next.attributes) {
+    if (name === "open" && old.nodeName === "DETAILS") continue;
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  if ("value" in old && old.nodeName === "INPUT" && !typed && old.value !== next.value) old.value = next.value;
+}
+
+function morphChildren(old, next) {
+  const known = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+  let place = old.firstChild;
+  for (const child of [...next.childNodes]) {
+    let match = child.id ? known.get(child.id) : null;
+    if (!match && !child.id && place && !place.id && place.nodeName === child.nodeName) match = place;
+    if (!match) {
+      old.insertBefore(child, place);
+      if (child.id && child.classList) child.classList.add("fresh");
+    } else {
+      if (match === place) place = place.nextSibling;
+      else if (old.moveBefore) old.moveBefore(match, place); // keeps focus
+      else old.insertBefore(match, place);
+      morphNode(match, child);
+    }
+  }
+  while (place) {
+    const gone = place;
+    place = place.nextSibling;
+    // What a person was typing stays until they leave it, though it waits no more.
+    if (!holdsTyping(gone)) gone.remove();
+    else if (gone.classList) gone.classList.add("stale");
+  }
+}

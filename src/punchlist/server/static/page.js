@@ -1,0 +1,73 @@
+// The page: follows the board, sends forms without a reload, keys, drag. Without it every link and form still works.
+
+import { startForms } from "./forms.js";
+import { startKeys } from "./keys.js";
+import { morph } from "./morph.js";
+import { Stream } from "./stream.js";
+
+const link = document.getElementById("link");
+const skew = Date.now() / 1000 - Number(document.body.dataset.at || Date.now() / 1000);
+
+function showState(state) {
+  link.hidden = false;
+  link.classList.toggle("lost", state === "lost");
+  link.textContent = { live: "live", lost: "connection lost, trying again", opening: "connecting" }[state];
+}
+
+function take(message) {
+  if (message.state) showState(message.state);
+  if (!message.parts || message.topic !== document.body.dataset.topic) return;
+  for (const [id, html] of Object.entries(message.parts)) {
+    const element = document.getElementById(id);
+    if (element && !element.querySelector(".dragged")) morph(element, html);
+  }
+}
+
+/** Follow the topic of the page; `data-topic` may change when a form shows another one. */
+function follow() {
+  let want;
+  try {
+    const port = new SharedWorker("/static/worker.js", { type: "module", name: "punchlist" }).port;
+    port.onmessage = ({ data }) => take(data);
+    want = (topic) => port.postMessage({ topic });
+  } catch {
+    const stream = new Stream();
+    want = (topic) => (topic === undefined ? stream.remove(take) : stream.add(topic, take));
+  }
+  const begin = () => want(document.body.dataset.topic);
+  begin();
+  addEventListener("pagehide", () => want(undefined));
+  addEventListener("pageshow", (event) => event.persisted && begin());
+  new MutationObserver(begin).observe(document.body, { attributeFilter: ["data-topic"] });
+}
+
+/** Say how long ago a time was, as the server does: `12 s`, `4m`, `2h 5m`, `3d`; exact, `4m 14s`. */
+function age(seconds, exact) {
+  if (seconds < 60) return `${seconds} s`;
+  if (exact && seconds < 600 && seconds % 60) return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h ${Math.floor((seconds % 3600) / 60)}m`;
+  return `${Math.floor(seconds / 86400)}d`;
+}
+
+/** The words until a lease ends. */
+function until(seconds) {
+  if (seconds <= 0) return "now";
+  return seconds < 120 ? `in ${seconds} s` : `in ${Math.round(seconds / 60)} min`;
+}
+
+function tick() {
+  if (document.hidden) return;
+  const now = Date.now() / 1000 - skew;
+  for (const time of document.querySelectorAll("time[data-since], time[data-until]")) {
+    const words = time.dataset.until
+      ? until(Math.floor(time.dataset.until - now))
+      : age(Math.max(0, Math.floor(now - time.dataset.since)), "exact" in time.dataset);
+    if (time.textContent !== words) time.textContent = words;
+  }
+}
+
+follow();
+startForms();
+startKeys();
+setInterval(tick, 1000);

@@ -1,0 +1,396 @@
+"""The settings: what each may be, and where it comes from: its variable, else the file `config.toml`, else its default.
+
+A field of a Struct below is one key of the file. Its `Meta` says, once for the errors, the docs and `punchlist config`:
+`description`, what it means; `title`, what it may be; `extra["variable"]`, the variable above it, if it has one.
+To add a key, add a field and run `make docs`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
+
+from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert
+from msgspec.structs import fields
+
+from punchlist.errors import ConfigInvalid, SettingsFileInvalid, SettingUnknown, suggest
+from punchlist.places import settings_path
+from punchlist.text import for_terminal
+
+Durability = Literal["full", "normal"]
+"""`full`: a durable write survives power loss. `normal`: it survives a crash of the program."""
+
+Profile = Literal["quiet", "classic", "off"]
+
+_LONGEST_TIME = 10_000_000
+"""Seconds, about four months: a longer time is a mistake of typing."""
+
+
+class StallSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[stall]`: when an agent counts as stalled."""
+
+    after: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=_LONGEST_TIME,
+            title="a number of seconds",
+            description="seconds of silence after which an agent counts as stalled, 0 for never",
+            extra={"variable": "PUNCHLIST_STALL_AFTER"},
+        ),
+    ] = 300.0
+    lifetime: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=_LONGEST_TIME,
+            title="a number of seconds",
+            description="seconds after which an agent is watched no longer",
+            extra={"variable": "PUNCHLIST_STALL_LIFETIME"},
+        ),
+    ] = 21600.0
+
+
+class GateSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[gates]`: commands that stand before a change of a task."""
+
+    create: Annotated[
+        str,
+        Meta(
+            title="a shell command",
+            description="a command that may refuse new tasks, of any program and on any list",
+            extra={"variable": "PUNCHLIST_GATE_CREATE"},
+        ),
+    ] = ""
+    complete: Annotated[
+        str,
+        Meta(
+            title="a shell command",
+            description="a command that may refuse the completion of a task",
+            extra={"variable": "PUNCHLIST_GATE_COMPLETE"},
+        ),
+    ] = ""
+
+
+class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notify]`: what you are told about, and how."""
+
+
+class WatchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[watch]`: which agents' logs are read."""
+
+
+class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[panel]`: how `punchlist top` looks."""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys at the top of the file, and its tables."""
+
+    db: Annotated[
+        str,
+        Meta(
+            title="an absolute path, one that begins with `~/`, or `sqlite:////…`",
+            description="the board to use; by default the user's own. The variable may also be a relative path or "
+            "`memory:`",
+            extra={"variable": "PUNCHLIST_DB"},
+        ),
+    ] = ""
+    durability: Annotated[
+        Durability,
+        Meta(
+            title="`full` or `normal`",
+            description="`full` (a write survives power loss) or `normal` (it survives a crash)",
+            extra={"variable": "PUNCHLIST_DURABILITY"},
+        ),
+    ] = "full"
+    profile: Annotated[
+        Profile,
+        Meta(
+            title="`quiet`, `classic` or `off`",
+            description="how much attached agents are told about their lists",
+            extra={"variable": "PUNCHLIST_PROFILE"},
+        ),
+    ] = "quiet"
+    stop_tries: Annotated[
+        Annotated[int, Meta(ge=0, le=999)] | None,
+        Meta(
+            title="a number from 0 to 999",
+            description="how often an attached agent is asked to go on per prompt, 0 for never; by default as the "
+            "profile says",
+            extra={"variable": "PUNCHLIST_STOP_TRIES"},
+        ),
+    ] = None
+    todos: Annotated[
+        bool,
+        Meta(
+            title="`on` or `off`, in the file `true` or `false`",
+            description="`off` offers no agent a todo tool, and no model is told about one",
+            extra={"variable": "PUNCHLIST_TODOS"},
+        ),
+    ] = True
+    dialect: Annotated[
+        tuple[str, ...],
+        Meta(
+            title="names that `punchlist dialects` lists",
+            description="the todo tools that `punchlist mcp` offers to agents that you attach; `--dialect` is above it",
+        ),
+    ] = ("punchlist", "punchlist-tasks")
+    previews: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000,
+            title="a whole number from 0 to 10000",
+            description="the most characters that are kept of a tool's arguments and of its result, 0 for none",
+            extra={"variable": "PUNCHLIST_PREVIEWS"},
+        ),
+    ] = 160
+    redact: Annotated[
+        tuple[str, ...],
+        Meta(
+            title="regular expressions",
+            description="text that is masked before a tool call is recorded; the patterns of the file, the one of the "
+            "variable and those of a program add up",
+            extra={"variable": "PUNCHLIST_REDACT"},
+        ),
+    ] = ()
+    lease: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=86_400,
+            title="a number of seconds, up to a day",
+            description="seconds that a claim on a task lasts without a heartbeat",
+            extra={"variable": "PUNCHLIST_LEASE"},
+        ),
+    ] = 900.0
+    timer_horizon: Annotated[
+        str,
+        Meta(
+            pattern=r"^0*[1-9][0-9]{0,4}[hdw]$",
+            title="a time such as `12h` or `30d`",
+            description="the longest timer that a model may set for a flow",
+            extra={"variable": "PUNCHLIST_TIMER_HORIZON"},
+        ),
+    ] = "30d"
+    stall: StallSettings = StallSettings()
+    gates: GateSettings = GateSettings()
+    notify: NotifySettings = NotifySettings()
+    watch: WatchSettings = WatchSettings()
+    panel: PanelSettings = PanelSettings()
+
+
+class SettingEntry(Struct, frozen=True):
+    """A key of the file, as `punchlist config` and the docs describe it."""
+
+    key: str
+    type: Any
+    default: Any
+    meaning: str
+    allowed: str
+    variable: str
+    """The variable above it; empty if it has none."""
+
+
+@cache
+def list_entries() -> dict[str, SettingEntry]:
+    """Return every setting by its key, which has a dot for those of tables, as in `stall.after`."""
+    return {entry.key: entry for entry in _describe_fields(Settings, "")}
+
+
+def _describe_fields(kind: type[Struct], prefix: str) -> Iterator[SettingEntry]:
+    for field in fields(kind):
+        name = f"{prefix}{field.encode_name}"
+        hint: Any = field.type
+        if _is_table(hint):
+            yield from _describe_fields(hint, f"{name}.")
+            continue
+        meta = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Meta)), Meta())
+        default = field.default_factory() if field.default is NODEFAULT else field.default
+        variable = (meta.extra or {}).get("variable", "")
+        yield SettingEntry(name, hint, default, meta.description or "", meta.title or "", variable)
+
+
+def _is_table(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Struct)
+
+
+def find_entry(key: str) -> SettingEntry:
+    """Return the entry of a key; raise `SettingUnknown` with a near name if there is none."""
+    entries = list_entries()
+    if key in entries:
+        return entries[key]
+    raise SettingUnknown(key=for_terminal(key[:200]), near=suggest(key, entries))
+
+
+def show_value(value: Any) -> str:
+    """Return a value as a person types it; empty for one that is not set."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple | list):
+        return " ".join(map(show_value, cast("Sequence[Any]", value)))
+    return "" if value is None else str(value)
+
+
+# Reading.
+
+_DEFAULTS = Settings()
+_loaded: tuple[object, Settings] | None = None
+"""The file as it was read last, with what `stat` said of it then: a change of the file empties it."""
+
+
+def load_settings() -> Settings:
+    """Return the settings of the file, with their defaults; raise `SettingsFileInvalid` if it cannot be used."""
+    global _loaded  # noqa: PLW0603 - one file, read once
+    path = settings_path()
+    try:
+        found = os.stat(path)
+    except OSError:  # most people have no such file
+        return _DEFAULTS
+    seen = (path, found.st_ino, found.st_size, found.st_mtime_ns)
+    if _loaded is None or _loaded[0] != seen:
+        _loaded = seen, parse_settings_file(path, read_settings_file(path))
+    return _loaded[1]
+
+
+def read_variable(variable: str, key: str) -> Any:
+    """Return a setting from its variable; None if the variable is not set. The text is read by the rules of the key."""
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    return parse_words(find_entry(key), [text], name=variable)
+
+
+def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") -> Any:
+    """Return the value that a person typed for a key; raise `ConfigInvalid` if it may not be that."""
+    given: Any = list(words) if _is_list(entry) else " ".join(words)
+    if _plain_type(entry) is bool:
+        given = {"on": True, "off": False}.get(given, given)
+    try:
+        return convert(given, entry.type, strict=False)
+    except ValidationError:
+        raise _refuse(name or entry.key, given, f"use {entry.allowed}") from None
+
+
+def read_settings_file(path: str) -> str:
+    """Return the text of the file; raise `SettingsFileInvalid` if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        problem = error.strerror if isinstance(error, OSError) else "it is not written in UTF-8"
+        raise SettingsFileInvalid(file=path, problem=f"{problem}; mend it or move it away") from None
+
+
+def parse_settings_file(path: str, text: str) -> Settings:
+    """Return the settings in a text; raise `SettingsFileInvalid`, which names the file, the key and what is allowed."""
+    import tomllib  # only for people who have the file
+
+    try:
+        given = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problem = f"it is no TOML: {error}; mend it or move it away"
+        raise SettingsFileInvalid(file=path, problem=problem) from None
+    try:
+        settings = convert(given, Settings)
+    except ValidationError as error:
+        raise SettingsFileInvalid(file=path, problem=_explain(str(error), given)) from None
+    for key, problem in _find_problems(settings):
+        raise SettingsFileInvalid(file=path, problem=f"`{key}` {problem}")
+    return settings
+
+
+def _find_problems(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield what a type cannot say."""
+    if settings.db and not settings.db.startswith(("/", "~/", "sqlite:////", "postgresql://")):
+        yield "db", f"cannot be `{for_terminal(settings.db[:80])}`: use {find_entry('db').allowed}"
+    for pattern in settings.redact:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            yield "redact", f"cannot have `{for_terminal(pattern[:80])}`: it is no regular expression: {error}"
+
+
+_AT = re.compile(r" - at `\$\.?([^`]*)`")
+_UNKNOWN = re.compile(r"unknown field `(.*?)`( - at `|$)")
+
+
+def _explain(said: str, given: dict[str, Any]) -> str:
+    """Turn msgspec's message, `Expected `float`, got `str` - at `$.stall.after``, into one for a person."""
+    place = _AT.search(said)
+    key = place[1] if place else ""
+    entries = list_entries()
+    unknown = _UNKNOWN.search(said)
+    if unknown:
+        key = for_terminal(f"{key}.{unknown[1]}".lstrip(".")[:200])
+        tables = [field.encode_name for field in fields(Settings) if _is_table(field.type)]
+        return f"there is no key `{key}`{suggest(key, [*entries, *tables])}; `punchlist config get` lists them"
+    entry = entries.get(key.partition("[")[0])
+    if entry is None:
+        return f"`{key}`: {_AT.sub('', said).replace('Expected', 'expected').replace('`object`', 'a table')}"
+    value: Any = given
+    for part in entry.key.split("."):
+        value = value[part]
+    return f"`{key}` cannot be `{for_terminal(str(value)[:80])}`: use {entry.allowed}"
+
+
+def _refuse(name: str, value: object, problem: str) -> ConfigInvalid:
+    return ConfigInvalid(name=name, value=for_terminal(str(value)[:80]), problem=problem)
+
+
+def _plain_type(entry: SettingEntry) -> Any:
+    return get_args(entry.type)[0] if get_origin(entry.type) is Annotated else entry.type
+
+
+def _is_list(entry: SettingEntry) -> bool:
+    return get_origin(_plain_type(entry)) in (tuple, list)
+
+
+# Writing.
+
+
+def set_setting(path: str, key: str, value: Any) -> None:
+    """Write one key into the file and keep everything else in it, comments too; refuse what would make it invalid.
+
+    The file is replaced as a whole, for its owner alone: it may hold addresses that are secret.
+    """
+    import tomlkit
+    from tomlkit.exceptions import ParseError
+
+    text = read_settings_file(path) if os.path.lexists(path) else ""
+    try:
+        document = tomlkit.parse(text)
+    except ParseError as error:
+        raise SettingsFileInvalid(file=path, problem=f"it is no TOML: {error}; mend it or move it away") from None
+    *tables, name = key.split(".")
+    place: Any = document
+    for table in tables:
+        if table not in place:
+            place[table] = tomlkit.table()
+        place = place[table]
+    place[name] = list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+    changed = tomlkit.dumps(document)
+    parse_settings_file(path, changed)
+    _replace_file(os.path.realpath(path), changed)  # a link stays one: people keep such files in a repository
+
+
+def _replace_file(path: str, text: str) -> None:
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    part = f"{path}.{os.getpid()}.part"
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        os.unlink(part)
+        raise

@@ -1,0 +1,242 @@
+"""The pages of a real server: their forms work without a script, and change the board as the commands do."""
+
+import re
+from html import unescape
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from punchlist.agent import Agent
+from punchlist.board import Board
+from punchlist.core.todo import Status
+from punchlist.server.access import SECURITY_HEADERS
+from punchlist.server.pages.fragments import render_topic
+from tests.server.conftest import Running
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture
+def agent(board: Board) -> Agent:
+    agent = board.agent("main", session="s1", project="/work/shop")
+    agent.edit({"op": "init", "items": ["First", "Second", "Third"]}, by="main")
+    return agent
+
+
+def send(browser: httpx.Client, agent: Agent, do: str, **fields: str) -> httpx.Response:
+    form = {"agent": agent.name, "plan": agent.todos.plan_id, "do": do, **fields}
+    return browser.post(f"/sessions/{agent.session}", data=form)
+
+
+def contents(agent: Agent) -> list[str]:
+    return [item.content for item in agent.todos.items]
+
+
+def test_first_screen_shows_agents_with_a_link_to_their_session(browser: httpx.Client, agent: Agent) -> None:
+    agent.edit({"op": "start", "item": "2"}, by="main")
+    page = browser.get("/")
+    assert page.status_code == 200
+    assert 'href="/sessions/s1"' in page.text
+    assert "Second" in page.text
+    assert "0/3" in page.text
+
+
+def test_empty_board_offers_the_demo(browser: httpx.Client) -> None:
+    page = browser.get("/")
+    assert "Play the demo" in page.text
+
+
+def test_demo_plays_once_in_a_project_of_its_own(browser: httpx.Client, board: Board) -> None:
+    assert browser.post("/demo").headers["location"] == "/?said=playing"
+    assert browser.post("/demo").status_code == 303
+    for event in board.follow(0, timeout=20):
+        if event.kind == "item.started":
+            assert event.project == "/demo"
+            break
+    assert len({row.session for row in board.lists()}) == 1
+
+
+def test_question_is_answered_in_place(browser: httpx.Client, board: Board, agent: Agent) -> None:
+    agent.ask("1", "Which region?")
+    assert "Which region?" in browser.get("/").text
+    form = {"kind": "question", "session": "s1", "agent": "main", "id": "1", "text": "eu-west"}
+    answered = browser.post("/answer", data=form)
+    assert (answered.status_code, answered.headers["location"]) == (303, "/?said=answered")
+    assert not board.waits()
+    assert "eu-west" in (agent.take_answers() or "")
+    again = browser.post("/answer", data=form)
+    assert again.status_code == 409
+    assert "waits no more" in again.text
+
+
+def test_answer_without_a_text_changes_nothing(browser: httpx.Client, board: Board, agent: Agent) -> None:
+    agent.ask("1", "Which region?")
+    form = {"kind": "question", "session": "s1", "agent": "main", "id": "1", "text": "  "}
+    assert browser.post("/answer", data=form).status_code == 409
+    assert len(board.waits()) == 1
+
+
+def test_plan_is_read_with_its_changes_and_decided(browser: httpx.Client, board: Board, agent: Agent) -> None:
+    agent.enter_plan_mode()
+    agent.propose_plan("# Move\n\n1. Pack\n2. Drive")
+    agent.reject_plan("Ask first", by="ada")
+    agent.propose_plan("# Move\n\n1. Ask\n2. Pack\n3. Drive")
+    page = browser.get("/sessions/s1/plan?agent=main&revision=2")
+    assert "3 steps (+1 −0 since r1)" in unescape(page.text)
+    old = browser.get("/sessions/s1/plan?agent=main&revision=1")
+    assert 'value="approve"' not in old.text
+    form = {"kind": "plan", "session": "s1", "agent": "main", "id": "2", "decision": "approve", "make_list": "yes"}
+    assert browser.post("/answer", data=form).headers["location"] == "/?said=approved"
+    assert contents(agent) == ["Ask", "Pack", "Drive"]
+
+
+def test_rejecting_a_plan_needs_a_reason(browser: httpx.Client, agent: Agent) -> None:
+    agent.enter_plan_mode()
+    agent.propose_plan("# Move\n\n1. Pack")
+    form = {"kind": "plan", "session": "s1", "agent": "main", "id": "1", "decision": "reject", "text": ""}
+    assert browser.post("/answer", data=form).status_code == 409
+    assert browser.post("/answer", data={**form, "text": "Tests first"}).status_code == 303
+    assert agent.plan is not None
+    assert agent.plan.reason == "Tests first"
+
+
+def test_list_is_changed_by_forms(browser: httpx.Client, agent: Agent) -> None:
+    assert send(browser, agent, "add", text="Fourth").headers["location"] == "/sessions/s1"
+    assert send(browser, agent, "start", item="2").status_code == 303
+    assert send(browser, agent, "done", item="1").status_code == 303
+    assert (
+        send(browser, agent, "save", item="3", text="Third, better", note="for ada", reason="a key").status_code == 303
+    )
+    items = agent.todos.items
+    assert [item.content for item in items] == ["First", "Second", "Third, better", "Fourth"]
+    assert [item.status for item in items[:3]] == [Status.COMPLETED, Status.IN_PROGRESS, Status.BLOCKED]
+    assert items[0].grade == "confirmed"
+    assert items[2].notes == ("for ada",)
+    assert send(browser, agent, "unblock", item="3").status_code == 303
+    assert send(browser, agent, "drop", item="4").status_code == 303
+    assert send(browser, agent, "reopen", item="1").status_code == 303
+    assert send(browser, agent, "undo").status_code == 303
+    assert agent.todos.items[0].status is Status.COMPLETED
+
+
+def test_items_are_moved_and_keep_their_grades(browser: httpx.Client, agent: Agent) -> None:
+    agent.edit({"op": "done", "item": "1"}, by="main")
+    before = {item.id: item for item in agent.todos.items}
+    send(browser, agent, "down", item="1")
+    assert contents(agent) == ["Second", "First", "Third"]
+    send(browser, agent, "move", item="3", before="2")
+    assert contents(agent) == ["Third", "Second", "First"]
+    send(browser, agent, "move", item="3", before="")
+    send(browser, agent, "up", item="1")
+    assert contents(agent) == ["First", "Second", "Third"]
+    assert {item.id: item for item in agent.todos.items} == before
+
+
+def test_item_moves_into_the_next_phase_at_the_edge_of_its_own(browser: httpx.Client, agent: Agent) -> None:
+    groups = [{"phase": "A", "items": ["a1", "a2"]}, {"phase": "B", "items": ["b1"]}]
+    agent.edit({"op": "init", "list": groups}, by="main")
+    ids = {item.content: item.id for item in agent.todos.items}
+    send(browser, agent, "down", item=ids["a2"])
+    assert [(item.content, item.phase) for item in agent.todos.items] == [("a1", "A"), ("a2", "B"), ("b1", "B")]
+    send(browser, agent, "up", item=ids["a2"])
+    assert [(item.content, item.phase) for item in agent.todos.items] == [("a1", "A"), ("a2", "A"), ("b1", "B")]
+
+
+def test_change_of_a_list_that_was_replaced_is_refused(browser: httpx.Client, agent: Agent) -> None:
+    plan = agent.todos.plan_id
+    agent.edit([{"op": "done"}], by="main")
+    agent.edit({"op": "init", "items": ["Other"]}, by="main")
+    refused = browser.post("/sessions/s1", data={"agent": "main", "plan": plan, "item": "1", "do": "done"})
+    assert refused.status_code == 409
+    assert "new list meanwhile" in refused.text
+    assert agent.todos.items[0].status is Status.PENDING
+
+
+@pytest.mark.parametrize(("do", "fields"), [("done", {"item": "9"}), ("add", {"text": " "}), ("fly", {"item": "1"})])
+def test_what_cannot_be_done_is_told_and_changes_nothing(
+    browser: httpx.Client, agent: Agent, do: str, fields: dict[str, str]
+) -> None:
+    revision = agent.todos.revision
+    assert send(browser, agent, do, **fields).status_code == 409
+    assert agent.todos.revision == revision
+
+
+def test_past_of_a_list_is_a_link(browser: httpx.Client, agent: Agent) -> None:
+    agent.edit({"op": "remove", "item": "2"}, by="ada")
+    page = browser.get("/sessions/s1?agent=main&revision=1")
+    assert ">Second<" in page.text
+    assert "Revision 1 of 2" in page.text
+    assert ">Second<" not in browser.get("/sessions/s1").text
+    assert browser.get("/sessions/s1?agent=main&revision=99").status_code == 200
+
+
+def test_grade_is_explained_by_its_command_and_last_lines(browser: httpx.Client, agent: Agent) -> None:
+    agent.edit({"op": "start", "item": "1"}, by="main")
+    agent.tool_started("c1", "Edit", {"file_path": "/work/shop/a.py"})
+    agent.tool_finished("c1", "ok")
+    agent.tool_started("c2", "Bash", {"command": "pytest -q tests"})
+    agent.tool_finished("c2", "FAILED tests/test_a.py::test_total\n1 failed in 0.1s", exit_code=1)
+    agent.edit({"op": "done", "item": "1"}, by="main")
+    page = browser.get("/sessions/s1").text
+    assert "Why failing" in page
+    assert "FAILED tests/test_a.py::test_total" in page
+    assert 'class="tick failed"' in page
+
+
+def test_no_text_of_a_board_becomes_markup(browser: httpx.Client, running: Running, board: Board) -> None:
+    session = "s/<i>&?#1"
+    agent = board.agent("<b>main", session=session, project="/work/<u>shop")
+    agent.edit({"op": "init", "list": [{"phase": HOSTILE, "items": [HOSTILE, "Two"]}]}, by="main")
+    agent.edit([{"op": "note", "item": "1", "text": HOSTILE}, {"op": "block", "item": "2", "reason": HOSTILE}], by="x")
+    agent.ask("1", HOSTILE)
+    agent.tool_started("c1", HOSTILE, {"command": HOSTILE})
+    agent.tool_finished("c1", HOSTILE, is_error=True)
+    paths = ("/", f"/sessions/{quote(session, safe='')}", "/brief", f"/?q={quote(HOSTILE)}")
+    pages = [browser.get(path) for path in paths]
+    assert [page.status_code for page in pages] == [200] * len(pages)
+    parts = [*render_topic(running.server.state, "now").values()]
+    parts += render_topic(running.server.state, f"session:{session}").values()
+    for text in [*(page.text for page in pages), *parts]:
+        assert not re.search(r"<script(?! type=\"module\" src=\"/static/page.js\")|<img|<i>|<u>|<b>", text)
+        assert not re.search(r"\sstyle=|\son\w+=\"", text)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+def test_unknown_session_is_not_found(browser: httpx.Client) -> None:
+    page = browser.get("/sessions/nothing")
+    assert page.status_code == 404
+    assert "nothing" in page.text
+
+
+def test_brief_is_marked_as_read(browser: httpx.Client, board: Board, agent: Agent) -> None:
+    agent.edit({"op": "done", "item": "1"}, by="main")
+    page = browser.get("/brief")
+    assert "First" in page.text
+    until = re.search(r'name="until" value="(\d+)"', page.text)
+    assert until is not None
+    assert browser.post("/brief", data={"until": until[1]}).status_code == 303
+    assert "First" not in browser.get("/brief").text
+    agent.edit({"op": "done", "item": "2"}, by="main")
+    assert browser.post("/brief", data={"until": "999999"}).status_code == 303
+    assert "Second" in browser.get("/brief").text
+
+
+def test_theme_is_kept_in_a_cookie_and_leads_back_to_a_path_of_ours(browser: httpx.Client) -> None:
+    chosen = browser.post("/theme", data={"theme": "dark", "back": "/brief"})
+    assert chosen.headers["location"] == "/brief"
+    assert 'data-theme="dark"' in browser.get("/").text
+    for back in ("//evil.example/", "https://evil.example/", "/\\evil.example"):
+        assert browser.post("/theme", data={"theme": "neon", "back": back}).headers["location"] == "/"
+    assert 'data-theme="dark"' in browser.get("/").text
+
+
+def test_files_of_the_page_are_sent_once(running: Running) -> None:
+    with running.open_client() as client:
+        first = client.get("/static/style.css")
+        assert first.headers["content-type"].startswith("text/css")
+        assert first.headers["content-security-policy"] == SECURITY_HEADERS["content-security-policy"]
+        again = client.get("/static/style.css", headers={"If-None-Match": first.headers["etag"]})
+        assert again.status_code == 304
+        assert client.get("/static/nothing.css").status_code == 404
