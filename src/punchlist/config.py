@@ -144,6 +144,16 @@ def session_id(given: str | None = None) -> str:
     return given or os.environ.get("PUNCHLIST_SESSION") or os.urandom(6).hex()
 
 
+def login_name() -> str:
+    """Return the name of the person who runs this program."""
+    import getpass  # few commands record an author
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "user"
+
+
 def project_of(folder: Folder = None) -> str:
     """The git root that holds the folder (the working directory by default), else the folder itself."""
     start: str = os.path.realpath(os.getcwd() if folder is None else os.path.expanduser(os.fspath(folder)))

@@ -269,13 +269,20 @@ def read_variable(variable: str, key: str) -> Any:
 
 def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") -> Any:
     """Return the value that a person typed for a key; raise `ConfigInvalid` if it may not be that."""
-    given: Any = list(words) if _is_list(entry) else " ".join(words)
-    if _plain_type(entry) is bool:
+    given: Any = " ".join(words)
+    if _is_list(entry):
+        given = [word for word in words if word]
+    elif _plain_type(entry) is bool:
         given = {"on": True, "off": False}.get(given, given)
     try:
-        return convert(given, entry.type, strict=False)
+        value = convert(given, entry.type, strict=False)
+        problem = _find_problem(entry, value)
     except ValidationError:
-        raise _refuse(name or entry.key, given, f"use {entry.allowed}") from None
+        problem = f"use {entry.allowed}"
+    if problem:
+        shown = for_terminal(" ".join(words)[:80])
+        raise ConfigInvalid(name=name or entry.key, value=shown, problem=problem)
+    return value
 
 
 def read_settings_file(path: str) -> str:
@@ -301,20 +308,42 @@ def parse_settings_file(path: str, text: str) -> Settings:
         settings = convert(given, Settings)
     except ValidationError as error:
         raise SettingsFileInvalid(file=path, problem=_explain(str(error), given)) from None
-    for key, problem in _find_problems(settings):
-        raise SettingsFileInvalid(file=path, problem=f"`{key}` {problem}")
+    for key, value in (("db", settings.db), ("redact", settings.redact)):
+        problem = _find_problem(find_entry(key), value)
+        if problem:
+            shown = for_terminal(show_value(value)[:80])
+            raise SettingsFileInvalid(file=path, problem=f"`{key}` cannot be `{shown}`: {problem}")
     return settings
 
 
-def _find_problems(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield what a type cannot say."""
-    if settings.db and not settings.db.startswith(("/", "~/", "sqlite:////", "postgresql://")):
-        yield "db", f"cannot be `{for_terminal(settings.db[:80])}`: use {find_entry('db').allowed}"
-    for pattern in settings.redact:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            yield "redact", f"cannot have `{for_terminal(pattern[:80])}`: it is no regular expression: {error}"
+def _find_problem(entry: SettingEntry, value: Any) -> str:
+    """Return what a type cannot say about a value; empty if there is nothing wrong with it."""
+    if entry.key == "db" and value and not value.startswith(("/", "~/", "sqlite:////", "postgresql://")):
+        return f"use {entry.allowed}"
+    if entry.key == "redact":
+        for pattern in value:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                return f"it is no regular expression: {error}"
+    return ""
+
+
+def load_settings_table() -> dict[str, Any]:
+    """Return the values that stand in the file, by key; empty if there is no file."""
+    import tomllib
+
+    path = settings_path()
+    table: Any = tomllib.loads(read_settings_file(path)) if os.path.exists(path) else {}
+    return {key: value for key in list_entries() if (value := _find_in(table, key)) is not None}
+
+
+def _find_in(table: Any, key: str) -> Any:
+    for part in key.split("."):
+        if not isinstance(table, dict) or part not in table:
+            return None
+        table = cast("dict[str, Any]", table)[part]
+    return table
 
 
 _AT = re.compile(r" - at `\$\.?([^`]*)`")
@@ -330,7 +359,7 @@ def _explain(said: str, given: dict[str, Any]) -> str:
     if unknown:
         key = for_terminal(f"{key}.{unknown[1]}".lstrip(".")[:200])
         tables = [field.encode_name for field in fields(Settings) if _is_table(field.type)]
-        return f"there is no key `{key}`{suggest(key, [*entries, *tables])}; `punchlist config get` lists them"
+        return f"there is no key `{key}`{suggest(key, [*entries, *tables])}; correct or remove it"
     entry = entries.get(key.partition("[")[0])
     if entry is None:
         return f"`{key}`: {_AT.sub('', said).replace('Expected', 'expected').replace('`object`', 'a table')}"
@@ -338,10 +367,6 @@ def _explain(said: str, given: dict[str, Any]) -> str:
     for part in entry.key.split("."):
         value = value[part]
     return f"`{key}` cannot be `{for_terminal(str(value)[:80])}`: use {entry.allowed}"
-
-
-def _refuse(name: str, value: object, problem: str) -> ConfigInvalid:
-    return ConfigInvalid(name=name, value=for_terminal(str(value)[:80]), problem=problem)
 
 
 def _plain_type(entry: SettingEntry) -> Any:
@@ -374,6 +399,8 @@ def set_setting(path: str, key: str, value: Any) -> None:
         if table not in place:
             place[table] = tomlkit.table()
         place = place[table]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     place[name] = list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
     changed = tomlkit.dumps(document)
     parse_settings_file(path, changed)

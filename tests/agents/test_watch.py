@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.agents.model_api import Call, Request, Say, Script, Turn
-from tests.agents.programs import ClaudeCode, Codex, Opencode, Sandbox
+from tests.agents.programs import ClaudeCode, Codex, Gemini, Opencode, Sandbox
 from tests.agents.test_hooks import TODO, attach, punchlist, write_test
 
 EDIT, CHECK = "echo 'x = 1' > code.py", "pytest -q test_sum.py"
@@ -181,3 +181,22 @@ def test_a_session_of_opencode_is_graded(sandbox: Sandbox) -> None:
         (session,) = {event["session"] for event in events(sandbox)}
         (item,) = punchlist(sandbox, "report", "--session", session)["items"]
         assert item["grade"] == "verified"
+
+
+def test_a_session_of_gemini_cli_is_graded(sandbox: Sandbox) -> None:
+    script: Script = [
+        [Say("I write it."), Call("run_shell_command", {"command": EDIT})],
+        [Call("run_shell_command", {"command": f"{sys.executable} -m {CHECK}"})],
+        [Say("Done.")],
+    ]
+    with Gemini(sandbox, script) as program:
+        print(program.version())
+        write_test(sandbox.project)
+        program.run("do it", "--yolo")
+        before = check_home(sandbox, ".gemini")
+        watch(sandbox)
+        watch(sandbox)
+        assert check_home(sandbox, ".gemini") == before
+        assert count_calls(sandbox) == {"tool.started": 2, "tool.finished": 2}
+        (session,) = {event["session"] for event in events(sandbox)}
+        assert punchlist(sandbox, "report", "--session", session)["state"] == "green"

@@ -33,8 +33,14 @@ class Terminal:
 
     @property
     def picture(self) -> str:
-        """The last whole picture. A read may end in the middle of one."""
-        whole = self.shown.rpartition(b"\x1b[?2026l")[0].rpartition(b"\x1b[?2026h")[2].decode()
+        """The last whole picture. A read may end in the middle of one; a picture may be the lines that changed."""
+        frames = re.findall(r"\x1b\[\?2026h(.*?)\x1b\[\?2026l", self.shown.decode(errors="replace"), re.DOTALL)
+        lines: dict[int, str] = {}
+        for frame in frames:
+            lines = {} if frame.startswith("\x1b[2J") else lines
+            for place, line in re.findall(r"\x1b\[(\d+);1H(.*?)\x1b\[K", frame, re.DOTALL):
+                lines[int(place)] = line
+        whole = "\n".join(lines[place] for place in sorted(lines)) if lines else "".join(frames[-1:])
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", whole)
 
     def press(self, keys: str) -> None:

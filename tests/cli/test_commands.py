@@ -52,6 +52,7 @@ OPTIONS = {
     "sessions": {"--all", "--project", "--limit", "--json"},
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},
+    "config": set[str](),
     "doctor": {"--json", "--rebuild"},
 }
 VERBS = {
@@ -228,6 +229,8 @@ def test_a_verb_of_tasks_loads_neither_agents_nor_dialects_nor_other_verbs(run: 
         ("prune",),
         ("prune", "--older-than", "soon"),
         ("demo", "--speed", "nan"),
+        ("hook", "nobody"),
+        ("config", "set", "lease"),
         ("--db",),
     ],
 )

@@ -10,8 +10,8 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,11 @@ from typing import Any
 import pytest
 
 from punchlist import Board
+from punchlist.core.events import Draft
 from punchlist.core.presence import Presence, find_missing, join_roads
-from punchlist.hosts.presence import find_presence, record_states
+from punchlist.hosts.presence import PresenceLog, find_presence, record_states
 from punchlist.hosts.roster import load_roster
+from punchlist.hosts.watch import CodexPlans, Watcher
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
 
@@ -34,6 +36,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     return tmp_path
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Board]:
+    with Board.open(tmp_path / "board.db") as board:
+        yield board
 
 
 @pytest.fixture
@@ -280,13 +288,19 @@ def test_a_codex_that_has_been_idle_for_days_is_idle(home: Path, start: Start):
 
 
 class Daemon(threading.Thread):
-    """A stand-in for Codex's daemon: answers each request over a WebSocket, or sends what a test wants."""
+    """A stand-in for Codex's daemon: answers each request over a WebSocket, or sends what a test wants.
 
-    def __init__(self, home: Path, threads: list[dict[str, Any]], raw: bytes | None = None) -> None:
+    To a client that resumes a thread it sends the `news`.
+    """
+
+    def __init__(
+        self, home: Path, threads: list[dict[str, Any]], raw: bytes | None = None, news: Sequence[dict[str, Any]] = ()
+    ) -> None:
         super().__init__(daemon=True)
         folder = home / ".codex" / "app-server-control"
         folder.mkdir(parents=True)
-        self._threads, self._raw = threads, raw
+        self._threads, self._raw, self._news = threads, raw, news
+        self.asked: list[str] = []
         self._server = socket.socket(socket.AF_UNIX)
         # From within the folder: the path of a test's folder may be too long for a socket.
         before = os.getcwd()
@@ -322,7 +336,11 @@ class Daemon(threading.Thread):
                 client.sendall(self._raw)
             elif "id" in asked:
                 self._send(client, {"method": "configWarning", "params": {}})
-                self._send(client, {"id": asked["id"], "result": {"data": self._threads}})
+                thread = next((one for one in self._threads if one["id"] == asked["params"].get("threadId")), None)
+                self._send(client, {"id": asked["id"], "result": {"data": self._threads, "thread": thread}})
+                self.asked.append(asked["method"])
+                for message in self._news if asked["method"] == "thread/resume" else ():
+                    self._send(client, message)
 
     def _send(self, client: socket.socket, value: Any) -> None:
         body = json.dumps(value).encode()
@@ -332,16 +350,18 @@ class Daemon(threading.Thread):
 
 
 @pytest.fixture
-def serve(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+def serve(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Daemon]]:
     with ExitStack() as stack:
 
-        def run(threads: list[dict[str, Any]], raw: bytes | None = None) -> None:
+        def run(threads: list[dict[str, Any]], raw: bytes | None = None, news: Sequence[dict[str, Any]] = ()) -> Daemon:
             # A short way to the home, for the same reason.
             short = Path(f"/tmp/pl-{base64.b32encode(os.urandom(5)).decode()}")
             short.symlink_to(home / ".codex")
             monkeypatch.setenv("CODEX_HOME", str(short))
             stack.callback(short.unlink)
-            stack.callback(Daemon(home, threads, raw).close)
+            daemon = Daemon(home, threads, raw, news)
+            stack.callback(daemon.close)
+            return daemon
 
         yield run
 
@@ -351,7 +371,7 @@ def thread(home: Path, id: str, **fields: Any) -> dict[str, Any]:
     return {"id": id, "parentThreadId": None, "status": {"type": "idle"}} | told | fields
 
 
-def test_the_daemon_tells_the_state_of_each_thread(home: Path, serve: Callable[..., None]):
+def test_the_daemon_tells_the_state_of_each_thread(home: Path, serve: Callable[..., Daemon]):
     approval = {"type": "active", "activeFlags": ["waitingOnApproval"]}
     serve(
         [
@@ -371,7 +391,7 @@ def test_the_daemon_tells_the_state_of_each_thread(home: Path, serve: Callable[.
     }
 
 
-def test_the_daemon_and_a_rollout_of_one_thread_are_one_agent(home: Path, start: Start, serve: Callable[..., None]):
+def test_the_daemon_and_a_rollout_of_one_thread_are_one_agent(home: Path, start: Start, serve: Callable[..., Daemon]):
     run_codex(home, start, write_rollout(home, "t-1", STARTED, CALLED))
     serve([thread(home, "t-1", status={"type": "active", "activeFlags": ["waitingOnApproval"]})])
     found = find_one()
@@ -384,7 +404,7 @@ def test_the_daemon_and_a_rollout_of_one_thread_are_one_agent(home: Path, start:
     ids=["too much", "closed", "no answer", "half", "silence"],
 )
 def test_a_daemon_that_does_not_answer_costs_nothing_but_its_threads(
-    home: Path, start: Start, serve: Callable[..., None], raw: bytes
+    home: Path, start: Start, serve: Callable[..., Daemon], raw: bytes
 ):
     write_session(home, start().pid)
     serve([], raw)
@@ -398,18 +418,115 @@ def test_a_socket_that_is_no_socket_is_passed_over(home: Path):
     assert find_presence() == []
 
 
+# Plans by the daemon and by the rollout.
+
+Steps = tuple[tuple[str, str], ...]
+FIRST: Steps = (("paint", "in_progress"), ("dry", "pending"))
+SECOND: Steps = (("paint", "completed"), ("dry", "in_progress"))
+
+
+def tell_plan(steps: Steps, at: datetime) -> dict[str, Any]:
+    told = {"in_progress": "inProgress"}
+    plan = [{"step": step, "status": told.get(status, status)} for step, status in steps]
+    params = {"threadId": "t-1", "turnId": "u-1", "explanation": None, "plan": plan}
+    return {"method": "turn/plan/updated", "params": params, "emittedAtMs": milliseconds(at)}
+
+
+def write_plans(home: Path, *plans: tuple[Steps, datetime]) -> None:
+    file = write_rollout(home, "t-1")
+    with file.open("a") as log:
+        for number, (steps, at) in enumerate(plans):
+            args = json.dumps({"plan": [{"step": step, "status": status} for step, status in steps]})
+            call = {"type": "function_call", "name": "update_plan", "arguments": args, "call_id": f"call_{number}"}
+            done = {"type": "function_call_output", "call_id": f"call_{number}", "output": "Plan updated"}
+            for payload in (call, done):
+                record = {"type": "response_item", "timestamp": at.isoformat(), "payload": payload}
+                log.write(json.dumps(record) + "\n")
+
+
+def follow_plans(board: Board, daemon: Daemon, plans: int) -> None:
+    """Follow the daemon until so many lists were written, and it has let the thread go."""
+    with CodexPlans(board, pytest.fail):
+        while count_writes(board) < plans or "thread/unsubscribe" not in daemon.asked:
+            time.sleep(0.01)
+
+
+def read_rollouts(board: Board) -> None:
+    with closing(Watcher(board)) as watcher:
+        while watcher.is_behind:
+            watcher.take_slice()
+
+
+def count_writes(board: Board) -> int:
+    kinds = ("list.replaced", "list.confirmed", "transcript.write")
+    return sum(event.kind in kinds for event in board.events())
+
+
+def read_list(board: Board) -> Steps:
+    return tuple((item.content, item.status.value) for item in board.handle("main", session="t-1").todos.items)
+
+
+IDLE = {"method": "thread/status/changed", "params": {"threadId": "t-1", "status": {"type": "idle"}}}
+ACTIVE: dict[str, Any] = {"type": "active", "activeFlags": []}
+
+
+@pytest.mark.parametrize("first", ["daemon", "rollout"])
+def test_plans_that_the_daemon_and_the_rollout_tell_are_written_once(
+    home: Path, board: Board, serve: Callable[..., Daemon], first: str
+):
+    now = board.now() - timedelta(minutes=1)
+    plans = [(FIRST, now), (SECOND, now + timedelta(seconds=1)), (FIRST, now + timedelta(seconds=20))]
+    news = [*(tell_plan(steps, at + timedelta(milliseconds=8)) for steps, at in plans), IDLE]
+    daemon = serve([thread(home, "t-1", status=ACTIVE)], news=news)
+    write_plans(home, *plans)
+    if first == "rollout":
+        read_rollouts(board)
+    follow_plans(board, daemon, plans=3)
+    read_rollouts(board)
+    assert (count_writes(board), read_list(board)) == (3, FIRST)
+
+
+def test_the_same_plan_written_twice_is_two_facts_by_both_roads(home: Path, board: Board, serve: Callable[..., Daemon]):
+    now = board.now() - timedelta(minutes=1)
+    plans = [(FIRST, now), (FIRST, now + timedelta(seconds=2))]
+    daemon = serve([thread(home, "t-1", status=ACTIVE)], news=[*(tell_plan(*plan) for plan in plans), IDLE])
+    follow_plans(board, daemon, plans=2)
+    write_plans(home, *plans)
+    read_rollouts(board)
+    assert count_writes(board) == 2
+
+
+def test_a_plan_that_the_daemon_did_not_tell_comes_from_the_rollout(
+    home: Path, board: Board, serve: Callable[..., Daemon]
+):
+    now = board.now() - timedelta(minutes=1)
+    daemon = serve([thread(home, "t-1", status=ACTIVE)], news=[tell_plan(FIRST, now), IDLE])
+    follow_plans(board, daemon, plans=1)
+    write_plans(home, (FIRST, now), (SECOND, now + timedelta(seconds=9)))
+    read_rollouts(board)
+    assert (count_writes(board), read_list(board)) == (2, SECOND)
+
+
+def test_plans_of_subagents_and_of_attached_threads_are_left_to_their_logs_and_hooks(
+    home: Path, board: Board, serve: Callable[..., Daemon]
+):
+    tell(board, "codex", "t-1", "busy", os.getpid())
+    other = tell_plan(FIRST, board.now())
+    other["params"]["threadId"] = "t-2"
+    threads = [thread(home, "t-1", status=ACTIVE), thread(home, "t-2", status=ACTIVE, parentThreadId="t-1")]
+    daemon = serve(threads, news=[tell_plan(FIRST, board.now()), other, IDLE])
+    follow_plans(board, daemon, plans=0)
+    assert count_writes(board) == 0
+
+
 # Hooks, and one agent by two roads.
 
 
-@pytest.fixture
-def board(tmp_path: Path) -> Iterator[Board]:
-    with Board.open(tmp_path / "board.db") as board:
-        yield board
-
-
-def tell(board: Board, host: str, id: str, state: Any, pid: int | None, *, event: str = "Stop") -> None:
+def tell(
+    board: Board, host: str, id: str, state: Any, pid: int | None, *, event: str = "Stop", age: timedelta = timedelta()
+) -> None:
     """Record what a hook of an attached agent told."""
-    values: dict[str, Any] = {"project": "/shop", "pid": pid, "state": state, "event": event, "at": board.now()}
+    values: dict[str, Any] = {"project": "/shop", "pid": pid, "state": state, "event": event, "at": board.now() - age}
     board.store.transact(lambda tx: tx.hosts.save_conversation(host, id, **values))
 
 
@@ -422,6 +539,11 @@ def test_hooks_tell_of_agents_that_write_no_state(board: Board, start: Start):
     dead.wait()
     found = {one.session: one.state for one in find_presence(board)}
     assert found == {"g-1": "busy", "g-2": "gone", "o-1": "gone"}
+
+
+def test_a_process_that_took_the_id_after_hooks_told_is_not_the_agent(board: Board, start: Start):
+    tell(board, "gemini", "g-1", "busy", start().pid, age=timedelta(hours=1))
+    assert find_one(board).state == "gone"
 
 
 def test_an_agent_seen_by_its_file_and_by_hooks_is_one(home: Path, board: Board, start: Start):
@@ -490,7 +612,83 @@ def test_a_change_of_state_is_no_news_and_ends_no_turn(board: Board):
     assert [event.kind for event in board.events()].count("turn.ended") == 1
 
 
+def read_states(board: Board) -> list[tuple[str | None, str]]:
+    return [(event.session, event.data["state"]) for event in board.events() if event.kind == "agent.state"]
+
+
+def test_two_processes_that_look_record_each_change_once(home: Path, board: Board, start: Start):
+    process = start()
+    looks = [PresenceLog(board), PresenceLog(board)]
+    for status in ("busy", "waiting", "idle"):
+        file = write_session(home, process.pid, status=status)
+        for _ in range(2):
+            assert [one.look()[0].state for one in looks] == [status, status]
+    file.unlink()
+    assert [one.look() for one in looks] == [[], []]
+    assert read_states(board) == [("c-1", state) for state in ("busy", "waiting", "idle", "gone")]
+
+
+def test_an_agent_that_ended_while_nobody_looked_is_gone(home: Path, board: Board, start: Start):
+    file = write_session(home, start().pid)
+    PresenceLog(board).look()
+    file.unlink()
+    PresenceLog(board).look()
+    assert read_states(board) == [("c-1", "busy"), ("c-1", "gone")]
+
+
+def test_a_look_that_began_before_a_later_one_was_recorded_changes_nothing(board: Board):
+    at = board.now()
+    idle = Presence(host="codex", session="t-1", state="idle")
+    record_states(board, [idle])
+    assert record_states(board, [Presence(host="codex", session="t-1", state="busy")], looked_at=at) == 0
+    assert record_states(board, [Presence(host="codex", session="t-1", state="busy")], looked_at=board.now()) == 1
+
+
+def test_of_two_conversations_of_one_session_the_living_one_has_its_state(board: Board):
+    gone = Presence(host="claude-code", session="c-1", state="gone", list_session="s-1")
+    busy = Presence(host="codex", session="t-1", state="busy", list_session="s-1")
+    board.agent("main", session="s-1").call("todo", {"set": ["paint"]})
+    assert [record_states(board, states) for states in ([gone, busy], [busy, gone])] == [1, 0]
+    assert read_states(board) == [("s-1", "busy")]
+
+
 # With the board.
+
+
+def test_an_agent_of_which_only_its_state_is_known_has_no_list(home: Path, board: Board, start: Start):
+    file = write_session(home, start().pid)
+    look = PresenceLog(board)
+    look.look()
+    (row,) = load_roster(board).agents
+    assert (row.state, row.is_watched_only, row.list_session) == ("busy", True, "")
+    file.unlink()
+    look.look()
+    (row,) = load_roster(board).agents
+    assert (row.host, row.state, row.is_watched_only, row.list_session) == ("claude-code", "gone", True, "")
+
+
+def copy_list(board: Board, host: str, session: str, at: datetime) -> None:
+    """Put a list on the board as a watched log tells it."""
+
+    def note(tx: Any) -> None:
+        row = tx.add_agent(session, "main", project="/shop", at=at)
+        tx.add_events(row, [Draft("agent.copied", {"source": "log", "format": host})], by="main", at=at)
+
+    board.store.transact(note)
+
+
+def test_watched_agents_without_a_process_are_idle_and_then_gone(board: Board):
+    now = board.now()
+    copy_list(board, "hermes", "h-1", now - timedelta(minutes=1))
+    copy_list(board, "hermes", "h-2", now - timedelta(hours=1))
+    copy_list(board, "hermes", "h-3", now - timedelta(hours=7))
+    copy_list(board, "claude-code", "c-1", now)
+    found = {row.session: (row.host, row.state, row.list_session) for row in load_roster(board).agents}
+    assert found == {
+        "h-1": ("hermes", "idle", "h-1"),
+        "h-2": ("hermes", "gone", "h-2"),
+        "c-1": ("claude-code", "gone", "c-1"),
+    }
 
 
 def test_an_agent_of_the_board_and_its_process_are_one_row(home: Path, board: Board, start: Start):

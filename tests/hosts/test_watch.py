@@ -22,6 +22,7 @@ from punchlist.core.events import Event
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.watch import Watcher
 from tests.hosts.hooks import Host
+from tests.hosts.machine import Machine, catch_up, counts, make_machine, snapshot
 from tests.sizes import size
 from tests.transcripts.sessions import ClaudeSession, CodexSession
 
@@ -29,51 +30,9 @@ KILLS = size(12, 200)
 SESSION = "9f1d6c1e-0000-4000-8000-000000000001"
 
 
-class Machine:
-    """A home with the logs of agents, and a board."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home = folder / "home"
-        self.claude = self.home / ".claude" / "projects" / "-projects-shop"
-        self.codex = self.home / ".codex" / "sessions" / "2026" / "03" / "01"
-        self.board = folder / "board.db"
-        self.problems: list[str] = []
-
-    def write(self, session: ClaudeSession | CodexSession, lines: int | None = None) -> Path:
-        """Write a session's log, or only its first lines."""
-        folder = self.claude if isinstance(session, ClaudeSession) else self.codex
-        folder.mkdir(parents=True, exist_ok=True)
-        path = session.save(folder)
-        if lines is not None:
-            path.write_text("\n".join(session.lines[:lines]) + "\n")
-        return path
-
-    def watch(self, *, native: bool = True) -> None:
-        """Read all logs, and end."""
-        with Board.open(self.board) as board:
-            catch_up(Watcher(board, native=native, report=self.problems.append))
-
-    def events(self) -> list[Event]:
-        with Board.open(self.board) as board:
-            return list(board.events(0))
-
-
-def catch_up(watcher: Watcher) -> None:
-    try:
-        while watcher.is_behind:
-            watcher.take_slice()
-    finally:
-        watcher.close()
-
-
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    made = Machine(tmp_path)
-    made.home.mkdir()
-    monkeypatch.setenv("HOME", str(made.home))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "QWEN_RUNTIME_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    return made
+    return make_machine(tmp_path, monkeypatch)
 
 
 def long_session() -> ClaudeSession:
@@ -99,10 +58,6 @@ def facts(events: list[Event]) -> list[tuple[Any, ...]]:
         for event in events
         if event.kind.startswith(("tool.", "list.", "agent.spawned", "agent.copied", "turn."))
     )
-
-
-def counts(events: list[Event]) -> Counter[str]:
-    return Counter(event.kind for event in events)
 
 
 # What is read.
@@ -282,11 +237,6 @@ def test_links_are_not_followed_and_nothing_is_written(machine: Machine, tmp_pat
     machine.watch()
     assert machine.events() == []
     assert snapshot(machine.home) == before
-
-
-def snapshot(folder: Path) -> list[tuple[str, int, int]]:
-    found = ((path, path.lstat()) for path in folder.rglob("*"))
-    return sorted((str(path), seen.st_mtime_ns, seen.st_size) for path, seen in found)
 
 
 def test_logs_before_a_time_wait_until_they_grow(machine: Machine) -> None:

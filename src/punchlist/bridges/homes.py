@@ -52,6 +52,17 @@ def find_home(agent: str, *parts: str) -> str:
     return os.path.join(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), default), inner, *parts)
 
 
+_LOGS = {"openclaw": ("..", "agents"), "qwen": ("..", "projects")}
+"""Folders of logs that lie beside those of lists."""
+
+
+def find_logs(agent: str) -> str:
+    """Return the folder in which an agent keeps its logs; Gemini CLI's hold no list to restore."""
+    if agent == "gemini":
+        return os.path.join(os.environ.get("GEMINI_CLI_HOME") or os.path.expanduser("~"), ".gemini", "tmp")
+    return os.path.normpath(find_home(agent, *_LOGS.get(agent, ())))
+
+
 def list_agents() -> dict[str, str]:
     """Return the agents that keep transcripts on this machine, each with their folder."""
     return {agent: folder for agent in _HOMES if os.path.isdir(folder := find_home(agent))}

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any, Final, NamedTuple, Protocol
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import msgspec
@@ -187,11 +187,13 @@ class Webhook:
         self._seconds = _check_seconds(seconds)
         self._left: list[Post] = []
 
-    def deliver(self, body: bytes) -> None:
+    def deliver(self, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+        """Post a message; `headers` are those of this one alone."""
         self._left = [post for post in self._left if post.is_alive()]
         if len(self._left) >= _MOST_LEFT:
             raise TimeoutError("deliveries before this one have no end")
-        request = urllib.request.Request(self._url, data=body, headers=self._headers, method="POST")
+        every = {**self._headers, **_check_headers(headers or {})}
+        request = urllib.request.Request(self._url, data=body, headers=every, method="POST")
         post = Post(request, self._seconds)
         if not post.is_over():
             self._left.append(post)
@@ -213,9 +215,11 @@ class Command:
         self._command = command
         self._seconds = _check_seconds(seconds)
 
-    def deliver(self, body: bytes) -> None:
+    def deliver(self, body: bytes, environment: Mapping[str, str] | None = None) -> None:
+        """Run the command; `environment` are variables for this message, next to our own."""
         with subprocess.Popen(
             self._command,
+            env=None if environment is None else {**os.environ, **environment},
             shell=isinstance(self._command, str),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -233,10 +237,14 @@ class Command:
 
 
 class Outbox:
-    """A queue in front of a sink. Close it, or use it as a context, to wait for what is still in it."""
+    """A queue in front of a sink. Close it, or use it as a context, to wait for what is still in it.
 
-    def __init__(self, sink: Sink, *, length: int = LENGTH) -> None:
+    `on_drop` is called, on any thread, with why a message was dropped; without it that is logged.
+    """
+
+    def __init__(self, sink: Sink, *, length: int = LENGTH, on_drop: Callable[[str], object] | None = None) -> None:
         self.sink = sink
+        self._on_drop = on_drop
         self.delivered = 0
         self.dropped = 0
         self._waiting: queue.Queue[bytes | None] = queue.Queue(max(1, length))
@@ -281,12 +289,24 @@ class Outbox:
                 self.sink.deliver(body)
                 self.delivered += 1
             except Exception as error:
-                self._drop(f"{type(error).__name__}, not delivered")
+                self._drop(f"not delivered, {describe_failure(error)}")
 
     def _drop(self, why: str) -> None:
         self.dropped += 1
-        if self.dropped == 1 or self.dropped % 100 == 0:
+        if self._on_drop is not None:
+            self._on_drop(f"{self.sink.name}: {why}")
+        elif self.dropped == 1 or self.dropped % 100 == 0:
             logger.warning("a message for `%s` was dropped (%d so far): %s", self.sink.name, self.dropped, why)
+
+
+def describe_failure(error: Exception) -> str:
+    """Return why a delivery failed, without the address and without words of the other side."""
+    if isinstance(error, HTTPError):
+        return f"HTTP {error.code}"
+    reason = error.reason if isinstance(error, URLError) else error
+    if isinstance(reason, OSError):
+        return reason.strerror or str(reason) or type(reason).__name__
+    return type(error).__name__
 
 
 def _check_headers(headers: Mapping[str, str]) -> Mapping[str, str]:

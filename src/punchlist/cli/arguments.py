@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import os
 import sys
 from argparse import ArgumentParser, Namespace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
+from punchlist.config import login_name
 from punchlist.core.person import doubt_person
 from punchlist.errors import (
     AgentUnknown,
@@ -83,7 +83,9 @@ class Parser(ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        what = "verb" if action.nargs == argparse.PARSER else f"`{action.option_strings[-1]}`"
+        what = f"`{action.option_strings[-1] if action.option_strings else action.metavar or action.dest}`"
+        if action.nargs == argparse.PARSER:
+            what = "verb"
         known = "" if action.nargs == argparse.PARSER else f"; use one of {', '.join(action.choices)}"
         self.error(f"There is no {what} `{value}`{suggest(str(value), action.choices)}{known}")
 
@@ -167,14 +169,7 @@ def find_folder(options: Namespace) -> str | None:
 
 def author(options: Namespace) -> str:
     """Return the name under which a change is recorded."""
-    return options.by or _login_name()
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "user"
+    return options.by or login_name()
 
 
 def find_doubt(options: Namespace) -> str | None:
@@ -183,7 +178,7 @@ def find_doubt(options: Namespace) -> str | None:
         is_terminal = sys.stdin.isatty()
     except (AttributeError, ValueError):  # there is none, or it is closed
         is_terminal = False
-    other = options.by if options.by != _login_name() else None
+    other = options.by if options.by != login_name() else None
     return doubt_person(os.environ, is_terminal=is_terminal, author=other)
 
 

@@ -9,24 +9,26 @@ import shlex
 import sqlite3
 import stat
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal
 
 from msgspec import Struct
 
-from punchlist import __version__, config
+from punchlist import __version__
 from punchlist.bridges.folder import claude_folder
 from punchlist.bridges.homes import list_agents
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser, open_reader
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import list_variables, own_secrets
+from punchlist.config import list_variables
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
 from punchlist.hosts.programs import HOSTS, Host
 from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
+from punchlist.places import settings_path
+from punchlist.settings import SettingEntry, list_entries, load_settings, parse_words
 from punchlist.store import store_path
 from punchlist.store.files import check_board
 from punchlist.store.inspect import inspect
@@ -83,7 +85,14 @@ def _examine(options: Namespace) -> int:
     about_board = list(_check_board(options))
     is_usable = all(checkup.state != "wrong" for checkup in about_board)
     about_hooks = _check_hooks(options) if is_usable else ()
-    found = [*_check_installation(), *about_board, *_check_agents(), *about_hooks, *_check_settings()]
+    found = [
+        *_check_installation(),
+        _check_settings_file(),
+        *about_board,
+        *_check_agents(),
+        *about_hooks,
+        *_check_settings(),
+    ]
     wrong = sum(checkup.state == "wrong" for checkup in found)
     if options.json:
         show_json({"ok": not wrong, "findings": found})
@@ -119,6 +128,20 @@ def _check_installation() -> Iterator[Checkup]:
     yield _check_sqlite()
 
 
+def _check_settings_file() -> Checkup:
+    path = settings_path()
+    try:
+        load_settings()
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+    except ConfigInvalid as error:
+        return Checkup("settings file", "wrong", str(error), "mend it, or move it away")
+    except OSError:
+        return Checkup("settings file", "ok", f"{path} is not there; every setting has its default")
+    if mode & 0o022:  # it may name commands
+        return Checkup("settings file", "wrong", f"others may write {path}", f"chmod 600 {shlex.quote(path)}")
+    return Checkup("settings file", "ok", path)
+
+
 def _check_board(options: Namespace) -> Iterator[Checkup]:
     """Check the board's file. Nothing else is said about a path that is no board, or that may not be opened."""
     try:
@@ -137,6 +160,9 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
                 yield check_file_system(path)
                 return
             lock = _check_lock(path)
+    except ConfigInvalid:
+        yield Checkup("board", "wrong", "its place is not known while the settings file cannot be used")
+        return
     except StoreUnavailable as error:
         yield Checkup("board", "wrong", str(error), _explain_denial(str(error.data["path"])))
         return
@@ -365,28 +391,21 @@ def _find_connection() -> str:
 
 
 def _check_settings() -> Iterator[Checkup]:
+    entries = {entry.variable: entry for entry in list_entries().values()}
     for name, meaning in list_variables().items():
         value = os.environ.get(name)
-        problem = _find_problem(name) if value else ""
+        problem = _find_problem(entries[name], value) if value and name in entries else ""
         if problem:
             yield Checkup(f"${name}", "wrong", problem, meaning)
         else:
             yield Checkup(f"${name}", "ok", value or f"{_NOT_SET}{meaning}")
 
 
-def _find_problem(name: str) -> str:
-    """Return the problem of a setting in the words of the code that reads it; empty if there is none."""
-    readers: dict[str, Callable[[], object]] = {
-        "PUNCHLIST_DURABILITY": config.durability,
-        "PUNCHLIST_LEASE": config.lease,
-        "PUNCHLIST_REDACT": own_secrets,
-        "PUNCHLIST_STALL_AFTER": config.stall_timings,
-        "PUNCHLIST_STALL_LIFETIME": config.stall_timings,
-        "PUNCHLIST_TIMER_HORIZON": config.timer_horizon,
-        "PUNCHLIST_TODOS": config.todos_offered,
-    }
+def _find_problem(entry: SettingEntry, value: str) -> str:
+    """Return the problem of a variable in the words of the code that reads it; empty if there is none."""
     try:
-        readers.get(name, str)()
+        if entry.key != "db":  # the board was checked by itself
+            parse_words(entry, [value], name=entry.variable)
     except ConfigInvalid as error:
         return str(error)
     return ""

@@ -45,7 +45,7 @@ def _show(options: Namespace) -> None:
         show(map(display.cut, _offer_attach(roster)))
     else:
         display = detect_display()
-        show(map(display.cut, _explain_nothing(roster, options)))
+        show(map(display.cut, explain_nothing(options.project)))
 
 
 def _offer_attach(roster: Roster) -> Iterator[Line]:
@@ -66,9 +66,9 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
     yield from hints
 
 
-def _explain_nothing(roster: Roster, options: Namespace) -> Iterator[Line]:
+def explain_nothing(project: str | None) -> Iterator[Line]:
     """Yield what was looked for, and how to attach what is installed."""
-    where = f" in {safe_line(project_of(options.project))}" if options.project else " on this machine"
+    where = f" in {safe_line(project_of(project))}" if project else " on this machine"
     yield (Span(f"No agent runs{where}, and nothing waits on you.", "bold"),)
     yield ()
     yield (Span("Looked for:"),)

@@ -6,17 +6,13 @@ import os
 import shlex
 import subprocess
 from argparse import Namespace
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
 
 import msgspec
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, author, command_parser, find_folder, parse_count
@@ -25,16 +21,13 @@ from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.brief import Brief
-from punchlist.core.grounding.commits import CommitCall
-from punchlist.core.grounding.tool_call import Subject, is_task
-from punchlist.core.report import ItemReport, Report
+from punchlist.core.report import Report
 from punchlist.errors import InvalidInput, StoreBusy
-from punchlist.hosts.surroundings import find_around
-from punchlist.store import Transaction
-from punchlist.surfaces.brief import brief_data, brief_lines, completed_items, is_empty
-from punchlist.surfaces.headlines import Around, GitCommit, GitSummary
+from punchlist.hosts.reports import load_brief, load_report, save_mark
+from punchlist.surfaces.brief import brief_data, brief_lines, is_empty
+from punchlist.surfaces.headlines import Around
 from punchlist.surfaces.report_page import report_page
-from punchlist.surfaces.reports import Changed, Changes, report_data, report_lines, report_markdown
+from punchlist.surfaces.reports import Changes, report_data, report_lines, report_markdown
 from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
 
 _FORMATS = ("text", "markdown", "json", "html")
@@ -63,12 +56,8 @@ def parser() -> Parser:
 
 def _report(options: Namespace) -> None:
     with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
-        report = board.report(session=options.session, project=None if options.session else find_folder(options))
-        calls = None if options.session else report.committing
-        git, changes = _ask_git(board, _find_beginnings(report), report.items, calls)
-        news = {one.session for one in report.sessions}
-        around = find_around(board, None if options.session else find_folder(options), news, options.session)
-        around = replace(around, git=git)
+        project = None if options.session else find_folder(options)
+        report, around, changes = load_report(board, session=options.session, project=project)
         now = board.now()
     if options.output:
         _write(options.output, _render(report, around, changes, options, now))
@@ -147,31 +136,13 @@ def _brief(options: Namespace) -> int:
         return complain(problem, UNUSABLE)
     with open_board(options, reads=True) as board:
         project = find_folder(options)
-        mark = f"brief {author(options)} {'' if project is None else project_of(project)}"
-        after, spent_before = options.after, 0
-        if after is None:
-            after = board.store.read(lambda tx: tx.log.mark(mark))
-            spent_before = board.store.read(lambda tx: tx.log.mark(f"{mark} tokens"))
-        found = board.brief(after, project=project)
-        spent = sum(row.cost.tokens for row in board.costs(project=project))
-        news = {one.session for one in found.sessions}
-        items = (*completed_items(found), *found.failed, *found.under_way)
-        git, changes = _ask_git(board, dict.fromkeys(news, _find_time(board, after)), items, None)
-        around = replace(
-            find_around(board, project, news),
-            git=git,
-            tokens=max(0, spent - spent_before),
-            is_first=options.after is None and options.push is None and not after,
-        )
+        found, around, changes, mark, spent = load_brief(board, options.after, project=project, who=author(options))
+        if options.push is not None:
+            around = replace(around, is_first=False)
         code = _tell(found, around, changes, options)
-        if code == OK and not options.keep and found.until > after:
-
-            def save_marks(tx: Transaction) -> None:
-                tx.log.save_mark(mark, found.until)
-                tx.log.save_mark(f"{mark} tokens", spent)
-
+        if code == OK and not options.keep:
             with suppress(StoreBusy):  # the mark is not worth the wait for a process that was stopped with the lock
-                board.store.transact(save_marks, durable=False, wait=1.0)
+                board.store.transact(lambda tx: save_mark(tx, mark, found.until, spent), durable=False, wait=1.0)
     return code
 
 
@@ -209,125 +180,3 @@ def _check_command(command: str) -> str:
         return "" if shlex.split(command) else '`--push` needs a command, as in --push "mail -s Brief ada".'
     except ValueError as error:
         return f"`--push` cannot be read as a command: {error}."
-
-
-# What Git saw of the work.
-
-
-def _find_beginnings(report: Report) -> dict[str, datetime]:
-    """Return for each session when its work began: with its first item in progress, or its first call."""
-    begun: dict[str, list[datetime]] = {}
-    tallies = [(entry.subject, entry.tally) for entry in report.items]
-    for of, tally in (*tallies, *report.elsewhere.items()):
-        begun.setdefault(of.session, []).extend(start for start, _ in tally.spans)
-    for entry in report.items:
-        begun[entry.subject.session].extend(start for start, _ in entry.stints)
-    return {session: min(times) for session, times in begun.items() if times}
-
-
-def _find_time(board: Board, after: int) -> datetime:
-    """Return the time of the event at a cursor, or of the first one after it."""
-    event = next(board.events(max(0, after - 1)), None)
-    return board.now() if event is None else event.at
-
-
-def _ask_git(
-    board: Board, begun: Mapping[str, datetime], items: Iterable[ItemReport], calls: Sequence[CommitCall] | None
-) -> tuple[list[GitSummary], Changes]:
-    """Return what Git saw in each project since the work there began, and of the work on each item.
-
-    `begun` has the sessions to ask for. `calls` are those that make commits, of all agents there; None if only some
-    agents were looked at. A project that is no repository is left out.
-    """
-
-    @cache
-    def where(session: str) -> str:
-        return board.store.read(lambda tx: tx.session_project(session)) or ""
-
-    since: dict[str, datetime] = {}
-    for session, at in begun.items():
-        since[where(session)] = min(at, since.get(where(session), at))
-    entries: dict[str, list[ItemReport]] = {}
-    for entry in items:
-        if entry.item.started_at is not None:
-            entries.setdefault(where(entry.subject.session), []).append(entry)
-    summaries, changes = list[GitSummary](), dict[Subject, Changed]()
-    for project in sorted({*since, *entries}):
-        if not project or not os.path.exists(os.path.join(project, ".git")):
-            continue
-        here = entries.get(project, [])
-        times = [entry.item.started_at for entry in here if entry.item.started_at is not None]
-        facts = git_facts(project_of(project), min([*times, *([since[project]] if project in since else [])]))
-        if facts is None:
-            continue
-        if project in since:
-            summaries.append(_sum_up(facts, since[project]))
-        known = board.report(project=project).committing if calls is None and facts.commits else calls or ()
-        there = [call for call in known if where(call.of[0].session) == project]
-        changes.update(_share_changes(facts, here, there))
-    return summaries, changes
-
-
-def _sum_up(facts: GitFacts, since: datetime) -> GitSummary:
-    made = [GitCommit(one.hash, one.at, one.subject) for one in reversed(facts.commits) if one.span[1] > since]
-    lines = [file.lines for file in facts.changed.values()]
-    added, removed = sum(one.added for one in lines), sum(one.removed for one in lines)
-    return GitSummary(facts.root, tuple(made), len(lines), added, removed, facts.is_complete)
-
-
-_Owner = tuple[str, str]
-"""A session and an agent."""
-
-_Groups = Mapping[_Owner, Sequence[ItemReport]]
-_Place = tuple[_Owner, int | None]
-"""An item by its owner and its index among the owner's; None where only the owner is known."""
-
-
-def _share_changes(
-    facts: GitFacts, entries: Iterable[ItemReport], calls: Sequence[CommitCall]
-) -> Iterator[tuple[Subject, Changed]]:
-    """Yield the changes of each item; commits that belong to none are counted for none."""
-    groups: dict[_Owner, list[ItemReport]] = {}
-    for entry in entries:
-        groups.setdefault((entry.subject.session, entry.subject.agent), []).append(entry)
-    made = {commit.hash: made for commit in facts.commits if (made := find_makers(commit, calls))}
-    places = {name: [place for call in each if (place := _find_place(call, groups))] for name, each in made.items()}
-    shares = {owner: facts.shares(_collect_work(group), _find_makers(owner, places)) for owner, group in groups.items()}
-    times = Counter(commit.hash for group in shares.values() for share in group for commit in share.commits)
-    for owner, group in groups.items():
-        for entry, share in zip(group, shares[owner], strict=True):
-            shared = sum(times[commit.hash] > 1 for commit in share.commits)
-            names = tuple(commit.hash[:12] for commit in share.commits)
-            yield entry.subject, Changed(names, share.files, *share.lines, shared)
-
-
-def _collect_work(entries: Iterable[ItemReport]) -> list[ItemWork]:
-    return [
-        ItemWork(at, entry.item.finished_at, entry.tally.files, entry.tally.spans, entry.commands)
-        for entry in entries
-        if (at := entry.item.started_at) is not None
-    ]
-
-
-def _find_place(call: CommitCall, groups: _Groups) -> _Place | None:
-    """Return where a call counts: for its item; without one, for its agent, else for the item that started that."""
-    for of in call.of:
-        for owner, group in groups.items():
-            for place, entry in enumerate(group):
-                if entry.subject == of or (is_task(of.item) and entry.subject.item == of.item):
-                    return owner, place
-        if of.item:
-            return None  # an item that nobody asked for
-        if (of.session, of.agent) in groups:
-            return (of.session, of.agent), None
-    return None
-
-
-def _find_makers(owner: _Owner, places: Mapping[str, Sequence[_Place]]) -> dict[str, int | None]:
-    """Return for one agent which of its items made each commit, None where none of them did."""
-    found: dict[str, int | None] = {}
-    for name, made_by in places.items():
-        mine = [place for maker, place in made_by if maker == owner]
-        if None not in mine or any(place is not None for place in mine):
-            found[name] = next((place for place in mine if place is not None), None)
-    return found

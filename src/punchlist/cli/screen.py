@@ -11,15 +11,15 @@ import re
 import select
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Final, Self
 
 from msgspec import Struct
 
 from punchlist.cli.terminal import glyphs, has_colours, paint
-from punchlist.surfaces.spans import Display, Line
+from punchlist.surfaces.spans import ASCII, Display, Line
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
@@ -38,19 +38,25 @@ class Screen:
 
     @property
     def display(self) -> Display:
+        return self._fit_display(_terminal_size())
+
+    def _fit_display(self, size: os.terminal_size) -> Display:
         # One column is left free: a character in the last one makes some terminals wrap.
-        return Display(self._glyphs, max(20, _terminal_size().columns - 1))
+        return Display(self._glyphs, max(20, size.columns - 1))
 
     @property
     def height(self) -> int:
         return max(4, _terminal_size().lines - 1)
+
+    def _paint(self, line: Line) -> str:
+        return paint(line, colour=self._colour, strikes=self._glyphs is not ASCII)
 
     def draw(self, lines: Sequence[Line]) -> None:
         size = _terminal_size()
         start = f"\x1b[{self._height}A\r" if self._height else ""
         if self._height and size != self._size:
             start = "\x1b[H\x1b[2J"  # the old picture was folded: its first line cannot be known
-        body = "".join(f"{paint(line, colour=self._colour)}\x1b[K\n" for line in lines)
+        body = "".join(f"{self._paint(line)}\x1b[K\n" for line in lines)
         sys.stdout.write(f"{_BEGIN}{start}{body}\x1b[J{_END}")
         sys.stdout.flush()
         self._height, self._size = len(lines), size
@@ -121,7 +127,7 @@ _NAMES: Final = {
     "\x1b[5~": "page up", "\x1b[6~": "page down",
     "\x1b[H": "home", "\x1bOH": "home", "\x1b[1~": "home", "\x1b[F": "end", "\x1bOF": "end", "\x1b[4~": "end",
     "\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace", "\x15": "clear", "\x1b": "escape",
-    "\x0c": "redraw", "\x04": "end of file",
+    "\x0c": "redraw", "\x04": "end of file", "\x14": "ctrl+t",
 }  # fmt: skip
 
 
@@ -148,15 +154,33 @@ class FullScreen(Screen):
         os.set_blocking(self._woken, False)
         self._handlers: dict[int, Any] = {}
         self._is_ended = False
+        self._drawn: list[str] = []
+        """The lines that the terminal shows; none if it has to be drawn anew."""
 
-    @property
-    def height(self) -> int:
-        return max(4, _terminal_size().lines)
+    def measure(self) -> tuple[Display, int]:
+        """Return what the terminal can show, and its height, both of one moment. If they changed, all is drawn anew."""
+        size = _terminal_size()
+        if size != self._size:
+            self._size = size
+            self.redraw()
+        return self._fit_display(size), max(4, size.lines)
+
+    def redraw(self) -> None:
+        """Draw the next picture anew, whatever the terminal shows."""
+        self._drawn = []
 
     def draw(self, lines: Sequence[Line]) -> None:
-        body = "\x1b[K\n".join(paint(line, colour=self._colour) for line in lines[: self.height])
-        sys.stdout.write(f"{_BEGIN}\x1b[H{body}\x1b[K\x1b[J{_END}")
-        sys.stdout.flush()
+        """Draw a picture of the size that was measured; only the lines that changed are written."""
+        painted = [self._paint(line) for line in lines]
+        start = "" if self._drawn else "\x1b[2J"
+        known = [*self._drawn, *[""] * len(painted)]
+        changed = [
+            f"\x1b[{place + 1};1H{line}\x1b[K" for place, line in enumerate(painted) if start or line != known[place]
+        ]
+        self._drawn = painted
+        if changed:
+            sys.stdout.write(f"{_BEGIN}{start}{''.join(changed)}{_END}")
+            sys.stdout.flush()
 
     # Keys.
 
@@ -223,8 +247,22 @@ class FullScreen(Screen):
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
+    @contextmanager
+    def left(self) -> Generator[None]:
+        """Give the terminal to another program, and take it again. Ctrl-C and Ctrl-Z are that program's meanwhile."""
+        self._leave()
+        wanted = {signal.SIGINT: _ignore, signal.SIGTSTP: signal.SIG_DFL}
+        before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._begin()
+
     def _begin(self) -> None:
         self._keyboard = _switch_to_keys()
+        self.redraw()
         sys.stdout.write(_ENTER)
         sys.stdout.flush()
 
@@ -250,6 +288,10 @@ class FullScreen(Screen):
         signal.signal(number, self._on_stop)
         self._begin()
         self.wake()
+
+
+def _ignore(*_: object) -> None:
+    """Handle a signal by nothing. A program that we start gets the signal all the same: it inherits no handlers."""
 
 
 def _switch_to_keys() -> list[Any] | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.guidance.ledger import NOTHING, Cost, Size, sum_costs
+from punchlist.guidance.ledger import Cost, sum_costs
+from punchlist.surfaces.costs import cost_data, said_size
 from punchlist.surfaces.spans import Line, Span, plural, safe_line
 
 _EXAMPLES = """\
@@ -42,7 +42,7 @@ def _show(options: Namespace) -> int:
     if options.compare:
         return _compare(costs, *options.compare, as_json=options.json)
     if options.json:
-        show_json([_data(cost) for cost in costs])
+        show_json([cost_data(cost) for cost in costs])
     elif not costs:
         print(_describe_nothing(options))
     else:
@@ -72,7 +72,7 @@ def _compare(costs: list[Cost], one: str, other: str, *, as_json: bool) -> int:
             return complain(f"Nothing is counted for `{name}`; there is: {known}.", FAILED)
         found.append(cost)
     if as_json:
-        show_json([_data(cost) for cost in found])
+        show_json([cost_data(cost) for cost in found])
     else:
         show(_comparison(*found))
     return OK
@@ -86,35 +86,6 @@ def _find_cost(costs: Iterable[Cost], name: str) -> Cost | None:
         if cost.dialect == dialect and profile in ("", cost.profile):
             total = cost if total is None else total + cost
     return total if total is None or profile else Cost(dialect, "", total.calls, total.spent)
-
-
-def _data(cost: Cost) -> dict[str, Any]:
-    spent, calls = cost.spent, cost.calls
-    return {
-        "dialect": cost.dialect,
-        "profile": cost.profile or None,
-        "turns": spent.turns,
-        "turns_caused": spent.caused,
-        "turns_with_no_other_tool": spent.own_turns,
-        "calls": calls.arguments.count,
-        "calls_refused": calls.refused,
-        "calls_of_other_tools": spent.others,
-        "share_of_calls": round(cost.share, 4),
-        "descriptions": _size(spent.descriptions),
-        "said": {
-            **_size(_said_size(cost)),
-            "by_kind": {kind: _size(size) for kind, size in spent.injections.items()},
-        },
-        "arguments": _size(calls.arguments),
-        "replies": _size(calls.replies),
-        "withheld": spent.withheld,
-        "bytes": cost.total.bytes,
-        "tokens": cost.tokens,
-    }
-
-
-def _size(size: Size) -> dict[str, int]:
-    return {"count": size.count, "bytes": size.bytes, "tokens": size.tokens}
 
 
 _HEADINGS = ("turns", "calls", "share", "tools", "said", "written", "read", "tokens", "a turn")
@@ -139,7 +110,7 @@ def _title(cost: Cost) -> str:
 
 
 def _cells(cost: Cost) -> tuple[str, ...]:
-    parts = (cost.spent.descriptions, _said_size(cost), cost.calls.arguments, cost.calls.replies)
+    parts = (cost.spent.descriptions, said_size(cost), cost.calls.arguments, cost.calls.replies)
     return (
         f"{cost.spent.turns:,}",
         f"{cost.calls.arguments.count:,}",
@@ -148,11 +119,6 @@ def _cells(cost: Cost) -> tuple[str, ...]:
         f"{cost.tokens:,}",
         _each(cost.tokens, cost.spent.turns),
     )
-
-
-def _said_size(cost: Cost) -> Size:
-    """Return the size of all texts that were put before the model, of whatever kind."""
-    return sum(cost.spent.injections.values(), NOTHING)
 
 
 def _remarks(cost: Cost) -> str:
@@ -186,7 +152,7 @@ def _comparison_rows(one: Cost, other: Cost) -> Iterable[tuple[str, str, str, st
     yield "share of all calls", f"{one.share:.0%}", f"{other.share:.0%}", _ratio(one.share, other.share)
     for what, first, second in (
         ("tokens a turn: tools", one.spent.descriptions.tokens, other.spent.descriptions.tokens),
-        ("tokens a turn: said", _said_size(one).tokens, _said_size(other).tokens),
+        ("tokens a turn: said", said_size(one).tokens, said_size(other).tokens),
         ("tokens a turn: written", one.calls.arguments.tokens, other.calls.arguments.tokens),
         ("tokens a turn: read", one.calls.replies.tokens, other.calls.replies.tokens),
         ("tokens a turn: all", one.tokens, other.tokens),

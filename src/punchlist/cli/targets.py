@@ -12,12 +12,11 @@ from punchlist.board import Board
 from punchlist.cli.arguments import Parser, check_session
 from punchlist.config import project_of
 from punchlist.core.matching import find_items, find_phase, find_tasks
-from punchlist.core.overview import NO_ACTIVITY, Activity
 from punchlist.core.task import FLOWS, Task
 from punchlist.errors import EditRefused, NothingToUndo
+from punchlist.hosts.copies import open_agent
 from punchlist.hosts.own_lists import MAIN, is_own_list, own_session
-from punchlist.hosts.programs import HOSTS
-from punchlist.store import ListRow, Transaction
+from punchlist.store import ListRow
 from punchlist.surfaces.spans import plural, safe_line
 
 if TYPE_CHECKING:
@@ -152,31 +151,6 @@ def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
     tasks = [task for row in rows if options.agent in (None, row.agent) for task in row.tasks if task.list != FLOWS]
     found = [task for task in tasks if query == f"#{task.id}"] or find_tasks(tasks, query)
     return found[0] if len(found) == 1 else None
-
-
-def open_agent(board: Board, agent: str, session: str, project: str | None = None, *, reads: bool = False) -> Agent:
-    """Return the agent of a list; raise if the list is a copy, which its agent does not see."""
-    known = board.store.read(lambda tx: load_activity(tx, agent, session))
-    if known.copy_of and not reads:
-        what = f"The list of {agent} in session {session} is read-only: it is a copy from {known.copy_of}"
-        own = "`punchlist todo append --mine` adds to your own list"
-        raise EditRefused(problem=f"{what}, {explain_attaching(known, agent, session)}; {own}.")
-    return board.agent(agent, session=session, project=project)
-
-
-def load_activity(tx: Transaction, agent: str, session: str) -> Activity:
-    row = tx.agent(session, agent)
-    return NO_ACTIVITY if row is None else tx.overviews.load_activity(row.number)
-
-
-def explain_attaching(known: Activity, agent: str, session: str) -> str:
-    """Return why the copy of an agent's work is read-only, and how to attach the agent."""
-    host = HOSTS.get(known.copy_format)
-    if host is None:
-        how = f'`board.agent("{agent}", session="{session}")` in the program that runs the agent attaches it'
-    else:
-        how = f"`punchlist attach {host.name}` attaches {host.title}; then resume the session there"
-    return f"and its agent is not attached to this board. {how}"
 
 
 def _several_error(query: str, found: Sequence[_Found], *, is_number: bool) -> EditRefused:

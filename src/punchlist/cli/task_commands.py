@@ -17,13 +17,12 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number
 from punchlist.cli.boards import open_board
 from punchlist.cli.events import clock
-from punchlist.cli.targets import explain_attaching
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.matching import find_tasks
-from punchlist.core.overview import NO_ACTIVITY
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
+from punchlist.hosts.copies import check_own_tasks
 from punchlist.store import Transaction
 from punchlist.store.waits import load_waits
 from punchlist.surfaces.lists import waiting_lines
@@ -63,21 +62,8 @@ def open_tasks(options: Namespace, *, by: str = "", reads: bool = False) -> Gene
         if reads and options.list:
             _check_list(tasks)
         if not reads:
-            _check_copy(tasks)
+            check_own_tasks(tasks)
         yield tasks
-
-
-def _check_copy(tasks: Tasks) -> None:
-    """Raise if the tasks are those of a session that is known from its transcript alone: its agent sees no change."""
-    session = tasks.name.removeprefix(_SESSION)
-    if session == tasks.name or os.environ.get("PUNCHLIST_CLAUDE_TASKS"):  # the agent sees a folder kept in step
-        return
-    rows = tasks.board.store.lists(session=session)
-    known = tasks.board.store.read(lambda tx: tx.overviews.load_activity(rows[0].number)) if rows else NO_ACTIVITY
-    if known.copy_of:
-        what = f"The tasks of session {session} are read-only: they are a copy from {known.copy_of}"
-        own = "`punchlist tasks add` adds to the project's own list"
-        raise TaskError(problem=f"{what}, {explain_attaching(known, rows[0].agent, session)}; {own}.")
 
 
 def _check_list(tasks: Tasks) -> None:

@@ -63,16 +63,18 @@ def has_colours() -> bool:
     return shows_colours(sys.stdout.isatty())
 
 
-def paint(line: Line, *, colour: bool) -> str:
+def paint(line: Line, *, colour: bool, strikes: bool = True) -> str:
+    """Return a line as a terminal shows it; one that only shows ASCII may not be able to strike text through."""
     if not colour:
         return plain(line).rstrip()
-    return "".join(_paint_span(span) for span in line)
+    return "".join(_paint_span(span, strikes=strikes) for span in line)
 
 
-def _paint_span(span: Span) -> str:
+def _paint_span(span: Span, *, strikes: bool) -> str:
     if span.style not in _SGR or not span.text:
         return span.text
-    return f"\x1b[{_SGR[span.style]}m{span.text}\x1b[0m"
+    style: Style = "dim" if span.style == "struck" and not strikes else span.style
+    return f"\x1b[{_SGR[style]}m{span.text}\x1b[0m"
 
 
 def show(lines: Iterable[Line]) -> None:

@@ -7,11 +7,7 @@ Text that a person wrote in an editor is never lost.
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 
@@ -21,7 +17,8 @@ from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt
 from punchlist.cli.boards import open_board
-from punchlist.cli.files import check_place, read, replace_file, write_new
+from punchlist.cli.editor import FORMAT, ListDraft, describe_saved
+from punchlist.cli.files import check_place, read, replace_file
 from punchlist.cli.targets import add_target, choose_list, describe_list, find_last_changed, find_owner
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
@@ -36,7 +33,6 @@ from punchlist.text import for_terminal, repair
 _TRIES = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
 
-_FORMAT = "punchlist"
 _EXAMPLES = """\
   punchlist todo append Fix the login page         to the project's only open list, else to your own
   punchlist todo append Cover it --phase Tests     to the phase Tests, which is made if missing
@@ -108,7 +104,7 @@ def parser() -> Parser:
     ):
         added = verb(name, line, run)
         added.add_argument("path", nargs="?", default="TODO.md", help="the file (default: TODO.md), or `-`")
-        added.add_argument("--format", default=_FORMAT, metavar="F", help="whose checkboxes (default: punchlist)")
+        added.add_argument("--format", default=FORMAT, metavar="F", help="whose checkboxes (default: punchlist)")
         if name == "export":
             added.add_argument("--force", action="store_true", help="also over a file that is no checklist")
     verb("undo", "roll back your last change", _undo)
@@ -323,73 +319,21 @@ def _moved_on_error(query: str) -> EditRefused:
 # The list as a Markdown file.
 
 
-def _edit(options: Namespace) -> int:
+def _edit(options: Namespace) -> None:
     """Open the list in the person's editor and apply the saved text, unless the list moved on meanwhile."""
     with open_board(options) as board:
-        agent = choose_list(board, options, create=True)
-        todos = agent.todos
-        before = dumps(todos, markers=_FORMAT)
-        folder = tempfile.mkdtemp(prefix="punchlist-")  # private, with all that the editor leaves next to the file
-        path = os.path.join(folder, "list.todo.md")
-        write_new(path, before)
-        try:
-            status = _run_editor(path)
-        except InvalidInput:
-            shutil.rmtree(folder, ignore_errors=True)  # nothing of anybody's is in it yet
-            raise
-        after = read(path) if os.path.exists(path) else before
-        if after == before:
-            shutil.rmtree(folder, ignore_errors=True)
-            if status != 0:
-                return complain(f"The editor ended with status {status}; nothing was changed.", FAILED)
+        draft = ListDraft(choose_list(board, options, create=True))
+        if not draft.edit():
             print("No changes.")
-            return OK
-        if status != 0:
-            kept = f"Your text is kept in `{path}`."
-            return complain(f"The editor ended with status {status}; nothing was changed. {kept}", FAILED)
-        code = _apply_text(agent, after, path, todos, options)
-        if code == OK:
-            shutil.rmtree(folder, ignore_errors=True)
-        return code
-
-
-def _run_editor(path: str) -> int:
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    try:
-        return subprocess.call([*shlex.split(command), path])
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            problem=f"The editor `{command}` cannot be started ({error}); set $VISUAL or $EDITOR to one that can."
-        ) from error
-
-
-def _apply_text(agent: Agent, text: str, path: str, before: TodoList, options: Namespace) -> int:
-    again = f"Your text is kept in `{path}`; `punchlist todo import {path}` takes it"
-    todos, errors = loads(text, markers=_FORMAT)
-    if errors:
-        listed = "\n  ".join(errors)
-        problem = f"Could not parse the edited list, so nothing was changed:\n  {listed}\n{again} once mended."
-        return complain(problem, FAILED)
-    try:
+            return
         doubt = find_doubt(options)
-        after = agent.rewrite(todos, by=author(options), revision=before.revision, person=doubt is None)
-    except RevisionConflict:
-        return complain(
-            "The list changed while you were editing, so yours was not put in its place. "
-            f"See `punchlist todos`. {again} over what is there now.",
-            FAILED,
-        )
-    except EditRefused as error:
-        return complain(f"{error} {again} once mended.", FAILED)
-    if after.revision == before.revision:
-        print("Nothing to change.")
-        return OK
-    omitted = len(after.omitted)
-    aside = f"; {omitted} left out are set aside, `punchlist todo restore` brings them back" if omitted else ""
-    _report(agent, f"Saved the list: {plural(len(after.items), 'item')}{aside}")
-    if doubt is not None and after.progress.done > before.progress.done:
-        print(explain_doubt(doubt))
-    return OK
+        after = draft.apply(by=author(options), person=doubt is None)
+        if after.revision == draft.before.revision:
+            print("Nothing to change.")
+            return
+        _report(draft.agent, describe_saved(after))
+        if doubt is not None and after.progress.done > draft.before.progress.done:
+            print(explain_doubt(doubt))
 
 
 def _export(options: Namespace) -> None:

@@ -39,6 +39,7 @@ def parser() -> Parser:
     which = "; ".join(f"{scope}: {about}" for scope, about in _SCOPES.items())
     create.add_argument("--scope", choices=list(_SCOPES), default="look", metavar="S", help=f"{which} (default: look)")
     create.add_argument("--project", metavar="DIR", help="only for the project to which this folder belongs")
+    create.add_argument("--person", action="store_true", help="for a person: what they complete is confirmed")
     create.add_json()
     add_verb("list", "list the tokens", _list).add_json()
     add_verb("revoke", "end a token at once", _revoke).add_argument("name", metavar="NAME", help="its name")
@@ -55,12 +56,15 @@ def _create(options: Namespace) -> None:
     def add(tx: Transaction) -> None:
         if tx.tokens.find(name=name) is not None:
             raise InvalidInput(problem=f"There is a token `{name}` already; revoke it, or take another name.")
-        tx.tokens.add(name, sha256(secret.encode()).digest(), options.scope, project, at=board.now())
+        tx.tokens.add(
+            name, sha256(secret.encode()).digest(), options.scope, project, at=board.now(), is_person=options.person
+        )
 
     with open_board(options) as board:
         board.store.transact(add)
     if options.json:
-        show_json({"name": name, "scope": options.scope, "project": project, "token": secret})
+        given = {"name": name, "scope": options.scope, "project": project, "is_person": options.person}
+        show_json({**given, "token": secret})
     else:
         print(secret)
 
@@ -69,7 +73,7 @@ def _list(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         rows, now = board.store.read(lambda tx: tx.tokens.list()), board.now()
     if options.json:
-        fields = ("name", "scope", "project", "created_at")
+        fields = ("name", "scope", "project", "is_person", "created_at")
         show_json([{name: getattr(row, name) for name in fields} for row in rows])
         return
     if not rows:

@@ -6,30 +6,30 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from punchlist.board import Board
 from punchlist.cli import complain
 from punchlist.cli.answer import resolve_wait
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt
 from punchlist.cli.boards import open_board
+from punchlist.cli.editor import ListDraft, describe_saved
+from punchlist.cli.now import explain_nothing
 from punchlist.cli.screen import FullScreen, Key, can_draw
-from punchlist.cli.targets import explain_attaching, load_activity, open_agent
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
-from punchlist.core.presence import AgentNow
-from punchlist.core.todo import TodoList
+from punchlist.core.presence import AgentNow, Roster
+from punchlist.core.todo import Evidence, TodoItem, TodoList
 from punchlist.errors import EditRefused, PunchlistError
 from punchlist.hosts.back_channel import deliver
+from punchlist.hosts.copies import explain_attaching, load_activity, open_agent
 from punchlist.hosts.live import LiveRoster
 from punchlist.store import ListRow
-from punchlist.surfaces.now import NowRow
 from punchlist.surfaces.spans import safe_line
 from punchlist.surfaces.top import (
     PANE_COLUMNS,
@@ -37,17 +37,18 @@ from punchlist.surfaces.top import (
     Subject,
     SubjectKey,
     TopFrame,
+    TopRows,
     TopView,
+    arrange_rows,
     count_scroll,
-    find_rows,
     key_of,
     top_lines,
 )
 from punchlist.text import repair
 
-_CLOCK_SECONDS: Final = 1.0
+_SPIN_SECONDS: Final = 0.25
 _CALM_SECONDS: Final = 30.0
-"""How often clocks are drawn while an agent is at work, and while none is."""
+"""How often a picture is drawn while an agent is at work, and while none is."""
 
 _STATUS_SECONDS: Final = 6.0
 _LONGEST_ANSWER: Final = 10_000
@@ -110,6 +111,12 @@ class Top:
         self._screen = screen
         self._feed = feed
         self._sender = sender
+        self._display, self._height = screen.measure()
+        self._made: tuple[Roster, str, int | None] | None = None
+        """What the rows were made of."""
+        self._roster = feed.roster
+        self._rows = TopRows((), {}, 0)
+        self._is_expanded = False
         self._view: TopView = "agents"
         self._opened: Subject | None = None
         """The agent or the plan of the second view; a plan stays at the revision that was opened."""
@@ -133,9 +140,9 @@ class Top:
                     self._say(str(error), is_problem=True)
 
     def _choose_pause(self) -> float:
-        """Return how long the picture may stand: clocks run while an agent is at work."""
+        """Return how long the picture may stand: clocks and spinners run while an agent is at work."""
         is_busy = any(one.state == "busy" for one in self._feed.roster.agents)
-        pause = _CLOCK_SECONDS if is_busy else _CALM_SECONDS
+        pause = _SPIN_SECONDS if is_busy else _CALM_SECONDS
         return min(pause, max(0.0, self._status_ends - time.monotonic())) if self._status else pause
 
     # Drawing.
@@ -145,56 +152,76 @@ class Top:
             self._say(problem, is_problem=True)
         if self._status and time.monotonic() >= self._status_ends:
             self._status = ""
-        self._screen.draw(top_lines(self._make_frame(), self._screen.display, self._screen.height))
+        self._display, self._height = self._screen.measure()
+        self._screen.draw(top_lines(self._make_frame(), self._display, self._height))
 
     def _make_frame(self) -> TopFrame:
-        chosen = self._choose(self._list_rows())
-        subject = self._find_opened() or (None if chosen is None else chosen.of)
+        self._arrange()
+        subject = self._find_subject()
         try:
             detail = None if subject is None or not self._shows_detail() else self._load_detail(subject)
+            lists = self._load_lists() if self._is_expanded and self._view == "agents" else None
         except PunchlistError as error:
-            detail = None
+            detail = lists = None
             self._say(str(error), is_problem=True)
         prompt = self._prompt
         return TopFrame(
-            roster=replace(self._feed.roster, at=self._board.now()),
+            roster=self._roster,
+            rows=self._rows,
+            now=self._board.now(),
             view=self._view,
             selected=self._selected,
             filter=self._filter,
             detail=detail,
+            lists=lists,
+            nothing=() if self._rows.sections else tuple(explain_nothing(self._options.project)),
+            is_expanded=self._is_expanded,
             scroll=self._scroll,
             status=self._status,
             is_problem=self._is_problem,
             prompt=None if prompt is None else prompt.label,
             typed="" if prompt is None else prompt.typed,
             feed="live, watching" if self._feed.watches else "live",
+            tick=int(time.monotonic() / _SPIN_SECONDS),
         )
 
-    def _find_opened(self) -> Subject | None:
-        """Return what the second view is about: a plan as it was opened, an agent as it is now."""
-        opened = self._opened
-        if isinstance(opened, AgentNow):
-            return next((one for one in self._feed.roster.agents if key_of(one) == key_of(opened)), opened)
-        return opened
+    def _arrange(self) -> None:
+        """Take the agents as they are now, and put them in rows if they, the filter or the width changed.
 
-    def _shows_detail(self) -> bool:
-        return self._view in ("list", "plan") or (self._screen.display.columns or 0) >= PANE_COLUMNS
+        Keys mean the rows of the last picture: what a person pressed was meant for what they saw.
+        """
+        made = (self._feed.roster, self._filter, self._display.columns)
+        if self._made is not None and self._made[0] is made[0] and self._made == made:
+            return
+        self._made = made
+        self._roster = made[0]
+        self._rows = arrange_rows(self._roster, self._display, self._filter)
+        self._choose()
 
-    def _list_rows(self) -> list[NowRow]:
-        sections = find_rows(self._feed.roster, self._screen.display.glyphs, self._filter)
-        return [row for section in sections for row in section.rows]
-
-    def _choose(self, rows: list[NowRow]) -> NowRow | None:
-        """Return the selected row; if it is gone, the one in its place."""
-        if not rows:
-            self._selected = None
-            return None
-        keys = [key_of(row.of) for row in rows]
+    def _choose(self) -> None:
+        """Keep the selected row; if it is gone, select the one in its place."""
+        keys = [key_of(row.of) for row in self._rows.rows]
         if self._selected in keys:
             self._place = keys.index(self._selected)
-        self._place = max(0, min(self._place, len(rows) - 1))
-        self._selected = keys[self._place]
-        return rows[self._place]
+        self._place = max(0, min(self._place, len(keys) - 1))
+        self._selected = keys[self._place] if keys else None
+
+    def _find_subject(self) -> Subject | None:
+        """Return what the second view is about, else the selected row; a plan as it was opened, an agent as it is."""
+        opened = self._opened
+        if isinstance(opened, AgentNow):
+            return next((one for one in self._roster.agents if key_of(one) == key_of(opened)), opened)
+        rows = self._rows.rows
+        return opened or (rows[self._place].of if rows else None)
+
+    def _shows_detail(self) -> bool:
+        return self._view in ("list", "plan") or (self._display.columns or 0) >= PANE_COLUMNS
+
+    def _load_lists(self) -> dict[SubjectKey, Sequence[ListRow]]:
+        """Return the lists of the agents that may be on the screen: so many rows around the selected one."""
+        near = self._rows.rows[max(0, self._place - self._height) : self._place + self._height]
+        agents = [row.of for row in near if isinstance(row.of, AgentNow) and row.of.line.total]
+        return {key_of(one): self._board.work(session=one.list_session, limit=_MOST_LISTS) for one in agents}
 
     def _load_detail(self, subject: Subject) -> Detail:
         place = find_place(subject)
@@ -218,8 +245,9 @@ class Top:
         return Detail(title=place.name, text=text, rows=rows, hint=hint)
 
     def _say(self, text: str, *, is_problem: bool = False) -> None:
+        """Show a sentence for a while, a problem for longer."""
         self._status, self._is_problem = text, is_problem
-        self._status_ends = time.monotonic() + _STATUS_SECONDS
+        self._status_ends = time.monotonic() + _STATUS_SECONDS * (1 + 2 * is_problem)
 
     # Keys.
 
@@ -240,13 +268,18 @@ class Top:
             case "k" | "up":
                 self._move(-1)
             case "page down" | " ":
-                self._move(self._screen.height - 4)
+                self._move(self._height - 4)
             case "page up":
-                self._move(4 - self._screen.height)
+                self._move(4 - self._height)
             case "home" | "g":
                 self._move(-1_000_000)
             case "end" | "G":
                 self._move(1_000_000)
+            case "ctrl+t":
+                self._is_expanded = not self._is_expanded
+                self._scroll = 0
+            case "redraw":
+                self._screen.redraw()
             case "/":
                 self._view, self._opened = "agents", None
                 self._prompt = Prompt("filter:", self._set_filter, self._filter, self._change_filter, may_be_empty=True)
@@ -255,8 +288,7 @@ class Top:
 
     def _press_on_subject(self, letter: str) -> None:
         """Act on the agent, the wait or the plan that is selected or open."""
-        chosen = self._choose(self._list_rows())
-        subject = self._find_opened() or (None if chosen is None else chosen.of)
+        subject = self._find_subject()
         if subject is None or self._view == "help":
             return
         match letter:
@@ -273,7 +305,9 @@ class Top:
                 place = self._find_list(subject)
                 self._prompt = Prompt(f"Add to {place.name}:", lambda text: self._add(place, text))
             case "d":
-                self._say(self._mark_done(self._find_list(subject)))
+                self._ask_done(self._find_list(subject))
+            case "e":
+                self._edit_list(self._find_list(subject))
             case _:
                 pass
 
@@ -289,7 +323,8 @@ class Top:
                 if text or prompt.may_be_empty:
                     self._prompt = None
                     try:
-                        self._say(prompt.act(text))
+                        if said := prompt.act(text):
+                            self._say(said)
                     except PunchlistError:
                         self._prompt = prompt  # the person's words are not lost
                         raise
@@ -307,13 +342,12 @@ class Top:
 
     def _move(self, steps: int) -> None:
         if self._view == "agents":
-            rows = self._list_rows()
-            self._choose(rows)
+            rows = self._rows.rows
             if rows:
                 self._place = max(0, min(self._place + steps, len(rows) - 1))
                 self._selected = key_of(rows[self._place].of)
             return
-        most = count_scroll(self._make_frame(), self._screen.display, self._screen.height)
+        most = count_scroll(self._make_frame(), self._display, self._height)
         self._scroll = max(0, min(self._scroll + steps, most))
 
     def _open(self, view: TopView, subject: Subject | None) -> None:
@@ -345,7 +379,7 @@ class Top:
 
     def _read_plan(self, subject: Subject) -> None:
         place = find_place(subject)
-        waits = [one for one in self._feed.roster.waits if one.kind == "plan"]
+        waits = [one for one in self._roster.waits if one.kind == "plan"]
         own = [one for one in waits if place.session and (one.session, one.agent) == (place.session, place.agent)]
         if not own:
             raise EditRefused(problem=f"No plan of {place.name} waits on you.")
@@ -381,13 +415,42 @@ class Top:
         self._edit(place, plan)
         return f"Added to {place.name}: {safe_line(text)}"
 
-    def _mark_done(self, place: Place) -> str:
-        agent = self._board.handle(place.agent, session=place.session, project=place.project)
-        focus = agent.todos.focus
+    def _ask_done(self, place: Place) -> None:
+        """Ask first: the agent may have gone on to another item since the picture was drawn."""
+        focus = self._board.handle(place.agent, session=place.session, project=place.project).todos.focus
         if focus is None:
             raise EditRefused(problem=f"{place.name} has no item in progress.")
-        self._edit(place, lambda _: Done(Target(item=focus.id, by="id"), ()))
-        return f"Marked completed: {safe_line(focus.content)}; `punchlist todo undo` takes it back"
+        label = f"Done: {safe_line(focus.content)}? Enter, or what shows it:"
+        self._prompt = Prompt(label, lambda text: self._mark_done(place, focus, text), may_be_empty=True)
+
+    def _mark_done(self, place: Place, item: TodoItem, text: str) -> str:
+        proof = (Evidence(text),) if text else ()
+        self._edit(place, lambda _: Done(Target(item=item.id, by="id"), proof))
+        return f"Marked completed: {safe_line(item.content)}; `punchlist todo undo` takes it back"
+
+    def _edit_list(self, place: Place) -> None:
+        agent = open_agent(self._board, place.agent, place.session, place.project)
+        if said := self._edit_draft(place, ListDraft(agent)):
+            self._say(said)
+
+    def _edit_draft(self, place: Place, draft: ListDraft) -> str:
+        """Give the terminal to the person's editor, then apply the text; offer to mend one that cannot be read."""
+        before = self._board.store.last_seq()
+        with self._screen.left():
+            is_changed = draft.edit()
+        if not is_changed:
+            return "No changes."
+        try:
+            after = draft.apply(by=author(self._options), person=find_doubt(self._options) is None)
+        except EditRefused as error:
+            if draft.agent.todos.revision != draft.before.revision:
+                self._say(str(error), is_problem=True)
+                return ""
+            label = f"{safe_line(str(error))} Enter edits it again."
+            self._prompt = Prompt(label, lambda _: self._edit_draft(place, draft), may_be_empty=True)
+            return ""
+        self._deliver(place.session, place.agent, before)
+        return f"{describe_saved(after)} ({place.name})"
 
     def _edit(self, place: Place, plan: Callable[[TodoList], Operation]) -> None:
         before = self._board.store.last_seq()

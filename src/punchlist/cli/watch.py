@@ -13,16 +13,19 @@ from punchlist.cli.arguments import Parser, command_parser, parse_age
 from punchlist.cli.boards import open_board
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours
-from punchlist.hosts.watch import Watcher, WatchProgress
-from punchlist.hosts.watch.lists import PATTERNS
+from punchlist.hosts.presence import PresenceLog
+from punchlist.hosts.watch import CodexPlans, Watcher, WatchProgress
+from punchlist.hosts.watch.lists import PATTERNS, TITLES
+from punchlist.hosts.watch.logs import HOSTS
 from punchlist.surfaces.spans import Glyphs, plural
 from punchlist.text import for_terminal
 
 _DEFAULT = timedelta(days=7)
-_IDLE_SECONDS = 5.0
+_PRESENCE_SECONDS = 1.0
+"""How often hosts are asked for the states of their agents."""
+
 _DRAW_SECONDS = 0.1
 _BAR = 24
-_TITLES = {"claude-code": "Claude Code", "codex": "Codex"}
 _EXAMPLES = """\
   punchlist watch                    read the logs of the last 7 days, then follow them
   punchlist watch --since 30d --once   read those of the last 30 days, and end
@@ -31,9 +34,9 @@ _EXAMPLES = """\
 
 def parser() -> Parser:
     about = (
-        "Reads what Claude Code, Codex and opencode write down themselves, and puts lists, plans, tasks and tool calls "
-        "on the board, and the lists of other agents: none has to be attached, and nothing of theirs is changed. Then "
-        "prints one line for each thing that happens, until you interrupt it."
+        "Reads what agents write down themselves (Claude Code, Codex, opencode, Gemini CLI, Qwen Code, oh-my-pi, "
+        "OpenClaw, Hermes), and puts lists, plans, tasks and tool calls on the board: none has to be attached, and "
+        "nothing of theirs is changed. Then prints one line for each thing that happens, until you interrupt it."
     )
     made = command_parser("watch", about, run=_watch, examples=_EXAMPLES)
     made.add_argument(
@@ -57,7 +60,8 @@ def _watch(options: Namespace) -> int:
         calls = sum(event.kind == "tool.started" for event in board.events(before))
         _describe_start(watcher, calls, time.monotonic() - began)
         if not options.once:
-            _follow(board, watcher)
+            with CodexPlans(board, _warn):
+                _follow(board, watcher)
     return 0
 
 
@@ -88,13 +92,13 @@ def _draw_bar(progress: WatchProgress, signs: Glyphs) -> str:
 
 def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
     if not watcher.roots:
-        known = ", ".join([*_TITLES.values(), *dict.fromkeys(host for host, _ in PATTERNS)])
+        known = ", ".join(dict.fromkeys([*HOSTS.values(), *(TITLES[host] for host, _ in PATTERNS)]))
         lists = (
             f"{plural(watcher.lists.count, 'file')} with lists of other agents" if watcher.lists.count else "no other"
         )
-        print(f"No log of Claude Code or Codex here yet, and {lists}; looked for {known}.", flush=True)
+        print(f"No log of an agent here yet, and {lists}; looked for {known}.", flush=True)
         return
-    hosts = ", ".join(_TITLES[host] for host in watcher.roots.values())
+    hosts = ", ".join(HOSTS[host] for host in watcher.roots.values())
     done = watcher.progress
     print(
         f"{hosts}: {plural(done.logs, 'log')} with news, {plural(calls, 'new tool call')}, "
@@ -107,10 +111,14 @@ def _follow(board: Board, watcher: Watcher) -> None:
     """Print each fact as a log tells it, until the person interrupts."""
     write = make_writer(detect_display(), colour=has_colours())
     seen = board.store.last_seq()
+    presence, next_look = PresenceLog(board), 0.0
     while True:
-        watcher.wait(0.0 if watcher.is_behind else _IDLE_SECONDS)
+        watcher.wait(0.0 if watcher.is_behind else max(0.0, next_look - time.monotonic()))
         watcher.take_slice()
+        if time.monotonic() >= next_look:
+            presence.look()
+            next_look = time.monotonic() + _PRESENCE_SECONDS
         for event in board.events(seen):
             seen = event.seq
-            if event.data.get("watched"):
+            if event.data.get("watched") or event.kind == "agent.state":
                 write(event)

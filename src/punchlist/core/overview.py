@@ -157,6 +157,9 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     host_state: str = ""
     """The state that its host was last seen to give it, with what it waited for then: busy, waiting, idle or gone."""
     waits_for: str = ""
+    host: str = ""
+    """The host that told its state, and when that was recorded."""
+    host_at: datetime | None = None
     seq: int = 0
     at: datetime | None = None
 
@@ -164,6 +167,11 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     def is_live(self) -> bool:
         """True if the agent may go on: it has not finished, and is known from more than a copy of its log."""
         return self.state != "finished" and not self.copy_of
+
+    @property
+    def is_state_only(self) -> bool:
+        """True if nothing is known of the agent but what its host said of its state."""
+        return self.state == "new" and bool(self.host_state) and not self.copy_of
 
     def find_news(self, after: int, now: datetime) -> tuple[OpenFinding, ...]:
         """Return the findings after the event `after`, and earlier ones that still matter."""
@@ -185,7 +193,8 @@ def fold_activity(
     """Return the activity of an agent after one more of its events; `own` ones it caused itself."""
     known = replace(known, seq=seq, at=at)
     if kind == "agent.state":
-        return replace(known, host_state=str(data.get("state", "")), waits_for=str(data.get("waits_for", "")))
+        state, waits_for, host = (str(data.get(name, "")) for name in ("state", "waits_for", "host"))
+        return replace(known, host_state=state, waits_for=waits_for, host=host, host_at=at)
     if kind == "agent.copied":
         source, whose = data.get("source") or "a transcript", data.get("format") or ""
         return replace(known, copy_of=str(source), copy_format=str(whose))

@@ -33,6 +33,13 @@ GONE_SHOWN: Final = timedelta(hours=12)
 """An agent whose process ended is shown for so long after its last change of state."""
 
 
+SEEN_HOSTS: Final = ("claude-code", "codex")
+"""Hosts of which every process is found: a conversation of theirs that is not found has ended."""
+
+SILENT_ENDS: Final = timedelta(minutes=10)
+"""A watched agent of another host counts as gone so long after its last sign."""
+
+
 class Presence(Struct, frozen=True, kw_only=True):
     """An agent as its host, or our hooks, know it now."""
 
@@ -51,6 +58,11 @@ class Presence(Struct, frozen=True, kw_only=True):
     list_session: str = ""
     """The session of the board that a handoff bound the conversation to; empty for the one of its own id."""
     road: Road = "host"
+
+    @property
+    def board_session(self) -> str:
+        """The session of the board that the conversation belongs to."""
+        return self.list_session or self.session
 
 
 def join_roads(found: Iterable[Presence]) -> list[Presence]:
@@ -84,11 +96,11 @@ def _join(roads: Sequence[Presence]) -> Presence:
 
 def find_missing(before: Iterable[Presence], after: Iterable[Presence], at: datetime) -> list[Presence]:
     """Return the agents that were seen before and are not seen now, each as gone since this time."""
-    known = {(one.host, one.session) for one in after}
+    known = {one.board_session for one in after}
     return [
         replace(one, state="gone", since=at, waits_for="", doing="")
         for one in before
-        if one.state != "gone" and (one.host, one.session) not in known
+        if one.state != "gone" and one.board_session not in known
     ]
 
 
@@ -157,12 +169,12 @@ def list_agents(
     """Join agents that hosts know with those of the board, one row each, those that need a person first."""
     on_board = list(work)
     rows: list[AgentNow] = []
-    for seen in present:
-        session = seen.list_session or seen.session
-        own = next((one for one in on_board if one.session == session), None)
+    # Of two conversations that share a list, it is shown with the one that lives.
+    for seen in sorted(present, key=lambda one: one.state == "gone"):
+        own = next((one for one in on_board if one.session == seen.board_session), None)
         if own is not None:
             on_board.remove(own)
-        rows.append(_show_present(seen, own))
+        rows.append(_show_present(seen, None if own is None or own.activity.is_state_only else own))
     rows += [row for one in on_board if (row := _show_board_only(one, now)) is not None]
     rows = [_with_waits(row, waits) for row in rows]
     return sorted(rows, key=_need)
@@ -199,23 +211,33 @@ def _show_present(seen: Presence, own: BoardAgent | None) -> AgentNow:
 def _show_board_only(own: BoardAgent, now: datetime) -> AgentNow | None:
     """Return the row of an agent that no host tells of; None if it has finished, or was not heard of for long."""
     activity = own.activity
-    if activity.state == "finished" or activity.copy_of or activity.at is None or now - activity.at > WATCHED:
+    if activity.state == "finished" or activity.at is None or now - activity.at > WATCHED:
         return None
+    host = activity.copy_format or activity.host
     is_busy = activity.state == "working" and not activity.rests
+    state: PresenceState = "busy" if is_busy else "idle"
+    if activity.host_state == "gone" or (activity.copy_of and _has_ended(host, activity.at, now)):
+        state = "gone"
     return AgentNow(
         project=own.project,
-        host="",
+        host=host,
         session=own.session,
         agent=own.agent,
-        state="busy" if is_busy else "idle",
+        state=state,
         since=activity.at,
         doing=_describe_last_call(activity),
+        is_watched_only=activity.is_state_only,
         line=own.line,
         session_state=own.session_state,
         check_at=own.check_at,
-        silent_since=own.silent_since if is_busy else None,
-        list_session=own.session,
+        silent_since=own.silent_since if state == "busy" else None,
+        list_session="" if activity.is_state_only else own.session,
     )
+
+
+def _has_ended(host: str, at: datetime, now: datetime) -> bool:
+    """True if an agent that is known from its log alone has ended: its host tells of no process of it, or it is old."""
+    return host in SEEN_HOSTS or now - at > SILENT_ENDS
 
 
 def _with_waits(row: AgentNow, waits: Sequence[PersonWait]) -> AgentNow:

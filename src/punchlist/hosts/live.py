@@ -16,9 +16,9 @@ from punchlist.config import Folder
 from punchlist.core.presence import Presence, Roster
 from punchlist.errors import StoreClosed
 from punchlist.hosts.inbox import ingest
-from punchlist.hosts.presence import find_presence
+from punchlist.hosts.presence import PresenceLog
 from punchlist.hosts.roster import load_first_screen
-from punchlist.hosts.watch import Watcher
+from punchlist.hosts.watch import CodexPlans, Watcher
 
 _PRESENCE_SECONDS: Final = 1.5
 """How often hosts are asked for their agents: a change shows within two seconds."""
@@ -49,6 +49,7 @@ class LiveRoster:
         self._on_change: Callable[[], None] = lambda: None
         self._ends = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._presence = PresenceLog(board)
         self._present: list[Presence] = []
         self._next_look = 0.0
         self._roster: Roster | None = None
@@ -56,7 +57,7 @@ class LiveRoster:
 
     @property
     def roster(self) -> Roster:
-        """What was loaded last."""
+        """The agents, and what waits; the same value as long as nothing changes."""
         if self._roster is None:
             self.load()
         assert self._roster is not None
@@ -86,8 +87,8 @@ class LiveRoster:
         if time.monotonic() >= self._next_look:
             self._look()
         found = load_first_screen(self.board, project=self._project, who=self._who, present=self._present)
-        before, self._roster = self._roster, found
-        if before is None or replace(before, at=found.at) != found:
+        if self._roster is None or replace(self._roster, at=found.at) != found:
+            self._roster = found
             self._on_change()
 
     def _look(self) -> None:
@@ -95,7 +96,7 @@ class LiveRoster:
         ingest(self.board)
         for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
             self.board.tasks(row.name).list(limit=1)
-        self._present = find_presence(self.board)
+        self._present = self._presence.look()
         self._next_look = time.monotonic() + _PRESENCE_SECONDS
 
     def _repeat(self, work: Callable[[], None]) -> None:
@@ -120,7 +121,10 @@ class LiveRoster:
 
     def _watch_logs(self) -> None:
         since = self.board.now() - _SINCE
-        with closing(Watcher(self.board, since=since, report=self._report)) as watcher:
+        with (
+            closing(Watcher(self.board, since=since, report=self._report)) as watcher,
+            CodexPlans(self.board, self._report),
+        ):
             while not self._ends.is_set():
                 watcher.wait(0.0 if watcher.is_behind else _WAIT_SECONDS)
                 if watcher.is_behind:

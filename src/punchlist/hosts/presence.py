@@ -21,7 +21,8 @@ from msgspec.structs import replace
 
 from punchlist.config import project_of
 from punchlist.core.events import Draft
-from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describe_call, join_roads
+from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describe_call, find_missing, join_roads
+from punchlist.errors import StoreBusy
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.hosts.conversations import MAIN
 from punchlist.hosts.processes import can_list_files, find_open_files, is_running
@@ -373,32 +374,73 @@ def _shorten(text: Any) -> str:
 # Events.
 
 
-def record_states(board: BoardReader, states: Iterable[Presence]) -> int:
+class PresenceLog:
+    """Looks for the agents of this machine, and records each change of their states on the board.
+
+    Several processes may do so at once: each change is recorded once.
+    """
+
+    def __init__(self, board: BoardReader) -> None:
+        self._board = board
+        self._seen: list[Presence] | None = None
+
+    def look(self) -> list[Presence]:
+        """Return the agents as `find_presence` does, and record what has changed since the last look."""
+        at = self._board.now()
+        found = find_presence(self._board)
+        before = self._board.store.read(_load_living) if self._seen is None else self._seen
+        missing = find_missing(before, found, at)
+        try:
+            record_states(self._board, [*found, *missing], looked_at=at)
+        except StoreBusy:
+            self._seen = before  # the next look records it
+        else:
+            self._seen = found
+        return found
+
+
+def _load_living(tx: Transaction) -> list[Presence]:
+    """Return the agents that the board holds for running: they may have ended while nobody looked."""
+    return [
+        Presence(host=row.activity.host, session=row.session, state=cast("PresenceState", row.activity.host_state))
+        for row in tx.overviews.all()
+        if row.agent == MAIN and row.activity.host_state in _STATES
+    ]
+
+
+def record_states(board: BoardReader, states: Iterable[Presence], *, looked_at: datetime | None = None) -> int:
     """Record each change of an agent's state on the board, once; return how many there were.
 
-    An agent that the board does not know joins it with its first state, unless it is gone already.
+    An agent that the board does not know joins it with its first state, unless it is gone already. States that were
+    `looked_at` before the board's own was recorded are passed over: another process has looked later.
     """
-    given = list(states)
-    changed = board.store.read(lambda tx: [one for one in given if _is_change(tx, one)])
+    # Conversations that share a session have one state: that of the living one, of the latest.
+    order = sorted(states, key=lambda one: (one.state != "gone", 0.0 if one.since is None else one.since.timestamp()))
+    given = {one.board_session: one for one in order}.values()
+    changed = board.store.read(lambda tx: [one for one in given if _is_change(tx, one, looked_at)])
     if not changed:
         return 0
     now = board.now()
-    return board.store.transact(lambda tx: sum(_record_state(tx, one, now) for one in changed), durable=False)
+    return board.store.transact(
+        lambda tx: sum(_record_state(tx, one, now, looked_at) for one in changed), durable=False
+    )
 
 
-def _is_change(tx: Transaction, seen: Presence) -> bool:
-    row = tx.agent(seen.list_session or seen.session, MAIN)
+def _is_change(tx: Transaction, seen: Presence, looked_at: datetime | None) -> bool:
+    row = tx.agent(seen.board_session, MAIN)
     if row is None:
         return seen.state != "gone"
     known = tx.overviews.load_activity(row.number)
+    if looked_at is not None and known.host_at is not None and known.host_at > looked_at:
+        return False
     return (known.host_state, known.waits_for) != (seen.state, seen.waits_for)
 
 
-def _record_state(tx: Transaction, seen: Presence, now: datetime) -> bool:
+def _record_state(tx: Transaction, seen: Presence, now: datetime, looked_at: datetime | None) -> bool:
     """Check again under the lock, and append the event."""
-    if not _is_change(tx, seen):
+    if not _is_change(tx, seen, looked_at):
         return False
-    session = seen.list_session or seen.session
+    session = seen.board_session
     row = tx.agent(session, MAIN)
     at = now
     if row is None:

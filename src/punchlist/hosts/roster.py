@@ -75,7 +75,7 @@ def load_roster(
 
     def load(tx: Transaction) -> Roster:
         waits = tuple(load_waits(tx, now, project=where))
-        sessions = {one.list_session or one.session for one in seen}
+        sessions = {one.board_session for one in seen}
         agents = list_agents(seen, _load_agents(tx, sessions, now), waits, now)
         return Roster(
             at=now,

@@ -25,6 +25,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from punchlist.config import login_name
 from punchlist.store import Store
 from punchlist.store.tokens import TokenRow
 
@@ -58,11 +59,16 @@ class Grant(NamedTuple):
     """What a caller may do: the scopes of its token, and the project that it is limited to."""
 
     name: str
+    """The author of what the caller changes."""
     scopes: frozenset[str]
     project: str | None = None
+    is_person: bool = False
+    """A person has the token: what they complete is confirmed."""
 
 
-OWNER: Final = Grant("owner", frozenset(SCOPES))
+def make_owner() -> Grant:
+    """Return the grant of the printed link: it is for the person who runs the server."""
+    return Grant(login_name(), frozenset(SCOPES), is_person=True)
 
 
 class KnownToken(NamedTuple):
@@ -178,7 +184,7 @@ class Access:
         self.secret = secret
         self._store = store
         # Away from this machine only tokens count that somebody made for it: the link's own is printed for the owner.
-        self._link = KnownToken(_LINK_TOKEN, digest_of(secret), OWNER) if is_loopback(host) else None
+        self._link = KnownToken(_LINK_TOKEN, digest_of(secret), make_owner()) if is_loopback(host) else None
         name = socket.gethostname().lower()
         self._names = {"localhost", name, f"{name}.local", host.lower()}
 
@@ -237,7 +243,7 @@ def _known(row: TokenRow | None) -> KnownToken | None:
     if row is None or row.scope not in SCOPES:
         return None
     scopes = SCOPES[: SCOPES.index(row.scope) + 1]
-    return KnownToken(str(row.id), row.digest, Grant(row.name, frozenset(scopes), row.project))
+    return KnownToken(str(row.id), row.digest, Grant(row.name, frozenset(scopes), row.project, row.is_person))
 
 
 def digest_of(secret: str) -> bytes:

@@ -8,20 +8,22 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from punchlist.server import health
+from punchlist.server import health, openapi
 from punchlist.server.access import AccessGate, guard_routes
 from punchlist.server.pages import handlers
+from punchlist.server.problems import exception_handlers
 from punchlist.server.state import ServerState
 
 
 def list_routes() -> Iterator[BaseRoute]:
     """Yield the routes of all modules; the first that matches a request takes it."""
     yield from health.routes
+    yield from openapi.routes
     yield from handlers.routes
 
 
 def make_app(state: ServerState) -> ASGIApp:
     """Return the application that serves a board. The gate stands before it, also before its error pages."""
-    app = Starlette(routes=guard_routes(list_routes()))
+    app = Starlette(routes=guard_routes(list_routes()), exception_handlers=exception_handlers)
     app.state.server = state
     return AccessGate(app, state.access)

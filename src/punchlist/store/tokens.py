@@ -20,14 +20,18 @@ class TokenRow(NamedTuple):
     project: str | None
     """The only project that it is good for; None for all."""
     created_at: datetime
+    is_person: bool = False
+    """It is for a person, and not for a program."""
 
 
 class TokenRows(Rows):
     """Reads and writes tokens, within one transaction."""
 
-    def add(self, name: str, digest: bytes, scope: str, project: str | None, *, at: datetime) -> None:
+    def add(
+        self, name: str, digest: bytes, scope: str, project: str | None, *, at: datetime, is_person: bool = False
+    ) -> None:
         values = {"name": name, "digest": digest, "scope": scope, "project": project, "at": microseconds(at)}
-        self._rows.run("add_token", values)
+        self._rows.run("add_token", {**values, "is_person": is_person})
 
     def list(self) -> Sequence[TokenRow]:
         return [_token_row(row) for row in self._rows.all("list_tokens")]
@@ -43,5 +47,5 @@ class TokenRows(Rows):
 
 
 def _token_row(row: Any) -> TokenRow:
-    number, name, digest, scope, project, created_at = row
-    return TokenRow(number, name, digest, scope, project, moment(created_at))
+    number, name, digest, scope, project, created_at, is_person = row
+    return TokenRow(number, name, digest, scope, project, moment(created_at), bool(is_person))

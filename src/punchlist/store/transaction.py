@@ -30,6 +30,7 @@ from punchlist.store.records import (
     session_row,
     whole_head,
 )
+from punchlist.store.requests import RequestRows
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
 from punchlist.store.tokens import TokenRows
@@ -37,6 +38,7 @@ from punchlist.store.tokens import TokenRows
 if TYPE_CHECKING:
     from punchlist.store.completions import CompletionRows
     from punchlist.store.memory import Memories
+    from punchlist.store.notices import NoticeRows
     from punchlist.store.tool_calls import ToolCallRows
 
 T = TypeVar("T")
@@ -120,6 +122,16 @@ class Transaction(Queries):
     def tokens(self) -> TokenRows:
         return TokenRows(self)
 
+    @property
+    def notices(self) -> NoticeRows:
+        from punchlist.store.notices import NoticeRows  # few programs tell people of facts
+
+        return NoticeRows(self)
+
+    @property
+    def requests(self) -> RequestRows:
+        return RequestRows(self)
+
     # Agents and their lists.
 
     def agent(self, session: str, name: str) -> AgentRow | None:
@@ -151,6 +163,11 @@ class Transaction(Queries):
         """Return the project of a session; None if there is no such session."""
         row = self.one("find_session", {"session": session})
         return None if row is None else row[0]
+
+    def list_projects(self) -> list[tuple[str, int, datetime]]:
+        """Return every project, how many sessions it has, and its latest change; the latest first."""
+        rows = self.all("list_projects")
+        return [(project, sessions, records.moment(recent)) for project, sessions, recent in rows]
 
     def list_sessions_by_part(self, part: str, limit: int) -> list[str]:
         """Return the sessions whose ids begin or end with a text."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from punchlist.core.current_work import show_tasks
 from punchlist.core.todo import Status, TodoItem, TodoList
@@ -51,11 +53,17 @@ def item_line(
     ids: bool = False,
     remarks: bool = True,
     helpers: Sequence[str] = (),
+    now: datetime | None = None,
 ) -> Line:
     """Return one row: box, text (the active form, for an item in progress), blocker or grade, number of notes.
 
-    An item that subagents are at work on is lit up, whatever its own list says, and they are named.
+    An item that subagents are at work on is lit up, whatever its own list says, and they are named. With the time `now`
+    an item in progress has a clock at its end.
     """
+    if now is not None and item.started_at is not None and item.status is Status.IN_PROGRESS:
+        clock = Span(f" {_format_clock(now - item.started_at)}", "dim")
+        inner = display if display.columns is None else replace(display, columns=display.columns - len(clock.text))
+        return (*item_line(item, inner, indent=indent, ids=ids, remarks=remarks, helpers=helpers), clock)
     box, style = STYLES[Status.IN_PROGRESS if helpers and item.status is Status.PENDING else item.status]
     start = (Span(" " * indent), Span(display.glyphs.boxes[item.status.value], box), Span(" "))
     if ids:
@@ -66,6 +74,14 @@ def item_line(
         room = display.columns - cells(start)
         text = fit(text, max(room - cells(rest), room // 2), display.glyphs.ellipsis)
     return display.cut((*start, Span(text, style), *rest))
+
+
+def _format_clock(length: timedelta) -> str:
+    seconds = max(0, int(length.total_seconds()))
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    if hours >= 24:
+        return f"{hours // 24}d"
+    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
 
 
 def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
@@ -100,22 +116,28 @@ def grade_word(item: TodoItem) -> str:
 
 
 def list_lines(
-    todos: TodoList, display: Display, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
+    todos: TodoList,
+    display: Display,
+    *,
+    indent: int = 0,
+    ids: bool = False,
+    helped: Helped = NOBODY,
+    now: datetime | None = None,
 ) -> Iterator[Line]:
-    """Yield the rows of a list, under the headings of its phases if it has any."""
+    """Yield the rows of a list, under the headings of its phases if it has any; with clocks, if it knows the time."""
     margin = Span(" " * indent)
     headed = bool(todos.phases) and [phase.name for phase in todos.phases] != [_LONE_PHASE]
     known = {phase.id for phase in todos.phases}
     for item in todos.items:
         if item.phase_id not in known:
-            yield item_line(item, display, indent=indent, ids=ids, helpers=helped.get(item.id, ()))
+            yield item_line(item, display, indent=indent, ids=ids, helpers=helped.get(item.id, ()), now=now)
     for phase in todos.phases:
         if headed:
             yield display.cut((margin, Span(safe_line(phase.name), "bold")))
         for item in todos.items:
             if item.phase_id == phase.id:
                 deeper = indent + 2 * headed
-                yield item_line(item, display, indent=deeper, ids=ids, helpers=helped.get(item.id, ()))
+                yield item_line(item, display, indent=deeper, ids=ids, helpers=helped.get(item.id, ()), now=now)
     if todos.omitted:
         said = f"left out by rewrites: {plural(len(todos.omitted), 'item')}: `punchlist todo restore` brings them back"
         yield display.cut((margin, Span(said, "dim")))

@@ -63,7 +63,7 @@ class Section(Struct, frozen=True):
     rows: Sequence[NowRow]
 
 
-class _Columns(Struct, frozen=True):
+class Columns(Struct, frozen=True):
     """The width of each column; 0 for one that is left out."""
 
     name: int
@@ -113,34 +113,35 @@ def now_sections(roster: Roster, glyphs: Glyphs, *, most: int = _MOST_IDLE) -> l
 # Columns.
 
 
-def lay_out(sections: Sequence[Section], display: Display) -> dict[str, _Columns]:
-    """Return the columns of each section. All agents stand in the same columns."""
+def lay_out(sections: Sequence[Section], display: Display, *, clock: int = 0) -> dict[str, Columns]:
+    """Return the columns of each section. All agents stand in the same columns; clocks have room for `clock` cells."""
     columns = display.columns or _WIDE + 20
     every = [row for section in sections for row in section.rows]
     waits = [row for row in every if row.age or isinstance(row.of, PersonWait)]
     agents = [row for row in every if row not in waits]
-    found: dict[str, _Columns] = {}
+    found: dict[str, Columns] = {}
     for section in sections:
         alike = waits if section.rows[0] in waits else agents
         # Where there is little room, the names of agents do not make way for the times of what waits.
         named = every if columns >= _WIDE else alike
         name = min(max(width(row.name + row.age) for row in named), columns // 3)
-        found[section.title] = _fit_columns(alike, name, columns)
+        found[section.title] = _fit_columns(alike, name, columns, clock)
     return found
 
 
-def _fit_columns(rows: Sequence[NowRow], name: int, columns: int) -> _Columns:
+def _fit_columns(rows: Sequence[NowRow], name: int, columns: int, least: int) -> Columns:
     is_wide = columns >= _WIDE
     count = max(len(row.count) for row in rows)
     bar = _BAR + 1 if is_wide and count else 0
     clock = max(len(row.clock) for row in rows)
+    clock = max(clock, least) if clock else 0
     tail = min(max(cells(row.tail) for row in rows), columns // 4)
     taken = 3 + name + bar + sum(2 + one for one in (count, clock, tail) if one) + 2
     headline = max(12, min(columns - taken, max(cells(row.headline) for row in rows)))
-    return _Columns(name, headline, bar, count, clock)
+    return Columns(name, headline, bar, count, clock)
 
 
-def row_line(row: NowRow, columns: _Columns, display: Display) -> Line:
+def row_line(row: NowRow, columns: Columns, display: Display) -> Line:
     """Return a row in its columns, cut to the width of the display."""
     glyphs = display.glyphs
     name = pad((Span(row.name, "bold"), Span(row.age, "dim")), columns.name, glyphs)
@@ -170,6 +171,14 @@ def rule_line(title: str, display: Display) -> Line:
 
 
 # Rows.
+
+
+def refresh_row(row: NowRow, now: datetime, glyphs: Glyphs) -> NowRow:
+    """Return a row as it is at another time: its clock runs."""
+    if isinstance(row.of, PersonWait):
+        return _wait_row(row.of, row.name, now, glyphs)
+    draw = _waiting_row if row.of.state == "waiting" else _agent_row
+    return draw(row.of, row.name, now, glyphs)
 
 
 def _wait_row(wait: PersonWait, name: str, now: datetime, glyphs: Glyphs) -> NowRow:

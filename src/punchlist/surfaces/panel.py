@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Event
-from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import DOUBTFUL, GRADES, blocker_words, grade_word, item_line, tree
 from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, pad, safe_line
@@ -166,7 +166,7 @@ def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: in
 def _body(
     family: Sequence[tuple[int, ListRow]], frame: Frame, display: Display, wide: int, *, compact: bool
 ) -> list[Line]:
-    inner = replace(_spin(display, frame.tick), columns=wide)
+    inner = replace(spin(display, frame.tick), columns=wide)
     lines: list[Line] = []
     for depth, row in family:
         if depth == 0:
@@ -177,7 +177,7 @@ def _body(
     return lines
 
 
-def _spin(display: Display, tick: int) -> Display:
+def spin(display: Display, tick: int) -> Display:
     """Make the box of an item in progress a spinner."""
     spinner = display.glyphs.spinner
     wheel = spinner[tick % len(spinner)].center(len(display.glyphs.boxes["pending"]))
@@ -196,7 +196,7 @@ def _rows(todos: TodoList, display: Display, now: datetime | None, *, compact: b
     if first and not compact:
         yield (Span(f"+{first} before", "dim"),)
     for item in items[first:last]:
-        yield _item_row(item, display, now)
+        yield item_line(item, display, remarks=False, now=now)
         if not compact and (why := blocker_words(item)):
             yield (Span(" " * (len(display.glyphs.boxes["blocked"]) + 1)), Span(why, "warning"))
         if not compact and (grade := grade_word(item)) in DOUBTFUL:
@@ -208,22 +208,6 @@ def _rows(todos: TodoList, display: Display, now: datetime | None, *, compact: b
         yield (Span(f"+{len(items) - last} more", "dim"),)
 
 
-def _item_row(item: TodoItem, display: Display, now: datetime | None, indent: int = 0) -> Line:
-    """Return an item, with the time for which it has been in progress."""
-    line = item_line(item, display, indent=indent, remarks=False)
-    if now is None or item.started_at is None or item.status is not Status.IN_PROGRESS:
-        return line
-    clock = f" {_clock(now - item.started_at)}"
-    wide = (display.columns or 80) - len(clock)
-    return (*cut(line, wide, display.glyphs), Span(clock, "dim"))
-
-
-def _clock(length: timedelta) -> str:
-    seconds = max(0, int(length.total_seconds()))
-    hours, minutes = seconds // 3600, seconds // 60 % 60
-    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
-
-
 def _child(row: ListRow, display: Display, depth: int, now: datetime | None) -> Iterator[Line]:
     """Yield a subagent in one or two lines: its name and count, and its item in progress."""
     done, total, _ = row.todos.progress
@@ -232,7 +216,7 @@ def _child(row: ListRow, display: Display, depth: int, now: datetime | None) -> 
     yield (margin, Span(f"{display.glyphs.branch} ", "dim"), Span(safe_line(row.agent), "accent"), Span(count, "dim"))
     busy = next((item for item in row.todos.items if item.status is Status.IN_PROGRESS), None)
     if busy is not None:
-        yield _item_row(busy, display, now, indent=2 * depth)
+        yield item_line(busy, display, indent=2 * depth, remarks=False, now=now)
 
 
 def bar(todos: TodoList, glyphs: Glyphs, wide: int) -> Line:

@@ -60,7 +60,7 @@ _DEEDS = {
     "agent.attached": "is attached to {host}",
     "agent.copied": "is known only from {source}",
     "agent.joined": "joined",
-    "agent.state": "says that the agent is {state}",
+    "agent.state": "is {state}",
     "agent.spawned": "started the agent {child}",
     "finding.cleared": "gives no more cause for concern ({detector})",
     "transcript.write": "had written an earlier list, found in {source}",

@@ -62,7 +62,10 @@ class CallEnd(Struct, frozen=True, kw_only=True):
 
 
 class ListWrite(Struct, frozen=True, kw_only=True):
-    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript."""
+    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript.
+
+    `is_told`: the host told of it while it ran, not its transcript, and did not name the call.
+    """
 
     at: datetime | None = None
     agent: str = MAIN
@@ -71,6 +74,7 @@ class ListWrite(Struct, frozen=True, kw_only=True):
     args: Any
     dialect: str
     task: str | None = None
+    is_told: bool = False
 
 
 class UserTurn(Struct, frozen=True, kw_only=True):
@@ -98,7 +102,9 @@ class TurnEnd(Struct, frozen=True, kw_only=True):
 
 Step = CallStart | CallEnd | ListWrite | UserTurn | SubagentStart | TurnEnd
 
-_OWN_TOOL: Final = re.compile(r"mcp__(?:plugin_punchlist_)?punchlist__(\w{1,40})", re.ASCII)
+_OWN_TOOL: Final = re.compile(r"(?:mcp__(?:plugin_punchlist_)?punchlist__|(?:mcp_)?punchlist_)(\w{1,40})", re.ASCII)
+"""Claude Code, Codex and qwen; Gemini CLI (`mcp_punchlist_todo`) and opencode (`punchlist_todo`)."""
+
 _OWN_LIST_TOOL: Final = "todo"
 
 
@@ -182,11 +188,15 @@ def _records(file: str) -> Iterator[dict[str, Any]]:
                 yield found
 
 
-class _OpenCalls:
-    """The calls of one file that have begun and not ended; `agent` is whose file it is, None if its records tell."""
+class OpenCalls:
+    """The calls of one file that have begun and not ended; `agent` is whose file it is, None if its records tell.
 
-    def __init__(self, agent: str | None, saved: Any = None) -> None:
+    `writers` are the tools that write a list: of these, and of our own, the arguments are kept until the call ends.
+    """
+
+    def __init__(self, agent: str | None, writers: frozenset[str], saved: Any = None) -> None:
         self._agent = agent
+        self._writers = writers
         self._calls: dict[str, TranscriptCall] = {}
         for call_id, call in object_at(saved).items():
             tool, args, cwd = call
@@ -195,12 +205,12 @@ class _OpenCalls:
     def save(self) -> dict[str, Any]:
         """Return the calls as JSON values. Of arguments only those are kept that the end of the call needs."""
         return {
-            call_id: [call.name, call.args if _is_writer(call.name) else None, call.origin.cwd]
+            call_id: [call.name, call.args if self.is_writer(call.name) else None, call.origin.cwd]
             for call_id, call in self._calls.items()
         }
 
     def begin(self, call: TranscriptCall) -> CallStart:
-        call_id = call.call_id or _made_up_id(call)
+        call_id = call.call_id or make_up_id(call)
         _add(self._calls, call_id, call, _MOST_OPEN)
         at, agent, cwd = call.origin.at, self.agent_of(call.origin), call.origin.cwd
         return CallStart(at=at, agent=agent, call_id=call_id, name=call.name, args=call.args, cwd=cwd)
@@ -211,8 +221,11 @@ class _OpenCalls:
     def agent_of(self, origin: Origin) -> str:
         return self._agent or origin.agent
 
+    def is_writer(self, tool: str) -> bool:
+        return tool in self._writers or read_own_tool(tool) is not None
 
-def _made_up_id(call: TranscriptCall) -> str:
+
+def make_up_id(call: TranscriptCall) -> str:
     """Return an id for a call that has none, the same each time that the transcript is read."""
     said = repr((call.origin.at, call.name, call.args)).encode("utf-8", "backslashreplace")
     return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
@@ -228,16 +241,12 @@ _NOTICE = "<"
 """First character of what the host says in the user's name: a reminder, a notification, the output of a command."""
 
 
-def _is_writer(tool: str) -> bool:
-    return tool in _CLAUDE_WRITERS or tool == codex.TOOL or read_own_tool(tool) is not None
-
-
 class ClaudeSteps:
     """Reads the records of one file of Claude Code, in order. `save` returns what to begin with to read on later."""
 
     def __init__(self, agent: str | None, saved: Mapping[str, Any] | None = None) -> None:
         self._agent = agent
-        self._calls = _OpenCalls(agent, object_at(saved, "calls"))
+        self._calls = OpenCalls(agent, _CLAUDE_WRITERS, object_at(saved, "calls"))
         self._known = {MAIN, *object_at(saved, "known")}
         self.cwd: str | None = None
         """The folder of the agent, if a record of its own tells it; here each record does."""
@@ -259,7 +268,7 @@ class ClaudeSteps:
                 yield SubagentStart(at=item.origin.at, agent=own, call_id=name(found.get("parent_tool_use_id")))
             if isinstance(item, TranscriptCall):
                 begun = self._calls.begin(item)
-                if not _is_writer(item.name):
+                if not self._calls.is_writer(item.name):
                     yield begun
             elif (call := self._calls.end(item.call_id)) is not None:
                 step = _claude_end(call, item, own)
@@ -281,7 +290,7 @@ def _claude_end(call: TranscriptCall, outcome: CallOutcome, agent: str) -> Step 
     at, call_id = outcome.origin.at, outcome.call_id
     own_tool = read_own_tool(call.name)
     if own_tool is not None:
-        return None if outcome.is_error else _own_write(call, own_tool, call_id, agent, at)
+        return None if outcome.is_error else read_own_write(call, own_tool, call_id, agent, at)
     if call.name not in _CLAUDE_WRITERS:
         subagent = name(object_at(outcome.data).get("agentId"))
         return CallEnd(
@@ -305,7 +314,7 @@ def _claude_end(call: TranscriptCall, outcome: CallOutcome, agent: str) -> Step 
     return ListWrite(at=at, agent=agent, call_id=call_id, name=call.name, args=args, dialect=dialect, task=task)
 
 
-def _own_write(call: TranscriptCall, tool: str, call_id: str, agent: str, at: datetime | None) -> ListWrite | None:
+def read_own_write(call: TranscriptCall, tool: str, call_id: str, agent: str, at: datetime | None) -> ListWrite | None:
     """Return the write of a call of our own list tool; None for our other tools."""
     if tool != _OWN_LIST_TOOL or not object_at(call.args):
         return None
@@ -324,6 +333,11 @@ def _todo_args(args: Any) -> Any:
     return {"todos": todos}
 
 
+def is_said_by_host(text: str) -> bool:
+    """True for a message in the user's name that the user did not write, or that is empty."""
+    return not text.strip() or text.lstrip().startswith(_NOTICE)
+
+
 def _is_user_turn(found: dict[str, Any]) -> bool:
     if found.get("type") != "user" or found.get("isSidechain") is True or found.get("parent_tool_use_id") is not None:
         return False
@@ -332,8 +346,7 @@ def _is_user_turn(found: dict[str, Any]) -> bool:
     content = object_at(found, "message").get("content")
     if any(block.get("type") == "tool_result" for block in objects(content)):
         return False
-    text = text_of(content).lstrip()
-    return bool(text) and not text.startswith(_NOTICE)
+    return not is_said_by_host(text_of(content))
 
 
 def _claude_subagents(source: str) -> Iterator[tuple[str, SubagentStart]]:
@@ -353,6 +366,7 @@ _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
+_CODEX_WRITERS = frozenset({codex.TOOL})
 _TURN_ENDS = ("task_complete", "turn_complete", "turn_aborted")
 
 
@@ -361,7 +375,7 @@ class CodexSteps:
 
     def __init__(self, agent: str, saved: Mapping[str, Any] | None = None) -> None:
         self._agent = agent
-        self._calls = _OpenCalls(agent, object_at(saved, "calls"))
+        self._calls = OpenCalls(agent, _CODEX_WRITERS, object_at(saved, "calls"))
         self._codes: dict[str, int] = dict(object_at(saved, "codes"))
         self.cwd = path(object_at(saved).get("cwd"))
 
@@ -385,7 +399,7 @@ class CodexSteps:
         elif kind in _CALLS:
             tool, args = _codex_call(payload)
             begun = self._calls.begin(TranscriptCall(tool, args, call_id, Origin(self._agent, None, self.cwd, at)))
-            if not _is_writer(tool):
+            if not self._calls.is_writer(tool):
                 yield begun
         elif kind in _OUTPUTS and call_id is not None and (call := self._calls.end(call_id)) is not None:
             step = _codex_end(call, call_id, found, self._codes.pop(call_id, None), at)
@@ -420,7 +434,7 @@ def _codex_end(
 ) -> Step | None:
     agent, own_tool = call.origin.agent, read_own_tool(call.name)
     if own_tool is not None:
-        return _own_write(call, own_tool, call_id, agent, at)
+        return read_own_write(call, own_tool, call_id, agent, at)
     if call.name != codex.TOOL:
         output = object_at(found, "payload").get("output")
         result = text_of(output) if isinstance(output, list) else output

@@ -21,6 +21,7 @@ TOOLS = ("todo", "todo_list")
 LONGEST_RESULT = 512_000
 _STRUCTURED = "\0json:"
 TABLES = frozenset({"sessions", "messages"})
+COLUMNS: tuple[str, ...] = ("role", "content", "tool_call_id", "tool_calls", "timestamp")
 _MESSAGES = """
 SELECT role, content, tool_call_id, tool_calls, timestamp FROM messages
 WHERE session_id = ? AND active = 1 ORDER BY id DESC
@@ -34,7 +35,7 @@ def find_writes(newest_first: Iterable[dict[str, Any]], session: str | None = No
     for message in newest_first:
         match message.get("role"):
             case "tool":
-                call_id, command = name(message.get("tool_call_id")), _read_result(message.get("content"))
+                call_id, command = name(message.get("tool_call_id")), read_result(message.get("content"))
                 if call_id is not None and command is not None and call_id not in waiting:
                     waiting[call_id] = command, message.get("timestamp")
             case "assistant":
@@ -50,7 +51,7 @@ def find_writes(newest_first: Iterable[dict[str, Any]], session: str | None = No
                 pass
 
 
-def _read_result(content: Any) -> Replace | None:
+def read_result(content: Any) -> Replace | None:
     """Return the list in a tool's result; a text that is too long is not decoded."""
     if not isinstance(content, str) or len(content) > LONGEST_RESULT or '"todos"' not in content:
         return None
@@ -91,7 +92,7 @@ class MessageTranscript(_HermesTranscript):
     is_store = False
 
     def __init__(self, messages: list[Any], *, session: str | None = None, source: str = "messages") -> None:
-        self._messages = [_unwrap_content(message) for entry in messages if (message := fields(entry)) is not None]
+        self._messages = [unwrap_content(message) for entry in messages if (message := fields(entry)) is not None]
         self.skipped = len(messages) - len(self._messages)
         self.sessions = () if session is None else (session,)
         self.origin = Origin(session=session)
@@ -102,7 +103,7 @@ class MessageTranscript(_HermesTranscript):
         yield from find_writes(active, self.origin.session)
 
 
-def _unwrap_content(message: dict[str, Any]) -> dict[str, Any]:
+def unwrap_content(message: dict[str, Any]) -> dict[str, Any]:
     """Return a message as the model saw it: structured content is stored as a text that begins with a NUL."""
     content = message.get("content")
     if isinstance(content, str) and content.startswith(_STRUCTURED):
@@ -122,8 +123,7 @@ class StoreTranscript(_HermesTranscript):
         self.sessions = tuple(session for (session,) in read_rows(path, _SESSIONS) if isinstance(session, str))
 
     def _find_writes(self, session: str | None) -> Generator[Written]:
-        names = ("role", "content", "tool_call_id", "tool_calls", "timestamp")
         for own in self.sessions if session is None else (session,):
             with closing(read_rows(self.source, _MESSAGES, (own,))) as rows:
-                messages = (_unwrap_content(dict(zip(names, row, strict=True))) for row in rows)
+                messages = (unwrap_content(dict(zip(COLUMNS, row, strict=True))) for row in rows)
                 yield from find_writes(messages, own)

@@ -1,5 +1,6 @@
 """Watch the logs that agents write themselves, attached or not, and keep the board in step with them. Reads only."""
 
+from punchlist.hosts.watch.codex_plans import CodexPlans
 from punchlist.hosts.watch.watcher import Watcher, WatchProgress
 
-__all__ = ["WatchProgress", "Watcher"]
+__all__ = ["CodexPlans", "WatchProgress", "Watcher"]

@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Final
 
 from punchlist.board import Board
-from punchlist.bridges.homes import find_home
+from punchlist.bridges.homes import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
-from punchlist.hosts.watch import opencode
+from punchlist.hosts.watch import hermes, opencode
 from punchlist.store import Transaction
 from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.values import MAIN, Transcript, Written
@@ -26,17 +26,19 @@ PATTERNS: Final = (
     ("opencode", "opencode.db"),
     ("opencode", "storage/todo/*.json"),
     ("hermes", "state.db"),
-    ("oh-my-pi", "*/*.jsonl"),
     ("openclaw", "event-ledger.json"),
     ("qwen", "*.json"),
 )
 """Agents, and their files by the folder of their home."""
+
+TITLES: Final = {"opencode": "opencode", "hermes": "Hermes", "openclaw": "OpenClaw", "qwen": "Qwen Code"}
 
 _MOST_FILES: Final = 2_000
 _MOST_SESSIONS: Final = 50
 """Conversations of one store that are looked at, the latest ones."""
 
 _LOCK_SECONDS: Final = 1.0
+_QWEN: Final = "qwen"
 
 
 class ListFiles:
@@ -76,6 +78,10 @@ class ListFiles:
             raise TranscriptError(path=path, problem="its program was killed; reading it would write next to it")
         if host == opencode.HOST and path.endswith(".db") and opencode.has_calls(path):
             opencode.read_calls(self._board, path, self._since)
+        elif host == hermes.HOST:
+            hermes.read_calls(self._board, path, self._since)
+        elif host == _QWEN and _has_log(path):
+            return  # the log tells of the same writes, each with its time
         transcript = open_transcript(path, host)
         for session in transcript.sessions[:_MOST_SESSIONS]:
             written = transcript.latest(session=session if transcript.is_store else None)
@@ -98,6 +104,14 @@ class ListFiles:
             agent.take_over(transcript, written)
 
         self._board.store.joined(work, durable=False, wait=_LOCK_SECONDS)
+
+
+def _has_log(path: str) -> bool:
+    """True if qwen keeps a log of the session whose list this is."""
+    log = os.path.basename(path).removesuffix(".json") + ".jsonl"
+    return (
+        next(glob.iglob(os.path.join(glob.escape(find_logs(_QWEN)), "*", "chats", glob.escape(log))), None) is not None
+    )
 
 
 def _list_files() -> Iterator[tuple[str, str]]:

@@ -9,30 +9,44 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from punchlist.bridges.homes import find_home
+from punchlist.bridges.homes import find_logs
 from punchlist.transcripts import claude_code, codex, zst
 from punchlist.transcripts.activity import SubagentStart
 from punchlist.transcripts.decoding import LARGEST, call_key, name, record
+from punchlist.transcripts.decoding import path as folder_path
 from punchlist.transcripts.values import MAIN
 
-HOSTS: Final = ("claude-code", "codex")
-"""Agents whose logs tell of their tool calls."""
+HOSTS: Final = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "qwen": "Qwen Code",
+    "oh-my-pi": "oh-my-pi",
+    "openclaw": "OpenClaw",
+}
+"""Agents that keep logs of lines, with their names."""
 
 COMPRESSED: Final = ".zst"
 _LOG: Final = ".jsonl"
+_CHILD: Final = "agent-"
+_LONGEST_PATH: Final = 4096
 _DEEPEST: Final = 12
 """Folders in folders that are looked at; the deepest logs, of subagents of workflows, lie five deep."""
 
 
 class LogFile(NamedTuple):
-    """A log of one agent. `agent` is `MAIN`, or the id of a subagent whose start it is then told with."""
+    """A log of one agent. `agent` is `MAIN`, or the id of a subagent whose start it is then told with.
+
+    `cwd` is the folder of the session, where a file beside the log tells it.
+    """
 
     path: str
     host: str
     session: str
     agent: str = MAIN
+    cwd: str | None = None
 
 
 class FoundFile(NamedTuple):
@@ -48,7 +62,7 @@ def list_roots() -> dict[str, str]:
     """Return the folders in which agents keep their logs here, each with its agent."""
     roots: dict[str, str] = {}
     for host in HOSTS:
-        folder = os.path.realpath(find_home(host))
+        folder = os.path.realpath(find_logs(host))
         if os.path.isdir(folder):
             roots[folder] = host
     return roots
@@ -96,16 +110,33 @@ def open_log(path: str) -> int:
 
 def describe_log(host: str, root: str, path: str) -> LogFile | None:
     """Return whose log a file is; None if it is none, or does not tell yet."""
-    if host == "codex":
-        return _describe_rollout(path)
     parts = os.path.relpath(path, root).split(os.sep)
     stem = parts[-1].removesuffix(_LOG)
-    own = stem.removeprefix("agent-")
-    if len(parts) == 2 and stem == own and name(stem) is not None:
-        return LogFile(path, host, stem)
-    if len(parts) >= 4 and parts[2] == "subagents" and own != stem and name(own) and name(parts[1]):
-        return LogFile(path, host, parts[1], own)
-    return None
+    match host:
+        case "codex":
+            return _describe_rollout(path)
+        case "gemini":
+            return _describe_chat(root, parts, path)
+        case "oh-my-pi" if len(parts) == 2:
+            return _describe_session(host, path)
+        case "openclaw" if len(parts) == 3 and parts[1] == "sessions" and not stem.endswith(".acp-stream"):
+            return _describe_session(host, path)
+        case "qwen" if len(parts) == 3 and parts[1] == "chats":
+            return _make_log(path, host, stem)
+        case "qwen" if len(parts) == 4 and parts[1] == "subagents" and stem.startswith(_CHILD):
+            return _make_log(path, host, parts[2], stem.removeprefix(_CHILD))
+        case "claude-code" if len(parts) == 2 and not stem.startswith(_CHILD):
+            return _make_log(path, host, stem)
+        case "claude-code" if len(parts) >= 4 and parts[2] == "subagents" and stem.startswith(_CHILD):
+            return _make_log(path, host, parts[1], stem.removeprefix(_CHILD))
+        case _:
+            return None
+
+
+def _make_log(path: str, host: str, session: Any, agent: Any = MAIN, cwd: str | None = None) -> LogFile | None:
+    if name(session) is None or name(agent) is None:
+        return None
+    return LogFile(path, host, session, agent, cwd)
 
 
 def _describe_rollout(path: str) -> LogFile | None:
@@ -116,6 +147,30 @@ def _describe_rollout(path: str) -> LogFile | None:
         return None
     head = codex.read_head([first], (), path).origin
     return None if head.session is None else LogFile(path, "codex", head.session, head.agent)
+
+
+def _describe_session(host: str, path: str) -> LogFile | None:
+    first = _read_first(path)
+    return None if first is None or first.get("type") != "session" else _make_log(path, host, first.get("id"))
+
+
+def _describe_chat(root: str, parts: list[str], path: str) -> LogFile | None:
+    """Return whose chat of Gemini CLI it is; those of subagents are in a folder named after the session."""
+    if len(parts) not in (3, 4) or parts[1] != "chats":
+        return None
+    own = (_read_first(path) or {}).get("sessionId")
+    cwd = _read_text(os.path.join(root, parts[0], ".project_root"))
+    return _make_log(path, "gemini", *((own,) if len(parts) == 3 else (parts[2], own)), cwd=cwd)
+
+
+def _read_text(path: str) -> str | None:
+    """Return the folder that a small file names."""
+    try:
+        handle = open_log(path)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return folder_path(file.read(_LONGEST_PATH).decode("utf-8", "replace").strip())
 
 
 def describe_start(log: LogFile) -> SubagentStart:

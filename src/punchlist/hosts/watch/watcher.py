@@ -282,7 +282,8 @@ class Watcher:
             self._replays.move_to_end(key)
             return known
         # Where the session began is its project, whichever folder it goes to later.
-        cwd = path(object_at(record).get("cwd")) or source.reader.cwd or os.path.dirname(source.log.path)
+        told = path(object_at(record).get("cwd")) or source.reader.cwd or source.log.cwd
+        cwd = told or os.path.dirname(source.log.path)
         clock = ReplayClock(latest=self._board.now)
         made = Replay(
             ReplayBoard(self._board.store, clock=clock),

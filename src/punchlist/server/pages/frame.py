@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from punchlist.core.presence import Roster
 from punchlist.errors import InvalidInput, PunchlistError
 from punchlist.hosts.roster import load_first_screen
-from punchlist.server.access import OWNER, SCOPES
+from punchlist.server.access import SCOPES
 from punchlist.server.pages.now import count_waits
 from punchlist.server.pages.rendering import render
 from punchlist.server.state import ServerState, grant_of, state_of
@@ -138,8 +138,7 @@ async def set_theme(request: Request) -> Response:
 
 def author_of(request: Request) -> str:
     """Return the name under which a change is recorded: the person's own, or that of a token."""
-    grant = grant_of(request)
-    return login_name() if grant == OWNER else grant.name
+    return grant_of(request).name
 
 
 def is_person(request: Request) -> bool:

@@ -1,0 +1,112 @@
+"""`punchlist config`: show the settings and where they come from, and write one into the settings file."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import Any
+
+from msgspec import Struct
+
+from punchlist.cli.arguments import Parser, command_parser
+from punchlist.cli.terminal import show, show_json
+from punchlist.mcp.tools import ToolSet
+from punchlist.places import settings_path
+from punchlist.settings import (
+    SettingEntry,
+    find_entry,
+    list_entries,
+    load_settings,
+    load_settings_table,
+    parse_words,
+    set_setting,
+    show_value,
+)
+from punchlist.surfaces.spans import Line, Span, safe_line
+
+_EXAMPLES = """\
+  punchlist config get                    every setting, its value and where that comes from
+  punchlist config set stall.after 600    an agent counts as stalled after ten minutes
+  punchlist config set redact 'ACME-[0-9]+' 'corp_.*'
+  $EDITOR "$(punchlist config path)"
+"""
+
+
+class ShownSetting(Struct, frozen=True):
+    """A setting as it is in force."""
+
+    key: str
+    value: Any
+    source: str
+    """`environment`, `file` or `default`."""
+    allowed: str
+    meaning: str
+    variable: str
+
+
+def parser() -> Parser:
+    about = (
+        "Shows the settings and writes them into the file `config.toml`. A variable of the environment is above the "
+        "file, an option of a command is above both. docs/settings.md explains every key."
+    )
+    made = command_parser("config", about, examples=_EXAMPLES)
+    add_verb = made.add_verbs(first="get")
+    verb = add_verb("get", "show one setting, or all: value and where it comes from", _get)
+    verb.add_argument("key", metavar="KEY", nargs="?", help="a key such as `lease` or `stall.after`")
+    verb.add_json()
+    verb = add_verb("set", "write one setting into the file; comments and all else stay", _set)
+    verb.add_argument("key", metavar="KEY", help="a key such as `lease` or `stall.after`")
+    verb.add_argument("words", metavar="VALUE", nargs="+", help="its value; several for a list, '' for an empty one")
+    add_verb("path", "print the path of the file, which may not be there yet", _print_path)
+    return made
+
+
+def _get(options: Namespace) -> None:
+    entries = [find_entry(options.key)] if options.key else list(list_entries().values())
+    load_settings()  # a file that cannot be used is refused here
+    in_file = load_settings_table()
+    found = [_find_value(entry, in_file) for entry in entries]
+    if options.json:
+        show_json(found[0] if options.key else found)
+        return
+    key_column = 0 if options.key else max(len(one.key) for one in found) + 2
+    shown = [safe_line(show_value(one.value)) or "-" for one in found]
+    value_column = min(max(map(len, shown)), 40)
+    show(_line(one, value, key_column, value_column) for one, value in zip(found, shown, strict=True))
+
+
+def _line(one: ShownSetting, value: str, key_column: int, value_column: int) -> Line:
+    source = f"environment (${one.variable})" if one.source == "environment" else one.source
+    key = f"{one.key:<{key_column}}" if key_column else ""
+    return (Span(key, "bold"), Span(f"{value:<{value_column}}  "), Span(source, "dim"))
+
+
+def _find_value(entry: SettingEntry, in_file: dict[str, Any]) -> ShownSetting:
+    """Return a setting as it is in force. Patterns of secrets add up, all other settings replace each other."""
+    value, source = entry.default, "default"
+    if entry.key in in_file:
+        value, source = in_file[entry.key], "file"
+    text = os.environ.get(entry.variable) if entry.variable else None
+    if text and entry.key == "redact":
+        value, source = [*value, text], "environment" if source == "default" else "environment and file"
+    elif text:
+        value, source = text if entry.key == "db" else parse_words(entry, [text], name=entry.variable), "environment"
+    return ShownSetting(entry.key, value, source, entry.allowed, entry.meaning, entry.variable)
+
+
+def _set(options: Namespace) -> None:
+    entry = find_entry(options.key)
+    value = parse_words(entry, options.words)
+    if entry.key == "dialect":
+        ToolSet(value)  # raises for an unknown one, and for two with the same tool
+    path = settings_path()
+    set_setting(path, entry.key, value)
+    print(f"Set {entry.key} to {safe_line(show_value(value)) or 'nothing'} in {safe_line(path)}.")
+    if entry.variable and os.environ.get(entry.variable):
+        print(f"${entry.variable} is set, too, and is above the file.")
+    if entry.key == "db":
+        print("Agents that are attached stay on their board; `punchlist attach AGENT` moves one to the new board.")
+
+
+def _print_path(_options: Namespace) -> None:
+    print(settings_path())

@@ -1,0 +1,92 @@
+"""Put on the board what agents write into a SQLite store: piece by piece, in slices that keep the place in it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from punchlist.board import Board
+from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
+from punchlist.errors import PunchlistError, StoreError
+from punchlist.store import Transaction
+from punchlist.store.hosts import FilePlace
+from punchlist.transcripts.activity import Step, SubagentStart
+from punchlist.transcripts.decoding import moment
+from punchlist.transcripts.values import MAIN
+
+_SLICE: Final = 0.010
+_LOCK_SECONDS: Final = 1.0
+
+
+class Piece(NamedTuple):
+    """Something in a store: the place to read on from after it, the session of the board, the agent, and its steps."""
+
+    place: int
+    session: str
+    agent: str
+    folder: str
+    steps: list[Step]
+
+
+class StoreRows:
+    """A store of one agent. `is_timed`: its places are times in milliseconds."""
+
+    def __init__(self, board: Board, host: str, store: str, *, is_timed: bool) -> None:
+        self._board = board
+        self._host = host
+        self._store = store
+        self._is_timed = is_timed
+        found = os.stat(store)
+        self._file = f"{found.st_dev}:{found.st_ino}"
+        self._replays: dict[str, Replay] = {}
+
+    def take(self, read: Callable[[int], Iterable[Piece]], first: Callable[[], int]) -> None:
+        """Apply what `read` finds after the place of the last time, or after the `first` one."""
+        known = self._board.store.read(lambda tx: tx.hosts.find_file_place(self._store))
+        place = known.place if known is not None and known.file == self._file else first()
+        pieces = sorted(read(place), key=lambda piece: piece.place)
+        done = 0
+        while done < len(pieces):
+            done = self._board.store.joined(
+                lambda tx, start=done: self._apply(tx, pieces, start, place), durable=False, wait=_LOCK_SECONDS
+            )
+
+    def _apply(self, tx: Transaction, pieces: list[Piece], start: int, place: int) -> int:
+        """Apply pieces from `start` on for the time of a slice; return the number of the next one."""
+        tx.watched = True
+        ends, done = time.monotonic() + _SLICE, start
+        for piece in pieces[start:]:
+            replay = self._find_replay(tx, piece)
+            replay.is_attached = tx.hosts.find_conversation(self._host, piece.session) is not None
+            replay.read_before = moment(place) if self._is_timed else None
+            for step in piece.steps:
+                try:
+                    if piece.agent != MAIN:
+                        replay.take(SubagentStart(agent=piece.agent, at=step.at))
+                    replay.take(step)
+                except StoreError:
+                    raise
+                except PunchlistError:
+                    continue  # a step that is refused would be refused again
+            done += 1
+            if time.monotonic() > ends:
+                break
+        saved = FilePlace(self._file, pieces[done - 1].place, b"", "{}")
+        tx.hosts.save_file_place(self._store, saved, at=self._board.now())
+        return done
+
+    def _find_replay(self, tx: Transaction, piece: Piece) -> Replay:
+        if piece.session not in self._replays:
+            clock = ReplayClock(latest=self._board.now)
+            self._replays[piece.session] = Replay(
+                ReplayBoard(self._board.store, clock=clock),
+                clock,
+                session=piece.session,
+                project=tx.session_project(piece.session) or piece.folder,
+                dialect=self._host,
+                restores=True,
+                source=self._store,
+            )
+        return self._replays[piece.session]

@@ -1,0 +1,385 @@
+"""Handlers of durable tasks: every verb of `board.tasks(…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from punchlist.core.task import Task
+from punchlist.core.task_rules import check_revision
+from punchlist.hosts.copies import check_own_tasks, open_agent
+from punchlist.server.api import views
+from punchlist.server.api.calls import Answer, Call
+from punchlist.server.api.reading import Limit
+from punchlist.store import Transaction
+from punchlist.tasks import Tasks, Work
+from punchlist.tasks.handle import ClaimOptions
+
+# Queries and bodies. Limits of texts are those of tasks themselves; here are those of numbers and lists.
+
+Fence = Annotated[int, Meta(ge=0, le=2**53, description="The fence of the claim: refused if another worker has it.")]
+Status = Literal["pending", "in_progress", "waiting", "completed", "failed", "cancelled"]
+TaskId = Annotated[str, Meta(min_length=1, max_length=20)]
+TaskIds = Annotated[list[TaskId], Meta(max_length=1_000)]
+Labels = Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=1_000)]
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+Worker = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class TasksQuery(Struct, forbid_unknown_fields=True):
+    status: Status | None = None
+    owner: Annotated[str, Meta(max_length=200, description="Only tasks of this worker.")] | None = None
+    label: Annotated[str, Meta(max_length=100, description="Only tasks with this label.")] | None = None
+    parent: Annotated[str, Meta(max_length=20, description="Only what lies directly below this task.")] | None = None
+    after: Annotated[str, Meta(pattern=r"^[0-9]{1,15}$", description="The `next` of the page before.")] | None = None
+    limit: Limit = 100
+
+
+class ReadyQuery(Struct, forbid_unknown_fields=True):
+    label: Annotated[str, Meta(max_length=100, description="Only tasks with this label.")] | None = None
+    limit: Limit = 20
+
+
+class FenceQuery(Struct, forbid_unknown_fields=True):
+    fence: Annotated[int, Meta(ge=0, le=2**53, description="Only if the claim is still this one.")] | None = None
+
+
+class CheckLine(Struct, forbid_unknown_fields=True):
+    """A line of a checklist."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=1_000)]
+    done: bool = False
+
+
+class _TaskFields(Struct, forbid_unknown_fields=True, kw_only=True):
+    description: Annotated[str, Meta(max_length=100_000)] | UnsetType = UNSET
+    active_form: Annotated[str, Meta(max_length=1000)] | UnsetType | None = UNSET
+    parent: TaskId | UnsetType | None = UNSET
+    priority: Annotated[int, Meta(ge=0, le=4)] | UnsetType = UNSET
+    labels: Labels | UnsetType = UNSET
+    checklist: Annotated[list[CheckLine], Meta(max_length=1_000)] | UnsetType = UNSET
+    state: Any | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+    owner: Worker | UnsetType | None = UNSET
+    max_attempts: Annotated[int, Meta(ge=1, le=1000000)] | UnsetType | None = UNSET
+    backoff: Annotated[float, Meta(ge=0, le=86_400)] | UnsetType = UNSET
+    not_before: Annotated[datetime, Meta(tz=True)] | UnsetType | None = UNSET
+    runs_after: Literal["completed", "ended"] | UnsetType = UNSET
+
+
+class NewTaskBody(_TaskFields, kw_only=True):
+    """A new task. It waits for those in `blocked_by`; those in `blocks` wait for it."""
+
+    subject: Annotated[str, Meta(min_length=1, max_length=1_000)]
+    blocked_by: TaskIds | UnsetType = UNSET
+    blocks: TaskIds | UnsetType = UNSET
+
+
+class TaskChangesBody(_TaskFields, kw_only=True):
+    """Changes to a task: all of them, or none. `state` is merged key by key, and so is `metadata`.
+
+    To complete a task use `complete`, to let it wait use `wait`.
+    """
+
+    subject: Annotated[str, Meta(min_length=1, max_length=1_000)] | UnsetType = UNSET
+    status: Literal["pending", "in_progress", "failed", "cancelled"] | UnsetType = UNSET
+    checked: Annotated[list[int | str], Meta(max_length=1_000)] | UnsetType = UNSET
+    unchecked: Annotated[list[int | str], Meta(max_length=1_000)] | UnsetType = UNSET
+    add_blocked_by: TaskIds | UnsetType = UNSET
+    remove_blocked_by: TaskIds | UnsetType = UNSET
+    add_blocks: TaskIds | UnsetType = UNSET
+    remove_blocks: TaskIds | UnsetType = UNSET
+    fence: Fence | None = None
+
+
+class ClaimBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Claim the next ready tasks, or the one of `id`, for a worker, under a lease of so many seconds."""
+
+    owner: Worker
+    id: TaskId | None = None
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 1
+    label: Annotated[str, Meta(max_length=100)] | None = None
+    lease: Seconds | None = None
+    reserve: Annotated[list[Annotated[str, Meta(max_length=4_096)]], Meta(max_length=1_000)] = []
+
+
+class SignalBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """An event for the tasks that wait for it. With `keep`, if none does, it is kept for the first that will."""
+
+    topic: Annotated[str, Meta(min_length=1, max_length=200)]
+    correlation_id: Annotated[str, Meta(min_length=1, max_length=200)]
+    payload: Any = None
+    keep: bool = False
+
+
+class HeartbeatBody(Struct, forbid_unknown_fields=True):
+    """The fence of the claim; it lasts `lease` seconds more, by default as long as before."""
+
+    fence: Fence
+    lease: Seconds | None = None
+
+
+class FenceBody(Struct, forbid_unknown_fields=True):
+    """The fence of the claim, if a worker does this."""
+
+    fence: Fence | None = None
+
+
+class EmptyTaskBody(Struct, forbid_unknown_fields=True):
+    """Nothing has to be said."""
+
+
+class CompleteBody(Struct, forbid_unknown_fields=True):
+    """What came of the task. Without `force`, a task under another worker's lease is refused."""
+
+    fence: Fence | None = None
+    result: Any = None
+    force: bool = False
+
+
+class FailBody(Struct, forbid_unknown_fields=True):
+    """Why the attempt failed."""
+
+    reason: Annotated[str, Meta(max_length=10_000)] = ""
+    fence: Fence | None = None
+
+
+class CancelBody(Struct, forbid_unknown_fields=True):
+    """Why it is cancelled. With `request` its worker is asked to; `force` does it under another worker's lease."""
+
+    reason: Annotated[str, Meta(max_length=10_000)] | None = None
+    request: bool = False
+    fence: Fence | None = None
+    force: bool = False
+
+
+class TaskWaitBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What to wait for: a time, so many seconds, an event, or without any of these a person."""
+
+    until: Annotated[datetime, Meta(tz=True)] | None = None
+    seconds: Annotated[float, Meta(ge=0, le=315_360_000)] | None = None
+    topic: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    correlation_id: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    state: Any = None
+    fence: Fence | None = None
+
+
+class ResumeBody(Struct, forbid_unknown_fields=True):
+    """What is merged into the task's state."""
+
+    state: Any = None
+
+
+class StepsBody(Struct, forbid_unknown_fields=True):
+    """The agent that gets the steps of the task as its list."""
+
+    session: Annotated[str, Meta(min_length=1, max_length=200)]
+    agent: Annotated[str, Meta(min_length=1, max_length=200)] = "main"
+
+
+class PromoteBody(StepsBody, forbid_unknown_fields=True):
+    """The agent whose open items become tasks, below `parent` if that is given."""
+
+    parent: TaskId | None = None
+
+
+# Reading.
+
+
+def list_task_lists(call: Call) -> views.TaskListsView:
+    rows = call.list_task_lists()
+    return views.TaskListsView(
+        tuple(
+            views.TaskListView(list=row.name, project=row.project, session=row.session, created=count)
+            for row, count in rows
+        )
+    )
+
+
+def list_tasks(call: Call, query: TasksQuery) -> views.TasksView:
+    tasks = call.open_tasks()
+    found = tasks.list(
+        status=query.status,
+        owner=query.owner,
+        label=query.label,
+        parent=query.parent,
+        after=query.after,
+        limit=query.limit + 1,
+    )
+    page = found[: query.limit]
+    return views.TasksView(tasks=_show(page), next=page[-1].id if len(found) > len(page) else None)
+
+
+def list_ready(call: Call, query: ReadyQuery) -> views.TasksView:
+    return views.TasksView(tasks=_show(call.open_tasks().ready(query.limit, label=query.label)))
+
+
+def show_graph(call: Call) -> views.TaskGraphView:
+    graph = call.open_tasks().graph()
+    edges = tuple(views.EdgeView(blocker, task) for blocker, task in graph.edges)
+    return views.TaskGraphView(_show(graph.tasks), edges)
+
+
+def show_task(call: Call) -> Struct:
+    return views.show_task(call.open_tasks().get(call.path["task"]))
+
+
+def show_history(call: Call) -> views.HistoryView:
+    events = call.open_tasks().history(call.path["task"])
+    return views.HistoryView(tuple(views.show_event(event) for event in events))
+
+
+def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
+    return tuple(views.show_task(task) for task in tasks)
+
+
+# Changing. Gates may be asked about a new task and a completion: these, and claims, are told apart by their call ids.
+
+
+def create_task(call: Call, body: NewTaskBody) -> Struct:
+    tasks = call.open_tasks(creates=True)
+    check_own_tasks(tasks)
+    fields = _given(body)
+    return views.show_task(tasks.create(fields.pop("subject"), call_id=call.take_call_id(), **fields))
+
+
+def claim_tasks(call: Call, body: ClaimBody) -> views.TasksView:
+    tasks = _open_own(call)
+    options: ClaimOptions = {
+        "label": body.label,
+        "lease": body.lease,
+        "reserve": body.reserve,
+        "call_id": call.take_call_id(),
+    }
+    if body.id is not None:
+        claimed = tasks.claim(body.owner, id=body.id, **options)
+        return views.TasksView(tasks=() if claimed is None else _show((claimed,)))
+    return views.TasksView(tasks=_show(tasks.claim(body.owner, limit=body.limit, **options)))
+
+
+def signal_tasks(call: Call, body: SignalBody) -> views.TasksView:
+    tasks = _open_own(call)
+    woken = tasks.signal(body.topic, body.correlation_id, body.payload, keep=body.keep, call_id=call.take_call_id())
+    return views.TasksView(tasks=_show(woken))
+
+
+def complete_task(call: Call, body: CompleteBody) -> Struct:
+    tasks = _open_own(call)
+    person = call.is_person and body.fence is None  # who shows a fence speaks as a worker
+    task = tasks.complete(
+        call.path["task"],
+        fence=body.fence,
+        result=body.result,
+        revision=call.revision,
+        call_id=call.take_call_id(),
+        person=person,
+        force=body.force,
+    )
+    return views.show_task(task)
+
+
+def update_task(call: Call, body: TaskChangesBody) -> Answer:
+    fields = _given(body)
+    fence = fields.pop("fence")
+    return _change(call, lambda work, task: work.update(task, fence=fence, **fields))
+
+
+def delete_task(call: Call, query: FenceQuery) -> Answer:
+    return _change(call, lambda work, task: work.delete(task, fence=query.fence))
+
+
+def start_task(call: Call, body: FenceBody) -> Answer:
+    return _change(call, lambda work, task: work.update(task, status="in_progress", fence=body.fence))
+
+
+def send_heartbeat(call: Call, body: HeartbeatBody) -> Answer:
+    return _change(call, lambda work, task: work.heartbeat(task, fence=body.fence, lease=body.lease))
+
+
+def release_task(call: Call, body: FenceBody) -> Answer:
+    return _change(call, lambda work, task: work.release(task, fence=body.fence))
+
+
+def fail_task(call: Call, body: FailBody) -> Answer:
+    return _change(call, lambda work, task: work.fail(task, body.reason, fence=body.fence))
+
+
+def retry_task(call: Call, body: EmptyTaskBody) -> Answer:
+    return _change(call, lambda work, task: work.retry(task))
+
+
+def cancel_task(call: Call, body: CancelBody) -> Answer:
+    def cancel(work: Work, id: str) -> Task:
+        return work.cancel(id, body.reason, request=body.request, fence=body.fence, force=body.force)
+
+    return _change(call, cancel)
+
+
+def set_waiting(call: Call, body: TaskWaitBody) -> Answer:
+    until = body.until if body.seconds is None else timedelta(seconds=body.seconds)
+
+    def wait(work: Work, id: str) -> Task:
+        return work.wait(
+            id,
+            until=until,
+            topic=body.topic,
+            correlation_id=body.correlation_id,
+            state=body.state,
+            fence=body.fence,
+        )
+
+    return _change(call, wait)
+
+
+def resume_task(call: Call, body: ResumeBody) -> Answer:
+    return _change(call, lambda work, task: work.resume(task, state=body.state))
+
+
+def give_steps(call: Call, body: StepsBody) -> views.TodosView:
+    """Make the steps of a task an agent's list. Again, it changes nothing: so it needs no key."""
+    tasks, row = _open_own(call), call.find_agent(body.session, body.agent)
+    agent = open_agent(call.board, row.name, row.session, row.project)
+    call.take_call_id()
+    todos = tasks.todos(call.path["task"], agent, by=call.by)
+    return views.show_todos(todos, session=row.session, agent=row.name, project=row.project)
+
+
+def promote_items(call: Call, body: PromoteBody) -> views.TasksView:
+    """Make tasks of an agent's open items. Again, it returns the same tasks: so it needs no key."""
+    tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
+    check_own_tasks(tasks)
+    agent = call.board.agent(row.name, session=row.session, project=row.project)
+    call.take_call_id()
+    return views.TasksView(tasks=_show(tasks.promote(agent, parent=body.parent)))
+
+
+def _open_own(call: Call) -> Tasks:
+    """Return the list of the path; raise if it is a copy, which its agent does not see."""
+    tasks = call.open_tasks()
+    check_own_tasks(tasks)
+    return tasks
+
+
+def _change(call: Call, verb: Callable[[Work, str], Task]) -> Answer:
+    """Apply a verb to the task of the path, if it is at the revision of `If-Match`."""
+    tasks, wanted = _open_own(call), call.path["task"]
+
+    def run(tx: Transaction) -> Struct:
+        work = tasks.within(tx)
+        if call.revision is not None:
+            check_revision(work.row(wanted).task, call.revision)
+        return views.show_task(verb(work, wanted))
+
+    return call.board.change_tasks(tasks.name, lambda: call.commit(run))
+
+
+def _given(body: Struct) -> dict[str, Any]:
+    """Return the fields that were given, in the types of `board.tasks(…)`."""
+    fields: Mapping[str, Any] = {name: getattr(body, name) for name in body.__struct_fields__}
+    found = {name: value for name, value in fields.items() if value is not UNSET}
+    if "checklist" in found:
+        found["checklist"] = [{"text": line.text, "done": line.done} for line in found["checklist"]]
+    return found

@@ -1,0 +1,143 @@
+"""Answer what went wrong: problem documents of RFC 9457 with our own codes, or a plain page for a browser."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from html import escape
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from punchlist import errors
+
+PROBLEM_TYPE: Final = "application/problem+json"
+_RETRY_SECONDS: Final = 1
+_log = logging.getLogger("punchlist.server")
+
+
+class ProblemReply(Struct, frozen=True, kw_only=True):
+    """A problem (RFC 9457). `code` is ours and stays; `field` names the part of the request that is wrong."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    field: str | UnsetType = UNSET
+
+
+class ApiProblem(Exception):
+    """A request that cannot be answered, by its status and a stable code."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, field: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.field = field
+        self.headers = dict(headers or {})
+
+
+_STATUSES: Final[Mapping[type[errors.PunchlistError], int]] = {
+    errors.PunchlistError: 422,
+    errors.SessionUnknown: 404,
+    errors.AgentUnknown: 404,
+    errors.TaskListUnknown: 404,
+    errors.TaskUnknown: 404,
+    errors.FlowUnknown: 404,
+    errors.PlanMissing: 404,
+    errors.RevisionConflict: 409,
+    errors.NothingToUndo: 409,
+    errors.UndoRefused: 409,
+    errors.PlanUnfinished: 409,
+    errors.PlanRevisionConflict: 409,
+    errors.PlanDecided: 409,
+    errors.PlanExpired: 409,
+    errors.PlanWithoutSteps: 409,
+    errors.NotAsked: 409,
+    errors.AlreadyAnswered: 409,
+    errors.ItemGone: 409,
+    errors.SessionExists: 409,
+    errors.SessionAmbiguous: 409,
+    errors.TaskError: 409,
+    errors.WaitRefused: 422,
+    errors.FlowError: 409,
+    errors.FlowWaitRefused: 422,
+    errors.ExtraMissing: 501,
+    errors.StoreError: 503,
+    errors.StoreFull: 507,
+    errors.ListFileRefused: 409,
+    errors.PlanFileRefused: 409,
+}
+"""The status of each error, by its nearest class that is named here."""
+
+
+def status_of(error: type[errors.PunchlistError]) -> int:
+    """Return the status of the response to an error."""
+    return next(_STATUSES[kind] for kind in error.__mro__ if kind in _STATUSES)
+
+
+def find_problem(error: Exception) -> ApiProblem:
+    """Return an error as a problem. One that nobody foresaw is logged, and says nothing of itself."""
+    match error:
+        case ApiProblem():
+            return error
+        case errors.PunchlistError():
+            status = status_of(type(error))
+            headers = {"retry-after": str(_RETRY_SECONDS)} if status == 503 else {}
+            return ApiProblem(status, error.code, str(error), headers=headers)
+        case HTTPException():
+            code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("'", "")
+            return ApiProblem(error.status_code, code, error.detail, headers=error.headers)
+        case _:
+            _log.error("a request met a fault", exc_info=error)
+            return ApiProblem(500, "internal_error", "The server met a fault of its own; its log says which.")
+
+
+def encode_problem(problem: ApiProblem) -> bytes:
+    """Return a problem as the body of a response."""
+    title = problem.code.replace("_", " ").capitalize()
+    return msgspec.json.encode(
+        ProblemReply(
+            type=f"urn:punchlist:problem:{problem.code}",
+            title=title,
+            status=problem.status,
+            detail=str(problem),
+            code=problem.code,
+            field=UNSET if problem.field is None else problem.field,
+        )
+    )
+
+
+def respond_to_problem(problem: ApiProblem, headers: Headers) -> Response:
+    """Return a problem document; for a program that asks for HTML, a page that says the same."""
+    if "text/html" not in headers.get("accept", ""):
+        return Response(encode_problem(problem), problem.status, problem.headers, PROBLEM_TYPE)
+    title = escape(problem.code.replace("_", " ").capitalize())
+    page = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title} · Punchlist</title>'
+        f'<h1>{title}</h1><p>{escape(str(problem))}</p><p><a href="/">Punchlist</a></p></html>'
+    )
+    return Response(page, problem.status, problem.headers, "text/html; charset=utf-8")
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Answer an exception that a handler raised."""
+    return respond_to_problem(find_problem(error), request.headers)
+
+
+exception_handlers: Final[Mapping[Any, Any]] = {
+    HTTPException: answer_error,
+    ApiProblem: answer_error,
+    errors.PunchlistError: answer_error,
+    Exception: answer_error,
+}
+"""For the application: every error of every route is answered in the same form."""

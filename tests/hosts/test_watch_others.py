@@ -1,0 +1,140 @@
+"""Logs of Gemini CLI, qwen, oh-my-pi, OpenClaw and Hermes: their sessions are graded although nothing is attached."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from punchlist import Board
+from tests.hosts.machine import Machine, counts, make_machine, snapshot
+from tests.transcripts.chats import CHATS, Chat, GeminiChat, QwenChat
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return make_machine(tmp_path, monkeypatch)
+
+
+@pytest.fixture(params=CHATS)
+def chat(request: pytest.FixtureRequest) -> Chat:
+    return CHATS[request.param]()
+
+
+def work(chat: Chat) -> None:
+    chat.user("Add a login page")
+    chat.todo("> Write the form", "Test it")
+    chat.run("echo 'x = 1' > src/login.py")
+    chat.run("pytest -q", "1 failed, 2 passed in 0.1s", 1)
+    chat.run("echo 'x = 2' > src/login.py")
+    chat.run("pytest -q", "3 passed in 0.1s")
+    chat.todo("x Write the form", "> Test it")
+    chat.say("Done.")
+
+
+def test_a_session_is_on_the_board_with_its_calls_its_list_and_grades(machine: Machine, chat: Chat) -> None:
+    work(chat)
+    chat.save(machine.home)
+    before = snapshot(machine.home)
+    machine.watch()
+    assert snapshot(machine.home) == before
+    assert machine.problems == []
+    found = counts(machine.events())
+    assert (found["tool.started"], found["tool.finished"] + found["tool.failed"]) == (4, 4)
+    assert found["turn.ended"] == 1
+    with Board.open(machine.board) as board:
+        (row,) = board.store.lists(session=chat.session)
+        assert row.project == chat.cwd
+        report = board.report(session=chat.session)
+        assert [(item.item.content, item.grade) for item in report.items] == [
+            ("Write the form", "verified"),
+            ("Test it", None),
+        ]
+        assert report.state == "green"
+
+
+def test_a_log_that_grows_tells_each_fact_once(machine: Machine, chat: Chat) -> None:
+    work(chat)
+    whole = chat.records
+    for upto in range(1, len(whole) + 1):
+        chat.records = whole[:upto]
+        chat.save(machine.home)
+        machine.watch()
+    machine.watch()
+    found = counts(machine.events())
+    assert (found["tool.started"], found["tool.finished"] + found["tool.failed"]) == (4, 4)
+    assert found["list.replaced"] == 2
+    assert not found["list.restored"]
+    assert not found["transcript.write"]
+    ids = Counter(event.data["call_id"] for event in machine.events() if event.kind == "tool.started")
+    assert set(ids.values()) == {1}
+
+
+def test_a_check_that_failed_last_makes_the_session_red(machine: Machine, chat: Chat) -> None:
+    chat.todo("> Write the form")
+    chat.run("echo 'x = 1' > src/login.py")
+    chat.run("pytest -q", "1 failed, 2 passed in 0.1s", 1)
+    chat.todo("x Write the form")
+    chat.save(machine.home)
+    machine.watch()
+    with Board.open(machine.board) as board:
+        report = board.report(session=chat.session)
+        assert (report.state, [item.grade for item in report.items]) == ("red", ["failing"])
+
+
+def test_a_call_of_a_list_tool_that_failed_writes_nothing(machine: Machine) -> None:
+    chat = GeminiChat()
+    chat.tool("write_todos", {"todos": [{"description": "Paint", "status": "pending"}]}, "not found", error=True)
+    chat.run("ls", "src")
+    chat.save(machine.home)
+    machine.watch()
+    found = counts(machine.events())
+    assert (found["list.replaced"], found["tool.started"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("agent", "tool"),
+    [("gemini", "mcp_punchlist_todo"), ("qwen", "mcp__punchlist__todo"), ("openclaw", "punchlist_todo")],
+)
+def test_calls_of_our_own_tool_change_the_list_and_are_no_tool_calls(machine: Machine, agent: str, tool: str) -> None:
+    chat = CHATS[agent]()
+    chat.tool(tool, {"set": [{"text": "Fix the bug", "status": "in_progress"}]}, "1 item")
+    chat.save(machine.home)
+    machine.watch()
+    with Board.open(machine.board) as board:
+        assert [item.content for item in board.agent("main", session=chat.session).todos.items] == ["Fix the bug"]
+    assert counts(machine.events())["tool.started"] == 0
+
+
+def test_subagents_of_gemini_and_qwen_are_children_of_their_session(machine: Machine) -> None:
+    gemini, qwen = GeminiChat(), QwenChat()
+    gemini.session = "5c1de2a0-0000-4000-8000-000000000008"
+    gemini.records.clear()
+    gemini.begin()
+    children = GeminiChat(), QwenChat()
+    for chat in (gemini, qwen, *children):
+        chat.run("ls", "src")
+    path = gemini.save(machine.home)
+    children[0].write_lines(path.parent / gemini.session / f"{children[0].session}.jsonl")
+    path = qwen.save(machine.home)
+    folder = path.parent.parent / "subagents" / qwen.session
+    children[1].write_lines(folder / "agent-explore-1.jsonl")
+    (folder / "agent-explore-1.meta.json").write_text(json.dumps({"agentType": "explore"}))
+    machine.watch()
+    with Board.open(machine.board) as board:
+        for chat, names in ((gemini, {"main", f"agent-{children[0].session}"}), (qwen, {"main", "explore"})):
+            assert {row.agent for row in board.store.lists(session=chat.session)} == names
+
+
+def test_a_list_file_of_qwen_beside_its_log_is_not_told_again(machine: Machine) -> None:
+    chat = QwenChat()
+    work(chat)
+    chat.save(machine.home)
+    todos = machine.home / ".qwen/todos" / f"{chat.session}.json"
+    todos.parent.mkdir(parents=True)
+    items = [{"id": "0", "content": "Write the form", "status": "completed"}]
+    todos.write_text(json.dumps({"sessionId": chat.session, "todos": items}))
+    machine.watch()
+    assert not counts(machine.events())["list.restored"]
