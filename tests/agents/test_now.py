@@ -5,10 +5,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from tests.agents.model_api import Call, Request, Say, Script, Turn
-from tests.agents.programs import ClaudeCode, Codex, Sandbox
+from tests.agents.programs import ClaudeCode, Codex, Opencode, Sandbox
 from tests.agents.terminal import Terminal
 
 _QUESTION = {
@@ -133,3 +134,38 @@ def test_codex_daemon(codex: Callable[[Script], Codex], open_terminal: Open) -> 
     assert (found["waits_for"], found["doing"], found["title"]) == ("approval", "touch /etc/door", "ask me")
     terminal.send("Escape")
     wait_for_states(program.sandbox, {session: "idle"}, seconds=20)
+
+
+def test_opencode(sandbox: Sandbox, stack: ExitStack, open_terminal: Open) -> None:
+    question = {key: value for key, value in _QUESTION.items() if key != "multiSelect"}
+    script: Script = [
+        [Call("bash", {"command": _LOOP, "description": "Wait"})],
+        [Call("question", {"questions": [question]})],
+        [Say("Good morning.")],
+    ]
+    program = stack.enter_context(Opencode(sandbox, script))
+    print(program.version())
+    terminal = open_terminal(program)
+    terminal.wait_for_text("Ask anything")
+    terminal.submit("hello")
+    session, found = wait_for_one(sandbox, "busy", _LOOP)
+    assert (found["host"], found["project"], found["pid"]) == ("opencode", str(sandbox.project), terminal.pid)
+    (sandbox.project / "go").touch()
+    terminal.wait_for_text("Which region?")
+    found = wait_for_states(sandbox, {session: "waiting"}, seconds=20)[session]
+    assert found["waits_for"] == "Which region?"
+    terminal.press("Enter", "Good morning.")
+    wait_for_states(sandbox, {session: "idle"}, seconds=20)
+    os.kill(terminal.pid, signal.SIGKILL)
+    wait_for_states(sandbox, {}, seconds=20)
+
+
+def wait_for_one(sandbox: Sandbox, state: str, doing: str) -> tuple[str, dict[str, Any]]:
+    """Look until one agent has this state and does this; return its session and it."""
+    deadline = time.monotonic() + 60
+    while True:
+        for session, found in read_agents(sandbox).items():
+            if (found["state"], found["doing"]) == (state, doing):
+                return session, found
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{read_agents(sandbox)}")

@@ -1,9 +1,9 @@
 """Find the agents that run on this machine and what each does now, attached or not.
 
 Claude Code writes the state of each process to its home. Codex tells it over its daemon's socket, else by the files
-that its processes have open. Hooks tell it of agents that are attached. All of it is data that other programs wrote:
-files are read up to a limit, links are not followed, texts are cleaned and shortened, and what cannot be read is passed
-over.
+that its processes have open, as does opencode by its store. Hooks tell it of agents that are attached. All of it is
+data that other programs wrote: files are read up to a limit, links are not followed, texts are cleaned and shortened,
+and what cannot be read is passed over.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describ
 from punchlist.errors import StoreBusy
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.hosts.conversations import MAIN
+from punchlist.hosts.opencode_presence import find_opencode
 from punchlist.hosts.processes import can_list_files, find_open_files, is_running
 from punchlist.hosts.programs import find_home, find_host
 from punchlist.reader import BoardReader
@@ -77,6 +78,7 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
     claude = list(_read_claude_sessions(now))
     owned = {one.pid: one.session for one in claude if one.state != "gone"}
     found = [*claude, *_ask_codex(), *_read_rollouts(now)]
+    found += [replace(one, project=_find_project(one.project)) for one in find_opencode()]
     if board is not None:
         known = board.store.read(lambda tx: tx.hosts.conversations(limit=_MOST_CONVERSATIONS))
         # A process of Claude Code has one conversation: another one of the same process was left for it.

@@ -73,6 +73,20 @@ def _started_at(ticks: str) -> datetime | None:
     )
 
 
+def find_start(pid: int) -> datetime | None:
+    """Return when a process was started; None if there is none, or the system does not tell."""
+    fields = _read_stat(pid)
+    return None if fields is None else _started_at(fields[_START])
+
+
+def find_folder(pid: int) -> str:
+    """Return the folder in which a process works; empty if there is none, or the system does not tell."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
+
+
 def can_list_files() -> bool:
     """True if the system shows which files a process has open."""
     return _has_proc()
