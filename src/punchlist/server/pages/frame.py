@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -12,6 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from punchlist.config import login_name
+from punchlist.core.person import doubt_person
 from punchlist.core.presence import Roster
 from punchlist.errors import InvalidInput, PunchlistError
 from punchlist.hosts.roster import load_first_screen
@@ -137,17 +139,10 @@ async def set_theme(request: Request) -> Response:
 
 
 def author_of(request: Request) -> str:
-    """Return the name under which a change is recorded: the person's own, or that of a token."""
+    """Return the name under which a change is recorded."""
     return grant_of(request).name
 
 
 def is_person(request: Request) -> bool:
-    """True if a browser asks, which was signed in by a link; a program sends its token with each request."""
-    return "authorization" not in request.headers
-
-
-def login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "user"
+    """True if what the caller completes counts as a person's word."""
+    return grant_of(request).is_person and doubt_person(os.environ, is_terminal=True) is None

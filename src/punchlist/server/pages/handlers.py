@@ -13,11 +13,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from punchlist.board import Board
+from punchlist.config import login_name
 from punchlist.core.presence import Roster
 from punchlist.errors import PlanMissing, PunchlistError, SessionUnknown, StoreClosed
 from punchlist.hosts.answers import deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
-from punchlist.hosts.surroundings import find_around
+from punchlist.hosts.reports import load_brief, save_mark
 from punchlist.server.access import needs
 from punchlist.server.pages.edits import edit_list
 from punchlist.server.pages.frame import (
@@ -25,7 +26,6 @@ from punchlist.server.pages.frame import (
     act,
     author_of,
     is_person,
-    login_name,
     own_path,
     read_form,
     set_theme,
@@ -132,7 +132,10 @@ async def show_plan(request: Request) -> Response:
 
 
 def _read_number(request: Request, name: str) -> int | None:
-    text = request.query_params.get(name, "")
+    return _parse_number(request.query_params.get(name, ""))
+
+
+def _parse_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
@@ -146,39 +149,32 @@ async def _show_missing(request: Request, error: PunchlistError) -> Response:
 
 async def show_brief(request: Request) -> Response:
     """Show what happened since the person last looked, in every project; `mark_read` moves their mark."""
-    mark = _name_mark()
 
     def load(state: ServerState, _: Roster) -> Values:
-        board = state.board
-        found = board.brief(board.store.read(lambda tx: tx.log.mark(mark)))
-        around = find_around(board, None, {one.session for one in found.sessions})
-        return {"lines": list(brief_lines(found, around, {}, UNICODE)), "until": found.until}
+        loaded = load_brief(state.board, None, project=None, who=login_name())
+        lines = list(brief_lines(loaded.brief, loaded.around, loaded.changes, UNICODE))
+        return {"lines": lines, "brief": loaded}
 
     return await show_page(request, "brief.html", load)
 
 
 @needs("answer")
 async def mark_read(request: Request) -> Response:
+    """Move the person's mark to the end of the brief that they read."""
     form = await read_form(request)
-    until = form.get("until", "")
-    mark = _name_mark()
+    until, spent = (_parse_number(form.get(name, "")) or 0 for name in ("until", "spent"))
 
     def work(state: ServerState) -> str:
-        seq = int(until) if until.isascii() and until.isdecimal() and len(until) <= _MOST_DIGITS else 0
-        last = state.board.store.last_seq()
+        mark = f"brief {login_name()} "
 
         def save(tx: Transaction) -> None:
-            if tx.log.mark(mark) < seq <= last:
-                tx.log.save_mark(mark, seq)
+            if tx.log.mark(mark) < until <= tx.last_seq():
+                save_mark(tx, mark, until, spent)
 
         state.board.store.transact(save)
         return "/?said=read"
 
     return await act(request, work, lambda problem: show_now(request, problem))
-
-
-def _name_mark() -> str:
-    return f"brief {login_name()} "
 
 
 # The demo.
