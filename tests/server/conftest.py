@@ -2,13 +2,15 @@
 
 import threading
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import httpx
 import pytest
+from starlette.routing import BaseRoute
 
 from punchlist.board import Board
-from punchlist.server.access import Access
+from punchlist.server.access import Access, guard_routes
 from punchlist.server.process import BoardServer, bind, load_secret
 from punchlist.server.state import ServerState
 
@@ -21,7 +23,8 @@ class Running:
         self._listener = bind("127.0.0.1", 0)
         secret = load_secret(board.store.path if board.store.durable else "")
         self.access = Access(secret, board.store, port=self._listener.getsockname()[1])
-        self.server = BoardServer(ServerState(board, self.access))
+        self.state = ServerState(board, self.access)
+        self.server = BoardServer(self.state)
         self._thread = threading.Thread(target=self.server.run, args=([self._listener],), daemon=True)
 
     @property
@@ -42,6 +45,18 @@ class Running:
     def open_client(self, **settings: object) -> httpx.Client:
         """Return a client without any token."""
         return httpx.Client(base_url=self.origin, timeout=10, **settings)  # pyright: ignore[reportArgumentType]
+
+
+def add_route(running: Running, route: BaseRoute) -> None:
+    """Add a route to a running server, guarded as its own are."""
+    running.state.app.router.routes.extend(guard_routes([route]))
+
+
+def make_token(board: Board, name: str, scope: str, project: str | None = None) -> str:
+    """Make a token and return its secret."""
+    digest = sha256(f"secret of {name}".encode()).digest()
+    board.store.transact(lambda tx: tx.tokens.add(name, digest, scope, project, at=board.now()))
+    return f"secret of {name}"
 
 
 @pytest.fixture

@@ -1,10 +1,18 @@
 """The gate before the server: the link, cookies, tokens and their scopes."""
 
+from pathlib import Path
+
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from punchlist.server.access import SECURITY_HEADERS
-from tests.server.conftest import Running
+from punchlist.board import Board
+from punchlist.cli import main
+from punchlist.server.access import LONGEST_BODY, SECURITY_HEADERS, Access, Grant
+from punchlist.server.process import load_secret
+from tests.server.conftest import Running, add_route, make_token
 
 
 def test_the_link_gives_a_cookie_once_and_takes_the_token_out_of_the_address(running: Running):
@@ -37,3 +45,92 @@ def test_a_program_reads_metrics_by_its_token(client: httpx.Client):
     answer = client.get("/metrics")
     assert answer.status_code == 200
     assert "punchlist_events_total 0\n" in answer.text
+
+
+def test_a_token_reaches_as_far_as_its_scope_until_it_is_revoked(running: Running, board: Board):
+    secret = make_token(board, "ci", "look")
+    with running.open_client(headers={"Authorization": f"Bearer {secret}"}) as program, running.open_client() as person:
+        assert program.get("/metrics").status_code == 200
+        assert person.get("/", params={"token": secret, "q": "x y"}).headers["location"] == "/?q=x+y"
+        assert person.get("/metrics").status_code == 200
+        board.store.transact(lambda tx: tx.tokens.remove("ci"))
+        assert program.get("/metrics").status_code == 401
+        assert person.get("/metrics").status_code == 401
+
+
+def test_the_link_leads_to_no_other_host(running: Running):
+    with running.open_client() as client:
+        for path in ("//evil.example/", "/\\evil.example", "///evil.example"):
+            answer = client.get(f"{running.origin}{path}?token={running.access.secret}")
+            assert answer.status_code == 303
+            assert httpx.URL(running.origin).join(answer.headers["location"]).host == "127.0.0.1"
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_body_of_more_than_a_megabyte_is_refused(client: httpx.Client, running: Running, is_chunked: bool):
+    async def take_body(request: Request) -> Response:
+        return Response(str(len(await request.body())))
+
+    add_route(running, Route("/api/v1/test", take_body, methods=["POST"]))
+    headers = {"Content-Type": "application/json"}
+    for size, status in ((LONGEST_BODY, 200), (LONGEST_BODY + 1, 413), (3 * LONGEST_BODY, 413)):
+        body = b"x" * size
+        pieces = (body[start : start + 50_000] for start in range(0, size, 50_000))
+        answer = client.post("/api/v1/test", headers=headers, content=pieces if is_chunked else body)
+        assert answer.status_code == status
+
+
+def test_an_error_of_ours_is_answered_with_the_security_headers_and_without_its_words(
+    client: httpx.Client, running: Running
+):
+    async def fail(_request: Request) -> Response:
+        raise RuntimeError("a secret word")
+
+    add_route(running, Route("/test", fail))
+    answer = client.get("/test")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert answer.headers["content-security-policy"] == SECURITY_HEADERS["content-security-policy"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org"])
+def test_another_address_needs_a_token_that_was_made_for_it(
+    host: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["--db", str(tmp_path / "board.db"), "serve", "--host", host]) == 1
+    assert "token create" in capsys.readouterr().err
+
+
+def test_away_from_this_machine_the_link_of_the_owner_does_not_count(board: Board):
+    access = Access("s" * 43, board.store, host="0.0.0.0", port=1)
+    assert access.find_token("s" * 43) is None
+    assert access.link == "http://127.0.0.1:1/"
+
+
+def test_the_link_stays_the_same_and_its_file_is_private(tmp_path: Path):
+    board = str(tmp_path / "board.db")
+    secret = load_secret(board)
+    assert load_secret(board) == secret
+    assert (tmp_path / "board.db.token").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "board.db.token").write_text("cut")
+    assert load_secret(board) not in (secret, "cut")
+    (tmp_path / "other.db.token").symlink_to(tmp_path / "board.db.token")
+    with pytest.raises(OSError, match="link"):
+        load_secret(str(tmp_path / "other.db"))
+
+
+def test_a_token_is_made_listed_and_revoked_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    def run(*words: str) -> str:
+        assert main(["--db", str(tmp_path / "board.db"), "token", *words]) == 0
+        return capsys.readouterr().out
+
+    secret = run("create", "ci", "--scope", "answer").strip()
+    with Board.open(tmp_path / "board.db") as board:
+        token = Access("s" * 43, board.store).find_token(secret)
+    assert token is not None
+    assert token.grant == Grant("ci", frozenset({"look", "answer"}))
+    assert secret.encode() not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert secret not in run("list", "--json")
+    assert main(["--db", str(tmp_path / "board.db"), "token", "create", "ci"]) == 1
+    run("revoke", "ci")
+    assert main(["--db", str(tmp_path / "board.db"), "token", "revoke", "ci"]) == 1

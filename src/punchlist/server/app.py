@@ -26,4 +26,5 @@ def make_app(state: ServerState) -> ASGIApp:
     """Return the application that serves a board. The gate stands before it, also before its error pages."""
     app = Starlette(routes=guard_routes(list_routes()), exception_handlers=exception_handlers)
     app.state.server = state
+    state.app = app
     return AccessGate(app, state.access)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
@@ -20,6 +21,8 @@ class ServerState:
     is_watched: bool = False
     """True if the logs of agents are read meanwhile."""
     started_at: datetime = field(init=False)
+    app: Starlette = field(init=False)
+    """The application behind the gate; `make_app` sets it."""
 
     def __post_init__(self) -> None:
         self.started_at = self.board.now()

@@ -1,0 +1,166 @@
+"""Every route × Host × Origin × token × content type: none is answered that should not be."""
+
+import asyncio
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import product
+from typing import Any, NamedTuple
+
+import pytest
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Message
+
+from punchlist.board import Board
+from punchlist.server.access import SECURITY_HEADERS, Access, find_rule
+from punchlist.server.app import list_routes, make_app
+from punchlist.server.state import ServerState
+
+PORT = 8137
+OWN = f"127.0.0.1:{PORT}"
+HOSTS = {OWN: True, f"localhost:{PORT}": True, f"[::1]:{PORT}": True, "evil.example": False, f"evil@{OWN}": False}
+ORIGINS = ("", "own", "http://evil.example", "http://127.0.0.1:3000", "null")
+FETCHES = ("", "same-origin", "same-site", "cross-site")
+TOKENS = ("none", "wrong", "cookie", "forged", "link", "look", "answer", "edit", "project")
+TYPES = ("", "application/json", "application/x-www-form-urlencoded", "text/plain", "multipart/form-data")
+ENOUGH = {
+    "look": {"cookie", "link", "look", "answer", "edit", "project"},
+    "answer": {"cookie", "link", "answer", "edit", "project"},
+    "edit": {"cookie", "link", "edit", "project"},
+}
+
+
+class Asked(NamedTuple):
+    method: str
+    path: str
+    host: str
+    origin: str
+    fetch: str
+    token: str
+    type: str
+
+
+def fill(route: BaseRoute) -> tuple[str, set[str]]:
+    """Return an address of a route, and the methods by which it may be asked."""
+    if isinstance(route, Mount):
+        return f"{route.path}/x", {"GET", "POST"}
+    assert isinstance(route, Route)
+    path = route.path_format
+    for name in route.param_convertors:
+        path = path.replace(f"{{{name}}}", "1")
+    return path, (route.methods or set()) | {"POST", "DELETE"}
+
+
+def list_cases(route: BaseRoute) -> Iterator[Asked]:
+    path, methods = fill(route)
+    for method in sorted(methods - {"HEAD"}):
+        for host, origin, fetch, token, kind in product(HOSTS, ORIGINS, FETCHES, TOKENS, TYPES):
+            # The whole table at our own host and one type; the rest of hosts and types at a few of its rows.
+            is_usual = host == OWN and kind in ("", "application/json")
+            is_row = fetch == "" and origin in ("", "own") and (host == OWN or kind == "")
+            if (is_usual or is_row) and not (method == "GET" and kind):
+                yield Asked(method, path, host, f"http://{host}" if origin == "own" else origin, fetch, token, kind)
+
+
+def may_pass(asked: Asked, route: Route | Mount) -> bool:
+    """True if a request may be answered with success, in the words of the promise and not of the code."""
+    rule = find_rule(route)
+    is_change = asked.method not in ("GET", "HEAD")
+    is_own_origin = asked.origin == f"http://{asked.host}"
+    is_allowed_type = asked.type in TYPES[:2] or (
+        asked.type == TYPES[2] and not asked.path.startswith(("/api/", "/mcp"))
+    )
+    if not HOSTS[asked.host] or asked.token == "wrong":
+        return False
+    if rule.need != "public" and asked.token not in ENOUGH[rule.need]:
+        return False
+    if rule.need != "public" and asked.token == "project" and not rule.per_project:
+        return False
+    if is_change and (not is_allowed_type or (asked.origin and not is_own_origin)):
+        return False
+    if asked.token == "cookie" and not is_own_origin and asked.fetch != "same-origin":
+        return not is_change and asked.fetch == ""
+    return True
+
+
+class Gate:
+    """The application with tokens of every kind, asked without a network: thousands of times."""
+
+    def __init__(self, board: Board) -> None:
+        access = Access("s" * 43, board.store, port=PORT)
+        for scope in ("look", "answer", "edit"):
+            self._add(board, scope, scope, None)
+        self._add(board, "project", "edit", "/somewhere")
+        token = access.find_token("s" * 43)
+        assert token is not None
+        self.app: ASGIApp = make_app(ServerState(board, access))
+        self._cookie = f"{access.cookie_name}={access.make_cookie(token)}"
+        self._forged = f"{access.cookie_name}=link.{'0' * 64}"
+
+    def _add(self, board: Board, name: str, scope: str, project: str | None) -> None:
+        digest = sha256(name.encode()).digest()
+        board.store.transact(lambda tx: tx.tokens.add(name, digest, scope, project, at=board.now()))
+
+    def _headers(self, asked: Asked) -> list[tuple[bytes, bytes]]:
+        given = {"host": asked.host, "origin": asked.origin, "sec-fetch-site": asked.fetch, "content-type": asked.type}
+        if asked.token in ("cookie", "forged"):
+            given["cookie"] = self._cookie if asked.token == "cookie" else self._forged
+        elif asked.token != "none":
+            given["authorization"] = f"Bearer {'s' * 43 if asked.token == 'link' else asked.token}"
+        if asked.type:
+            given["content-length"] = "2"
+        return [(name.encode(), value.encode()) for name, value in given.items() if value]
+
+    async def ask(self, asked: Asked) -> tuple[int, dict[str, str]]:
+        """Return status and headers of the answer, without waiting for its body: a stream has no end."""
+        begun = asyncio.get_running_loop().create_future()
+        scope: dict[str, Any] = {
+            "type": "http",
+            "method": asked.method,
+            "path": asked.path,
+            "raw_path": asked.path.encode(),
+            "query_string": b"",
+            "headers": self._headers(asked),
+            "http_version": "1.1",
+            "scheme": "http",
+            "server": ("127.0.0.1", PORT),
+            "client": ("127.0.0.1", 1),
+            "root_path": "",
+        }
+        bodies = iter([{"type": "http.request", "body": b"{}" if asked.type else b""}])
+
+        async def receive() -> Message:
+            for message in bodies:
+                return message
+            return await asyncio.get_running_loop().create_future()  # the client stays
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start" and not begun.done():
+                begun.set_result(message)
+
+        task = asyncio.ensure_future(self.app(scope, receive, send))
+        await asyncio.wait([task, begun], return_when=asyncio.FIRST_COMPLETED)
+        if not begun.done():
+            task.result()  # raises what went wrong
+        task.cancel()
+        await asyncio.wait([task])
+        answer = begun.result()
+        return answer["status"], {name.decode(): value.decode() for name, value in answer["headers"]}
+
+
+@pytest.mark.parametrize(
+    "route", list(list_routes()), ids=lambda route: f"{route.path}-{'-'.join(route.methods or [])}"
+)
+def test_no_request_is_answered_that_should_not_be(board: Board, route: Route | Mount):
+    gate = Gate(board)
+
+    async def ask_all() -> list[tuple[Asked, int]]:
+        wrong: list[tuple[Asked, int]] = []
+        for asked in list_cases(route):
+            status, headers = await gate.ask(asked)
+            assert {name: headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS, asked
+            is_right = status not in (401, 403, 415, 421) if may_pass(asked, route) else status >= 400
+            if not is_right:
+                wrong.append((asked, status))
+        return wrong
+
+    assert asyncio.run(ask_all()) == []
