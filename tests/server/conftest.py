@@ -1,5 +1,6 @@
 """The real server, in a thread of its own on a free port, and clients of it."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from hashlib import sha256
@@ -11,6 +12,7 @@ from starlette.routing import BaseRoute
 
 from punchlist.board import Board
 from punchlist.server.access import Access, guard_routes
+from punchlist.server.broadcast import Broadcaster
 from punchlist.server.process import BoardServer, bind, load_secret
 from punchlist.server.state import ServerState
 
@@ -18,12 +20,16 @@ from punchlist.server.state import ServerState
 class Running:
     """A server that runs, and what a test needs to reach it."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, **feed: float) -> None:
         self.board = board
         self._listener = bind("127.0.0.1", 0)
+        # A client that stops reading is noticed after little data. The system would hold megabytes for it.
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32_768)
         secret = load_secret(board.store.path if board.store.durable else "")
         self.access = Access(secret, board.store, port=self._listener.getsockname()[1])
         self.state = ServerState(board, self.access)
+        if feed:
+            self.state.broadcaster = Broadcaster(board, **feed)
         self.server = BoardServer(self.state)
         self._thread = threading.Thread(target=self.server.run, args=([self._listener],), daemon=True)
 
@@ -38,13 +44,18 @@ class Running:
             self._thread.join(0.01)
 
     def stop(self) -> None:
+        """Stop the server; again is nothing."""
         self.server.should_exit = True
         self._thread.join(10)
         assert not self._thread.is_alive(), "the server has not stopped"
 
     def open_client(self, **settings: object) -> httpx.Client:
         """Return a client without any token."""
-        return httpx.Client(base_url=self.origin, timeout=10, **settings)  # pyright: ignore[reportArgumentType]
+        return httpx.Client(base_url=self.origin, timeout=30, **settings)  # pyright: ignore[reportArgumentType]
+
+    def open_program(self, **settings: object) -> httpx.Client:
+        """Return a client with the token of the link, as a program sends it."""
+        return self.open_client(headers={"Authorization": f"Bearer {self.access.secret}"}, **settings)
 
 
 def add_route(running: Running, route: BaseRoute) -> None:
@@ -76,7 +87,7 @@ def running(board: Board) -> Iterator[Running]:
 @pytest.fixture
 def client(running: Running) -> Iterator[httpx.Client]:
     """A client with the token of the link, as a program has it."""
-    with running.open_client(headers={"Authorization": f"Bearer {running.access.secret}"}) as client:
+    with running.open_program() as client:
         yield client
 
 

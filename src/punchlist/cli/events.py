@@ -10,8 +10,7 @@ from itertools import islice
 
 from punchlist.cli.arguments import Parser, command_parser, open_reader, parse_count
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
-from punchlist.core.events import KINDS, Event
-from punchlist.errors import InvalidInput, suggest
+from punchlist.core.events import Event, make_filter
 from punchlist.reader import BoardReader
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Display, Span, pad, safe_line
@@ -40,7 +39,8 @@ def parser() -> Parser:
 
 
 def _show(options: Namespace) -> None:
-    is_wanted = _make_filter(options)
+    kinds = [options.kind] if options.kind else []
+    is_wanted = make_filter(session=options.session, agent=options.agent, kinds=kinds).is_wanted
     write = partial(show_json, indent=0) if options.json else make_writer(detect_display(), colour=has_colours())
     with open_reader(options, reads=not options.follow) as board:
         last = board.store.last_seq()
@@ -49,23 +49,6 @@ def _show(options: Namespace) -> None:
         if options.follow:
             for event in filter(is_wanted, board.follow(max(last, options.after or 0))):
                 write(event)
-
-
-def _make_filter(options: Namespace) -> Filter:
-    kind: str | None = options.kind.removesuffix("*").rstrip(".") if options.kind else None
-    groups = dict.fromkeys(known.partition(".")[0] for known in KINDS)
-    if kind is not None and kind not in KINDS and kind not in groups:
-        near = suggest(kind, [*KINDS, *groups])
-        raise InvalidInput(problem=f"There is no kind of event `{kind}`{near}; the groups are {', '.join(groups)}.")
-
-    def is_wanted(event: Event) -> bool:
-        return (
-            options.session in (None, event.session)
-            and options.agent in (None, event.agent)
-            and (kind is None or event.kind == kind or event.kind.startswith(f"{kind}."))
-        )
-
-    return is_wanted
 
 
 def _read_past(

@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 from msgspec.structs import fields as fields_of
 
 from punchlist.core.todo import MOST_OMITTED, Phase, Status, TodoItem, TodoList
-from punchlist.errors import InvalidInput
+from punchlist.errors import InvalidInput, suggest
 
 REPORTS: Final = frozenset({"tool.started", "tool.updated", "tool.finished", "tool.failed"})
 TURN_ENDS: Final = frozenset({"turn.ended", "agent.finished"})
@@ -146,6 +146,38 @@ class Event(Struct, frozen=True):
     def cursor(self) -> str:
         """The cursor after this event, for any engine."""
         return str(self.seq)
+
+
+class EventFilter(NamedTuple):
+    """Which events a reader wants; each field that is set must match. Make it with `make_filter`."""
+
+    project: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    kinds: tuple[str, ...] = ()
+    """Kinds, such as `item.started`, and groups, such as `item`."""
+
+    def is_wanted(self, event: Event) -> bool:
+        return (
+            self.project in (None, event.project)
+            and self.session in (None, event.session)
+            and self.agent in (None, event.agent)
+            and (not self.kinds or event.kind in self.kinds or event.kind.partition(".")[0] in self.kinds)
+        )
+
+
+def make_filter(
+    *, project: str | None = None, session: str | None = None, agent: str | None = None, kinds: Iterable[str] = ()
+) -> EventFilter:
+    """Return a filter; raise `InvalidInput` for a kind that does not exist. A kind may end in `.*` or `.`."""
+    given = [kind.removesuffix("*").rstrip(".") for kind in kinds]
+    groups = dict.fromkeys(known.partition(".")[0] for known in KINDS)
+    for kind in given:
+        if kind not in KINDS and kind not in groups:
+            near = suggest(kind, [*KINDS, *groups])
+            problem = f"There is no kind of event `{kind[:80]}`{near}; the groups are {', '.join(groups)}."
+            raise InvalidInput(problem=problem)
+    return EventFilter(project, session, agent, tuple(given))
 
 
 _LAST_SEQ = 2**63 - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import secrets
 import socket
@@ -23,6 +24,16 @@ _STOP_SECONDS: Final = 1
 """Seconds that requests have to end in when the server stops."""
 
 
+class _CutStreams(logging.Filter):
+    """Drops uvicorn's complaint about a stream that we cut off: its client took nothing."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "without completing response" not in record.getMessage()
+
+
+_CUT_STREAMS: Final = _CutStreams()
+
+
 class BoardServer(uvicorn.Server):
     """The server of one board. `should_exit = True`, Ctrl-C or SIGTERM stops it."""
 
@@ -38,6 +49,12 @@ class BoardServer(uvicorn.Server):
                 timeout_graceful_shutdown=_STOP_SECONDS,
             )
         )
+        logging.getLogger("uvicorn.error").addFilter(_CUT_STREAMS)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams first: else they would keep the server."""
+        self.state.broadcaster.close()
+        await super().shutdown(sockets)
 
 
 def bind(host: str, port: int | None) -> socket.socket:

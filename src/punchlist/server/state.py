@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
 from punchlist.server.access import Access, Grant
+from punchlist.server.broadcast import Broadcaster
 
 
 @dataclass
@@ -20,11 +21,13 @@ class ServerState:
     access: Access
     is_watched: bool = False
     """True if the logs of agents are read meanwhile."""
+    broadcaster: Broadcaster = field(init=False)
     started_at: datetime = field(init=False)
     app: Starlette = field(init=False)
     """The application behind the gate; `make_app` sets it."""
 
     def __post_init__(self) -> None:
+        self.broadcaster = Broadcaster(self.board)
         self.started_at = self.board.now()
 
 

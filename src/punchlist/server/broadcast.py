@@ -1,0 +1,269 @@
+"""Hand the events of the board to many readers: one thread follows it, and each event is encoded once.
+
+The last events are kept in a window of bounded size that all readers share; a reader only knows the number of the
+last event that it has sent. One that is behind the window reads the board itself until it has caught up, so no event is
+missed however long a client was away. What a reader may hold is one piece of the window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from bisect import bisect_right
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+import msgspec
+
+from punchlist.board import Board
+from punchlist.core.events import Event, EventFilter
+from punchlist.errors import StoreClosed, StoreError
+
+_MOST_EVENTS: Final = 5_000
+_MOST_BYTES: Final = 8_000_000
+"""Events and their bytes in the window."""
+
+_PIECE: Final = 64_000
+"""Bytes that are sent at a time, at least one event."""
+
+_PAGE: Final = 500
+"""Events that a reader reads from the board at a time."""
+
+_TICK: Final = 5.0
+"""Seconds after which every reader is woken, to send a heartbeat and to be looked at."""
+
+SLOW_SECONDS: Final = 10.0
+"""A reader whose client takes nothing for so long is cut off. It may come back and go on where it was."""
+
+_BREATH: Final = 0.02
+"""Seconds between two rounds at least. Under load a reader is sent several events at a time."""
+
+_STOP_SECONDS: Final = 0.25
+"""How often the following thread looks if the server ends."""
+
+
+class SentEvent(NamedTuple):
+    """An event as it is sent."""
+
+    seq: int
+    event: Event
+    frame: bytes
+
+
+_seq_of = attrgetter("seq")
+
+
+def encode_event(event: Event) -> SentEvent:
+    """Return an event with its frame of server-sent events; its number is the id by which a client resumes."""
+    return SentEvent(event.seq, event, b"id: %d\ndata: %b\n\n" % (event.seq, msgspec.json.encode(event)))
+
+
+class FeedReader:
+    """One client of the feed. All but `wake` is used by its own task."""
+
+    def __init__(self, wanted: EventFilter, place: int) -> None:
+        self.is_wanted = wanted.is_wanted
+        self.takes_all = wanted == EventFilter()
+        self.place = place
+        """The number of the last event that was looked at."""
+        self.is_over = False
+        """True if the client is gone, or the server ends."""
+        self.is_cut = False
+        self.sends_since: float | None = None
+        """Since when the client takes what it is being sent; None while there is nothing to send."""
+        self.task: asyncio.Task[object] | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    def wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def end(self) -> None:
+        self.is_over = True
+        self.wake()
+
+    def cut(self) -> None:
+        """End a reader that waits for its client."""
+        self.is_cut = True
+        if self.task is not None:
+            self.task.cancel()
+
+    async def wait(self) -> None:
+        """Wait to be woken: by events, the tick, or the end."""
+        if not self.is_over:
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+
+
+class Broadcaster:
+    """The window of the last events, and the readers. Its loop is that of the server."""
+
+    def __init__(self, board: Board, *, slow_seconds: float = SLOW_SECONDS, tick: float = _TICK) -> None:
+        self._board = board
+        self._slow_seconds = slow_seconds
+        self._tick_seconds = tick
+        self._window: list[SentEvent] = []
+        self._bytes = 0
+        self.oldest = 0
+        """Every event after this one is in the window."""
+        self.latest = 0
+        self.problem = ""
+        """Why the board cannot be followed now."""
+        self.cut_off = 0
+        """Readers that were cut off since the start."""
+        self.readers: set[FeedReader] = set()
+        self.on_change: list[Callable[[], None]] = []
+        """Called in the loop after new events came."""
+        self._arrived: list[SentEvent] = []
+        self._arriving = threading.Lock()  # between the following thread and the loop
+        self._is_called = False
+        self._is_closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._follow, name="punchlist-feed", daemon=True)
+
+    # The following thread.
+
+    def start(self) -> None:
+        """Begin to follow, in the running loop."""
+        self._loop = asyncio.get_running_loop()
+        self.oldest = self.latest = self._board.store.last_seq()
+        self._thread.start()
+        self._loop.call_later(self._tick_seconds, self._tick)
+
+    def close(self) -> None:
+        """End every reader, so that the server can stop. The following thread ends soon after."""
+        self._is_closed = True
+        for reader in list(self.readers):
+            reader.end()
+
+    def join(self) -> None:
+        self._is_closed = True
+        if self._thread.is_alive():
+            self._thread.join(2 * _STOP_SECONDS)
+
+    def _follow(self) -> None:
+        seen = self.latest
+        while not self._is_closed:
+            try:
+                for event in self._board.follow(seen, timeout=_STOP_SECONDS):
+                    seen = event.seq
+                    self._hand_over(encode_event(event))
+                    if self._is_closed:
+                        return
+                self.problem = ""
+            except StoreClosed:
+                return
+            except StoreError as error:  # such as a full disk: the next look may work
+                self.problem = str(error)
+                threading.Event().wait(_STOP_SECONDS)
+
+    def _hand_over(self, sent: SentEvent) -> None:
+        assert self._loop is not None
+        with self._arriving:
+            self._arrived.append(sent)
+            is_first, self._is_called = not self._is_called, True
+        if is_first:
+            self._call(self._take)
+
+    def _call(self, step: Callable[[], None]) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(step)
+        except RuntimeError:  # the loop is closed: the server has ended
+            self._is_closed = True
+
+    # The loop.
+
+    def _take(self) -> None:
+        """Put what arrived into the window and wake the readers, then rest for as long as that took them."""
+        assert self._loop is not None
+        with self._arriving:
+            arrived, self._arrived = self._arrived, []
+            self._is_called = bool(arrived)  # what arrives now waits until the rest is over
+        if not arrived:
+            return
+        self._window += arrived
+        self._bytes += sum(len(sent.frame) for sent in arrived)
+        self.latest = arrived[-1].seq
+        self._trim()
+        began = self._loop.time()
+        for reader in self.readers:
+            reader.wake()
+        for tell in self.on_change:
+            tell()
+        self._loop.call_soon(self._rest, began)  # runs after the readers that were woken
+
+    def _rest(self, began: float) -> None:
+        assert self._loop is not None
+        self._loop.call_later(max(_BREATH, self._loop.time() - began), self._take)
+
+    def _trim(self) -> None:
+        if len(self._window) <= _MOST_EVENTS and self._bytes <= _MOST_BYTES:
+            return
+        first = max(0, len(self._window) - _MOST_EVENTS)
+        self._bytes -= sum(len(sent.frame) for sent in self._window[:first])
+        while self._bytes > _MOST_BYTES:
+            self._bytes -= len(self._window[first].frame)
+            first += 1
+        if first:
+            self.oldest = self._window[first - 1].seq
+            del self._window[:first]
+
+    def _tick(self) -> None:
+        """Wake every reader, and cut off those whose clients take nothing."""
+        assert self._loop is not None
+        if self._is_closed:
+            return
+        now = self._loop.time()
+        for reader in list(self.readers):
+            if reader.sends_since is not None and now - reader.sends_since > self._slow_seconds:
+                self.cut_off += 1
+                reader.cut()
+            else:
+                reader.wake()
+        self._loop.call_later(self._tick_seconds, self._tick)
+
+    # For readers.
+
+    def join_reader(self, reader: FeedReader) -> None:
+        reader.task = asyncio.current_task()
+        reader.is_over = self._is_closed
+        self.readers.add(reader)
+
+    def is_behind(self, reader: FeedReader) -> bool:
+        """True if a reader needs events that are no longer in the window."""
+        return reader.place < self.oldest
+
+    def take_piece(self, reader: FeedReader) -> bytes:
+        """Return the next frames for a reader, and move it on; empty if there is nothing new for it."""
+        start = bisect_right(self._window, reader.place, key=_seq_of)
+        pieces: list[bytes] = []
+        size = 0
+        for place in range(start, len(self._window)):
+            sent = self._window[place]
+            reader.place = sent.seq
+            if reader.takes_all or reader.is_wanted(sent.event):
+                pieces.append(sent.frame)
+                size += len(sent.frame)
+                if size >= _PIECE:
+                    break
+        return b"".join(pieces)
+
+    def read_piece(self, reader: FeedReader) -> bytes:
+        """Return the next frames from the board, and move the reader on. Runs on a worker thread."""
+        oldest = self.oldest
+        events = self._board.store.events_after(reader.place, _PAGE)
+        if not events:  # those between were pruned
+            reader.place = max(reader.place, oldest)
+        pieces: list[bytes] = []
+        size = 0
+        for event in events:
+            reader.place = event.seq
+            if reader.is_wanted(event):
+                pieces.append(encode_event(event).frame)
+                size += len(pieces[-1])
+                if size >= _PIECE:
+                    break
+        return b"".join(pieces)

@@ -1,0 +1,177 @@
+"""The live feed: every event once and in order, to many readers, fast or slow."""
+
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from punchlist.board import Board
+from punchlist.core.events import Event
+from tests.server.conftest import Running
+from tests.server.streams import Stream, open_stream
+from tests.sizes import size
+
+
+def write(board: Board, text: str, *, session: str = "s", agent: str = "main") -> int:
+    """Write a list of one item; return the number of the last event."""
+    board.agent(agent, session=session).call("todo", {"add": [text]})
+    return board.store.last_seq()
+
+
+def seqs(events: list[Event]) -> list[str]:
+    return [str(event.seq) for event in events]
+
+
+def test_a_reader_gets_each_event_as_it_happens_with_its_number(client: httpx.Client, board: Board):
+    with open_stream(client) as stream:
+        write(board, "one")
+        write(board, "two")
+        expected = list(board.events())
+        frames = stream.take(len(expected))
+    assert [frame.id for frame in frames] == seqs(expected)
+    assert frames[-1].data["kind"] == expected[-1].kind
+    assert frames[-1].data["seq"] == expected[-1].seq
+
+
+def test_a_reader_that_comes_back_misses_nothing_and_gets_nothing_twice(client: httpx.Client, board: Board):
+    write(board, "before")
+    got: list[str] = []
+    after = 0
+    for number in range(6):
+        write(board, f"away {number}")
+        with open_stream(client, after=after) as stream:
+            write(board, f"here {number}")
+            last = board.store.last_seq()
+            while after < last:
+                (frame,) = stream.take(1)
+                got.append(frame.id)
+                after = int(frame.id)
+    assert got == seqs(list(board.events()))
+
+
+def test_filters_choose_by_session_agent_kind_and_project(client: httpx.Client, board: Board):
+    with (
+        open_stream(client, session="a") as by_session,
+        open_stream(client, agent="helper") as by_agent,
+        open_stream(client, kind="list,agent.joined") as by_kind,
+        open_stream(client, project="/nowhere") as by_project,
+    ):
+        write(board, "one", session="b")
+        write(board, "two", session="a")
+        write(board, "three", session="b", agent="helper")
+        board.agent(session="c", project="/nowhere").call("todo", {"add": ["four"]})
+        events = list(board.events())
+        for stream, wanted in (
+            (by_session, [event for event in events if event.session == "a"]),
+            (by_agent, [event for event in events if event.agent == "helper"]),
+            (by_kind, [event for event in events if event.kind.startswith(("list.", "agent.joined"))]),
+            (by_project, [event for event in events if event.project == "/nowhere"]),
+        ):
+            assert [frame.id for frame in stream.take(len(wanted))] == seqs(wanted)
+
+
+def test_a_snapshot_comes_first_and_then_the_events_after_it(client: httpx.Client, board: Board):
+    seen = write(board, "one")
+    with open_stream(client, snapshot=1) as stream:
+        (first,) = stream.take(1)
+        assert (first.kind, first.id) == ("snapshot", str(seen))
+        assert first.data["lists"][0]["todos"]["items"][0]["content"] == "one"
+        write(board, "two")
+        later = list(board.events(seen))
+        assert [frame.id for frame in stream.take(len(later))] == seqs(later)
+
+
+def test_a_number_of_another_board_is_answered_with_a_reset(client: httpx.Client, board: Board):
+    seen = write(board, "one")
+    with open_stream(client, after=seen + 1000) as stream:
+        (first,) = stream.take(1)
+        assert (first.kind, first.id) == ("reset", str(seen))
+
+
+def read_until_end(stream: Stream) -> list[str]:
+    """Return the ids of all events up to the first one of the session `end`."""
+    got: list[str] = []
+    for frame in stream:
+        got.append(frame.id)
+        if frame.data["session"] == "end":
+            break
+    return got
+
+
+def events_until_end(board: Board) -> list[str]:
+    events = list(board.events())
+    first = next(place for place, event in enumerate(events) if event.session == "end")
+    return seqs(events[: first + 1])
+
+
+def test_a_reader_far_behind_the_window_reads_the_board_until_it_has_caught_up(
+    client: httpx.Client, board: Board, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("punchlist.server.broadcast._MOST_EVENTS", 10)
+    monkeypatch.setattr("punchlist.server.broadcast._PIECE", 500)
+
+    def write_more() -> None:
+        for number in range(30):
+            write(board, f"more {number}")
+        write(board, "over", session="end")
+
+    for number in range(30):
+        write(board, f"item {number}")
+    with open_stream(client, after=0) as stream:
+        writer = threading.Thread(target=write_more)
+        writer.start()
+        got = read_until_end(stream)
+        writer.join()
+    assert got == events_until_end(board)
+
+
+def test_slow_readers_are_cut_off_and_others_get_everything(board: Board):
+    running = Running(board, slow_seconds=0.3, tick=0.1)
+    running.start()
+    readers, slow = size(18, 180), size(2, 20)
+    broadcaster = running.state.broadcaster
+    stalled = [_stall(running) for _ in range(slow)]
+    with ThreadPoolExecutor(readers) as pool, running.open_program(limits=httpx.Limits()) as client:
+
+        def read() -> list[str]:
+            with open_stream(client, after=0) as stream:
+                return read_until_end(stream)
+
+        results = [pool.submit(read) for _ in range(readers)]
+        number = 0
+        while broadcaster.cut_off < slow:
+            number += 1
+            board.agent(session=f"s{number}").call("todo", {"add": [f"{number} {'x' * 300}"] * 50})
+        write(board, "over", session="end")
+        assert all(result.result() == events_until_end(board) for result in results)
+    assert broadcaster.cut_off == slow
+    for one in stalled:
+        _read_to_the_end(one)
+    running.stop()
+
+
+def _read_to_the_end(client: socket.socket) -> None:
+    """Read what was under way when a stream was cut off; it ends, and without the mark of a whole response."""
+    last = b""
+    while part := client.recv(1 << 20):
+        last = (last + part)[-100:]
+    client.close()
+    assert not last.endswith(b"\r\n0\r\n\r\n")
+
+
+def _stall(running: Running) -> socket.socket:
+    """Open a stream and read nothing of it."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect(("127.0.0.1", running.access.port))
+    head = f"GET /api/v1/events/stream?after=0 HTTP/1.1\r\nHost: 127.0.0.1:{running.access.port}\r\n"
+    client.sendall(f"{head}Authorization: Bearer {running.access.secret}\r\n\r\n".encode())
+    return client
+
+
+def test_open_streams_do_not_keep_the_server_from_stopping(running: Running, client: httpx.Client):
+    with open_stream(client) as one, open_stream(client) as two:
+        running.stop()
+        assert [list(one), list(two)] == [[], []]
