@@ -1,17 +1,20 @@
 """Every route × Host × Origin × token × content type: none is answered that should not be."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message
 
 from punchlist.board import Board
-from punchlist.server.access import SECURITY_HEADERS, Access, find_rule
+from punchlist.server.access import SECURITY_HEADERS, Access, Rule, find_rule
+from punchlist.server.api.routing import PREFIX
+from punchlist.server.api.table import ROUTES
 from punchlist.server.app import list_routes, make_app
 from punchlist.server.state import ServerState
 
@@ -39,31 +42,45 @@ class Asked(NamedTuple):
     type: str
 
 
-def fill(route: BaseRoute) -> tuple[str, set[str]]:
-    """Return an address of a route, and the methods by which it may be asked."""
-    if isinstance(route, Mount):
-        return f"{route.path}/x", {"GET", "POST"}
-    assert isinstance(route, Route)
-    path = route.path_format
-    for name in route.param_convertors:
-        path = path.replace(f"{{{name}}}", "1")
-    return path, (route.methods or set()) | {"POST", "DELETE"}
+class Row(NamedTuple):
+    """A path of the server, the method that it is for, and what that needs."""
+
+    method: str
+    path: str
+    rule: Rule
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
 
 
-def list_cases(route: BaseRoute) -> Iterator[Asked]:
-    path, methods = fill(route)
-    for method in sorted(methods - {"HEAD"}):
-        for host, origin, fetch, token, kind in product(HOSTS, ORIGINS, FETCHES, TOKENS, TYPES):
-            # The whole table at our own host and one type; the rest of hosts and types at a few of its rows.
-            is_usual = host == OWN and kind in ("", "application/json")
-            is_row = fetch == "" and origin in ("", "own") and (host == OWN or kind == "")
-            if (is_usual or is_row) and not (method == "GET" and kind):
-                yield Asked(method, path, host, f"http://{host}" if origin == "own" else origin, fetch, token, kind)
+def list_rows() -> list[Row]:
+    """Return every route of the application, and of the table of the API, with an address that fits it."""
+    rows: list[Row] = []
+    for route in list_routes():
+        assert isinstance(route, Route | Mount)
+        if isinstance(route, Route):
+            path = re.sub(r"\{.*?\}", "1", route.path)
+            rows += [Row(method, path, find_rule(route)) for method in sorted(route.methods or ()) if method != "HEAD"]
+        elif route.path == PREFIX:
+            api = [(each.method, re.sub(r"\{.*?\}", "1", each.path), each.scope) for each in ROUTES]
+            rows += [Row(method, f"{PREFIX}{path}", Rule(scope, per_project=True)) for method, path, scope in api]
+        else:
+            rows.append(Row("GET", f"{route.path}/x", find_rule(route)))
+    return rows
 
 
-def may_pass(asked: Asked, route: Route | Mount) -> bool:
+def list_cases(row: Row) -> Iterator[Asked]:
+    method, path, _ = row
+    for host, origin, fetch, token, kind in product(HOSTS, ORIGINS, FETCHES, TOKENS, TYPES):
+        # The whole table at our own host and one type; the other hosts and types at a few of its rows.
+        is_usual = host == OWN and kind in ("", "application/json")
+        is_row = fetch == "" and origin in ("", "own") and (host == OWN or kind == "")
+        if (is_usual or is_row) and not (method == "GET" and kind):
+            yield Asked(method, path, host, f"http://{host}" if origin == "own" else origin, fetch, token, kind)
+
+
+def may_pass(asked: Asked, rule: Rule) -> bool:
     """True if a request may be answered with success, in the words of the promise and not of the code."""
-    rule = find_rule(route)
     is_change = asked.method not in ("GET", "HEAD")
     is_own_origin = asked.origin == f"http://{asked.host}"
     is_allowed_type = asked.type in TYPES[:2] or (
@@ -147,18 +164,16 @@ class Gate:
         return answer["status"], {name.decode(): value.decode() for name, value in answer["headers"]}
 
 
-@pytest.mark.parametrize(
-    "route", list(list_routes()), ids=lambda route: f"{route.path}-{'-'.join(route.methods or [])}"
-)
-def test_no_request_is_answered_that_should_not_be(board: Board, route: Route | Mount):
+@pytest.mark.parametrize("row", list_rows(), ids=str)
+def test_no_request_is_answered_that_should_not_be(board: Board, row: Row):
     gate = Gate(board)
 
     async def ask_all() -> list[tuple[Asked, int]]:
         wrong: list[tuple[Asked, int]] = []
-        for asked in list_cases(route):
+        for asked in list_cases(row):
             status, headers = await gate.ask(asked)
             assert {name: headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS, asked
-            is_right = status not in (401, 403, 415, 421) if may_pass(asked, route) else status >= 400
+            is_right = status not in (401, 403, 415, 421) if may_pass(asked, row.rule) else status >= 400
             if not is_right:
                 wrong.append((asked, status))
         return wrong

@@ -12,12 +12,10 @@ import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from hashlib import sha256
-from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -26,6 +24,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from punchlist.config import login_name
+from punchlist.server.problems import ApiProblem, respond_to_problem
 from punchlist.store import Store
 from punchlist.store.tokens import TokenRow
 
@@ -158,15 +157,8 @@ class Refusal(NamedTuple):
     def respond(self, scope: Scope) -> Response:
         """Return the refusal as a problem document, or as a page for a browser."""
         headers = {"www-authenticate": "Bearer"} if self.status == 401 else {}
-        if "text/html" in Headers(scope=scope).get("accept", ""):
-            page = (
-                f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Punchlist</title>'
-                f"<h1>Punchlist</h1><p>{escape(self.detail)}</p></html>"
-            )
-            return Response(page, self.status, headers, "text/html; charset=utf-8")
-        body = {"type": "about:blank", "title": self.code, "status": self.status, "detail": self.detail}
-        encoded = msgspec.json.encode({**body, "code": self.code})
-        return Response(encoded, self.status, headers, "application/problem+json")
+        problem = ApiProblem(self.status, self.code, self.detail, headers=headers)
+        return respond_to_problem(problem, Headers(scope=scope))
 
 
 _NO_TOKEN: Final = Refusal(
