@@ -1,6 +1,6 @@
 """Read server-sent events as a client does."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ class Stream:
 
 
 @contextmanager
-def open_stream(client: httpx.Client, after: int | None = None, **query: Any) -> Iterator[Stream]:
+def open_stream(client: httpx.Client, after: int | None = None, **query: Any) -> Generator[Stream]:
     headers = {} if after is None else {"Last-Event-ID": str(after)}
     with client.stream("GET", "/api/v1/events/stream", params=query, headers=headers) as response:
         assert response.status_code == 200, response.read()

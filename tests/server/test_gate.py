@@ -62,8 +62,9 @@ def list_rows() -> list[Row]:
             path = re.sub(r"\{.*?\}", "1", route.path)
             rows += [Row(method, path, find_rule(route)) for method in sorted(route.methods or ()) if method != "HEAD"]
         elif route.path == PREFIX:
-            api = [(each.method, re.sub(r"\{.*?\}", "1", each.path), each.scope) for each in ROUTES]
-            rows += [Row(method, f"{PREFIX}{path}", Rule(scope, per_project=True)) for method, path, scope in api]
+            for each in ROUTES:
+                path = re.sub(r"\{.*?\}", "1", each.path)
+                rows.append(Row(each.method, f"{PREFIX}{path}", Rule(each.scope, per_project=True)))
         else:
             rows.append(Row("GET", f"{route.path}/x", find_rule(route)))
     return rows
