@@ -200,3 +200,15 @@ def test_a_session_of_gemini_cli_is_graded(sandbox: Sandbox) -> None:
         assert count_calls(sandbox) == {"tool.started": 2, "tool.finished": 2}
         (session,) = {event["session"] for event in events(sandbox)}
         assert punchlist(sandbox, "report", "--session", session)["state"] == "green"
+
+
+@pytest.mark.parametrize("agent", ["gemini", "opencode"])
+def test_agents_that_name_no_conversation_to_our_server_tell_each_fact_once(sandbox: Sandbox, agent: str) -> None:
+    tool = {"gemini": "mcp_punchlist_todo", "opencode": "punchlist_todo"}[agent]
+    script: Script = [[Call(tool, {"set": LIST})], [Call(tool, {"set": DONE})], [Say("Done.")]]
+    with Gemini(sandbox, script) if agent == "gemini" else Opencode(sandbox, script) as program:
+        attach(program, agent)
+        program.run("do it", *(["--yolo"] if agent == "gemini" else []))
+        watch(sandbox)
+        found = Counter(event["kind"] for event in events(sandbox))
+        assert found["list.edited"] + found["list.replaced"] == 2

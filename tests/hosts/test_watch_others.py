@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,37 @@ def test_a_list_file_of_qwen_beside_its_log_is_not_told_again(machine: Machine) 
     todos.write_text(json.dumps({"sessionId": chat.session, "todos": items}))
     machine.watch()
     assert not counts(machine.events())["list.restored"]
+
+
+@pytest.mark.parametrize("seconds", [2, 60])
+def test_a_call_that_our_server_answered_is_one_fact_within_five_seconds(machine: Machine, seconds: int) -> None:
+    """Gemini CLI does not tell our server which conversation it is."""
+    chat = GeminiChat(str(machine.home))
+    given = {"set": [{"text": "Fix the bug", "status": "in_progress"}]}
+    with Board.open(machine.board) as board:
+        board.agent("main", session="gemini-0a1b2c", dialect="punchlist", project=chat.cwd).call("todo", given)
+        chat.now = board.now() - timedelta(seconds=seconds)
+    chat.tool("mcp_punchlist_todo", given, "1 item")
+    chat.run("echo 'x = 1' > src/login.py")
+    chat.tool("mcp_punchlist_todo", {"done": ["1"]}, "1/1")
+    chat.save(machine.home)
+    machine.watch()
+    machine.watch()
+    found = Counter((event.session, event.kind) for event in machine.events())
+    is_same = seconds < 5
+    assert found["gemini-0a1b2c", "tool.finished"] == is_same
+    assert found[chat.session, "list.replaced"] == (not is_same)
+    assert found["gemini-0a1b2c", "list.replaced"] == 1
+
+
+def test_a_late_record_of_any_agent_never_rolls_back_a_newer_list(machine: Machine, chat: Chat) -> None:
+    chat.todo("> Old")
+    chat.save(machine.home)
+    with Board.open(machine.board) as board:
+        agent = board.agent("main", session=chat.session, dialect="claude-code")
+        agent.call("TodoWrite", {"todos": [{"content": "New", "status": "pending", "activeForm": "New"}]})
+    machine.watch()
+    machine.watch()
+    with Board.open(machine.board) as board:
+        assert [item.content for item in board.agent("main", session=chat.session).todos.items] == ["New"]
+    assert counts(machine.events())["transcript.write"] == 1

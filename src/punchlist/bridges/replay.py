@@ -46,7 +46,7 @@ from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.values import MAIN, Transcript
 
 _TASKS: Final = "claude-tasks"
-_OWN: Final = "punchlist"
+OWN: Final = "punchlist"
 _TASK_FIELDS: Final = ("subject", "description", "activeForm", "status", "taskId")
 """Fields of a task call that a report is about. Owners and blockers are left out: the board would refuse a call that
 goes against them, and Claude Code let it pass."""
@@ -183,6 +183,7 @@ class Replay:
     """Hands each step to the agent that took it.
 
     `source` is the log that is watched. `is_attached`: the host itself tells the board of turns, plans and subagents.
+    `is_served`: our MCP server has answered the calls of our own tool.
     `read_before` is the time up to which the log was read before: turns and plans have no id by which they are known.
     """
 
@@ -201,7 +202,7 @@ class Replay:
         source: str = "",
     ) -> None:
         self._source = source
-        self.is_attached = False
+        self.is_attached = self.is_served = False
         self.read_before: datetime | None = None
         self._board = board
         self._clock = clock
@@ -384,8 +385,8 @@ class Replay:
         agent = self._agent(step.agent)
         if self._source and (self._find_write(agent, step)[0] or self._pass_over_twin(agent, step)):
             return
-        if self.is_attached and step.dialect == _OWN:
-            return  # our MCP server has answered it, perhaps for a session that it knew better
+        if self.is_served and step.dialect == OWN:
+            return  # perhaps for a session that it knew better
         if step.dialect == _TASKS:
             if self._restores:
                 self.tasks += self._main.restore_tasks(_as_records(step), "claude-code")

@@ -83,6 +83,13 @@ class HostRows(Rows):
         values = {"host": host, "id": id, "session": session, "project": project, "at": microseconds(at)}
         self._rows.run("bind_conversation", values)
 
+    def find_served_session(self, host: str, project: str, at: datetime, *, within: timedelta) -> str | None:
+        """Return the session that our MCP server made for a client of this host, by when it was first called."""
+        first, last = microseconds(at - within), microseconds(at + within)
+        values = {"project": project, "pattern": f"{host}-*", "first": first, "last": last, "at": microseconds(at)}
+        row = self._rows.one("find_served_session", values)
+        return None if row is None else row[0]
+
     def find_told(self, host: str, id: str) -> tuple[str | None, bool]:
         """Return the hash of the open work that a model was last told of; True if no request held it yet."""
         row = self._rows.one("find_told", {"host": host, "id": id})

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from punchlist.board import Board
 from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
 from punchlist.errors import PunchlistError, StoreError
+from punchlist.hosts.watch.served import bind_served
 from punchlist.store import Transaction
 from punchlist.store.hosts import FilePlace
 from punchlist.transcripts.activity import Step, SubagentStart
@@ -58,8 +59,11 @@ class StoreRows:
         tx.watched = True
         ends, done = time.monotonic() + _SLICE, start
         for piece in pieces[start:]:
-            replay = self._find_replay(tx, piece)
-            replay.is_attached = tx.hosts.find_conversation(self._host, piece.session) is not None
+            conversation = tx.hosts.find_conversation(self._host, piece.session)
+            conversation = conversation or bind_served(tx, self._host, piece.session, piece.folder, piece.steps)
+            replay = self._find_replay(tx, piece, piece.session if conversation is None else conversation.session)
+            replay.is_served = conversation is not None
+            replay.is_attached = conversation is not None and conversation.event != ""
             replay.read_before = moment(place) if self._is_timed else None
             for step in piece.steps:
                 try:
@@ -77,16 +81,16 @@ class StoreRows:
         tx.hosts.save_file_place(self._store, saved, at=self._board.now())
         return done
 
-    def _find_replay(self, tx: Transaction, piece: Piece) -> Replay:
-        if piece.session not in self._replays:
+    def _find_replay(self, tx: Transaction, piece: Piece, session: str) -> Replay:
+        if session not in self._replays:
             clock = ReplayClock(latest=self._board.now)
-            self._replays[piece.session] = Replay(
+            self._replays[session] = Replay(
                 ReplayBoard(self._board.store, clock=clock),
                 clock,
-                session=piece.session,
-                project=tx.session_project(piece.session) or piece.folder,
+                session=session,
+                project=tx.session_project(session) or piece.folder,
                 dialect=self._host,
                 restores=True,
                 source=self._store,
             )
-        return self._replays[piece.session]
+        return self._replays[session]

@@ -19,6 +19,7 @@ from punchlist.errors import PunchlistError, StoreBusy, StoreError, StoreFailed
 from punchlist.hosts.watch.changes import Changes, open_changes
 from punchlist.hosts.watch.lists import ListFiles
 from punchlist.hosts.watch.logs import LogFile, describe_log, describe_start, find_file, list_files, list_roots
+from punchlist.hosts.watch.served import bind_served
 from punchlist.hosts.watch.sources import Source
 from punchlist.store import Transaction
 from punchlist.transcripts.activity import Step
@@ -247,9 +248,12 @@ class Watcher:
             touched[source.log.path] = source
             steps = [] if entry.record is None else list(source.reader.take(entry.record))
             if steps:
+                cwd = _find_folder(source, entry.record)
+                conversation = conversation or bind_served(tx, key.host, key.session, cwd, steps)
                 session = key.session if conversation is None else conversation.session
-                replay, clock = self._find_replay(tx, key, session, source, entry.record)
-                replay.is_attached, replay.read_before = conversation is not None, source.read_before
+                replay, clock = self._find_replay(tx, key, session, source, cwd)
+                replay.is_served, replay.read_before = conversation is not None, source.read_before
+                replay.is_attached = conversation is not None and conversation.event != ""
                 if source.log.agent != MAIN and not source.is_begun:
                     source.is_begun = True
                     clock.move_to(steps[0].at)
@@ -275,20 +279,18 @@ class Watcher:
             raise StoreFailed(path=self._board.store.path, problem="a fault rolled back the transaction")
 
     def _find_replay(
-        self, tx: Transaction, key: SessionKey, session: str, source: Source, record: dict[str, Any] | None
+        self, tx: Transaction, key: SessionKey, session: str, source: Source, cwd: str
     ) -> tuple[Replay, ReplayClock]:
         known = self._replays.get(key)
         if known is not None and known[0].session == session:
             self._replays.move_to_end(key)
             return known
-        # Where the session began is its project, whichever folder it goes to later.
-        told = path(object_at(record).get("cwd")) or source.reader.cwd or source.log.cwd
-        cwd = told or os.path.dirname(source.log.path)
         clock = ReplayClock(latest=self._board.now)
         made = Replay(
             ReplayBoard(self._board.store, clock=clock),
             clock,
             session=session,
+            # Where the session began is its project, whichever folder it goes to later.
             project=tx.session_project(session) or cwd,
             dialect=key.host,
             restores=True,
@@ -298,6 +300,11 @@ class Watcher:
         if len(self._replays) > _MOST_REPLAYS:
             self._replays.popitem(last=False)
         return made, clock
+
+
+def _find_folder(source: Source, record: dict[str, Any] | None) -> str:
+    told = path(object_at(record).get("cwd")) or source.reader.cwd or source.log.cwd
+    return told or os.path.dirname(source.log.path)
 
 
 def _merge(sources: list[Source]) -> Iterable[Source]:

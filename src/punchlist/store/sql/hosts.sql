@@ -20,6 +20,12 @@ INSERT INTO conversations (host, id, session, project, pid, state, event, since,
 VALUES (:host, :id, :session, :project, NULL, 'idle', '', :at, :at)
 ON CONFLICT (host, id) DO UPDATE SET session = excluded.session;
 
+-- name: find_served_session
+-- The session of an MCP server that was first called at a time, or near it.
+SELECT session FROM agents
+WHERE project = :project AND name = 'main' AND session GLOB :pattern AND created_at BETWEEN :first AND :last
+ORDER BY abs(created_at - :at) LIMIT 1;
+
 -- name: find_told
 SELECT told, is_unread FROM conversations WHERE host = :host AND id = :id;
 
@@ -86,6 +92,9 @@ SELECT file, place, sum, state FROM watched_files WHERE path = :path;
 
 -- name: list_watched_files
 SELECT path, file, place FROM watched_files;
+
+-- name: forget_watched_file
+DELETE FROM watched_files WHERE path = :path;
 
 -- name: save_watched_file
 INSERT INTO watched_files (path, file, place, sum, state, at) VALUES (:path, :file, :place, :sum, :state, :at)
