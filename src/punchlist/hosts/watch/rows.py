@@ -17,7 +17,7 @@ from punchlist.transcripts.activity import Step, SubagentStart
 from punchlist.transcripts.decoding import moment
 from punchlist.transcripts.values import MAIN
 
-_SLICE: Final = 0.010
+_SLICE: Final = 0.005
 _LOCK_SECONDS: Final = 1.0
 
 

@@ -26,7 +26,7 @@ from punchlist.transcripts.activity import Step
 from punchlist.transcripts.decoding import object_at, path
 from punchlist.transcripts.values import MAIN
 
-_SLICE: Final = 0.012
+_SLICE: Final = 0.005
 """Seconds of work in one transaction; saving the places and the commit come on top, to 20 ms at most."""
 
 _LOCK_SECONDS: Final = 1.0
