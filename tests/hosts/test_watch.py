@@ -239,6 +239,16 @@ def test_links_are_not_followed_and_nothing_is_written(machine: Machine, tmp_pat
     assert snapshot(machine.home) == before
 
 
+def test_the_place_in_a_log_that_was_deleted_is_forgotten(machine: Machine) -> None:
+    path = machine.write(long_session())
+    machine.watch()
+    path.unlink()
+    machine.watch()
+    with Board.open(machine.board) as board:
+        places = board.store.read(lambda tx: tx.hosts.list_file_places())
+    assert [Path(file).name for file in places] == ["agent-a1.jsonl"]
+
+
 def test_logs_before_a_time_wait_until_they_grow(machine: Machine) -> None:
     path = machine.write(long_session())
     os.utime(path, (0, 0))

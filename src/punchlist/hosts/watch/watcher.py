@@ -10,6 +10,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -85,6 +86,7 @@ class Watcher:
         self._changes: Changes = open_changes((), native=native)
         self.lists = ListFiles(board, self._since, self._report_once)
         self._next_look = 0.0
+        self._forget_deleted()
         self.find_roots()
 
     def close(self) -> None:
@@ -93,6 +95,19 @@ class Watcher:
         self._changes.close()
 
     # Finding logs.
+
+    def _forget_deleted(self) -> None:
+        """Forget how far logs were read that were deleted. Where the folder is gone too, it may come back."""
+        places = self._board.store.read(lambda tx: tx.hosts.list_file_places())
+        gone = [file for file in places if not os.path.lexists(file) and os.path.isdir(os.path.dirname(file))]
+
+        def forget(tx: Transaction) -> None:
+            for file in gone:
+                tx.hosts.forget_file_place(file)
+
+        if gone:
+            with suppress(StoreBusy):
+                self._board.store.transact(forget, durable=False, wait=_LOCK_SECONDS)
 
     def find_roots(self) -> None:
         """Look for agents that keep logs here, put those of new ones in line, and take over lists of other agents."""
