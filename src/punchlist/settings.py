@@ -274,6 +274,7 @@ def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") ->
         given = [word for word in words if word]
     elif _plain_type(entry) is bool:
         given = {"on": True, "off": False}.get(given, given)
+    value: Any = None
     try:
         value = convert(given, entry.type, strict=False)
         problem = _find_problem(entry, value)

@@ -53,6 +53,7 @@ OPTIONS = {
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},
     "config": set[str](),
+    "completion": set[str](),
     "doctor": {"--json", "--rebuild"},
 }
 VERBS = {

@@ -60,6 +60,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "sessions": CommandEntry("sessions", "list the sessions; copy or move one"),
     "prune": CommandEntry("sessions", "delete sessions without a change for a while", "prune_parser"),
     "config": CommandEntry("config", "show the settings and where they come from; write one into the settings file"),
+    "completion": CommandEntry("completion", "print a script that completes commands in bash, zsh or fish"),
     "doctor": CommandEntry("doctor", "check the board and this installation"),
     "dialects": CommandEntry("dialects", "list the todo tools of other agents that Punchlist speaks"),
     "flows": CommandEntry("flows", "list, show, cancel and resume flows, in the words of nexo's taskflow"),
