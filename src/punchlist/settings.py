@@ -24,6 +24,9 @@ Durability = Literal["full", "normal"]
 """`full`: a durable write survives power loss. `normal`: it survives a crash of the program."""
 
 Profile = Literal["quiet", "classic", "off"]
+FactName = Literal["waits", "finished", "stalled", "red"]
+TerminalWay = Literal["auto", "bell", "osc9", "osc777"]
+WebhookFormat = Literal["json", "slack", "discord"]
 
 _LONGEST_TIME = 10_000_000
 """Seconds, about four months: a longer time is a mistake of typing."""
@@ -75,8 +78,88 @@ class GateSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = ""
 
 
+class NtfySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notify.ntfy]`: a topic of ntfy."""
+
+    url: Annotated[
+        str,
+        Meta(
+            title="an address such as `https://ntfy.sh/TOPIC`",
+            description="the ntfy topic to which notifications are published; who knows it can read them",
+            extra={"secret": True},
+        ),
+    ] = ""
+    token: Annotated[
+        str, Meta(title="a text", description="the access token of a protected topic", extra={"secret": True})
+    ] = ""
+
+
+class WebhookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notify.webhook]`: an address that takes messages, of a chat or of your own."""
+
+    url: Annotated[
+        str,
+        Meta(
+            title="an address with `https://` or `http://`",
+            description="the address to which notifications are posted",
+            extra={"secret": True},
+        ),
+    ] = ""
+    format: Annotated[
+        WebhookFormat,
+        Meta(
+            title="`json`, `slack` or `discord`",
+            description="`json` (all fields), or the words alone as Slack, Mattermost and Google Chat (`slack`) or "
+            "Discord take them",
+        ),
+    ] = "json"
+    token: Annotated[
+        str, Meta(title="a text", description="sent as `Authorization: Bearer …`", extra={"secret": True})
+    ] = ""
+
+
 class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[notify]`: what you are told about, and how."""
+
+    facts: Annotated[
+        tuple[FactName, ...],
+        Meta(
+            title="any of `waits`, `finished`, `stalled`, `red`",
+            description="what `punchlist notify` tells you: an agent waits on you, finishes, falls silent, turns red",
+        ),
+    ] = ("waits", "finished", "stalled", "red")
+    terminal: Annotated[
+        tuple[TerminalWay, ...],
+        Meta(
+            title="any of `auto`, `bell`, `osc9`, `osc777`, or nothing",
+            description="how the terminal in which it runs notifies you; `auto` is the bell, and the escape that the "
+            "terminal is likely to know",
+        ),
+    ] = ("auto",)
+    command: Annotated[
+        tuple[str, ...],
+        Meta(
+            title="a program and its arguments",
+            description="a program that is run for each notification, with JSON on its standard input",
+        ),
+    ] = ()
+    ntfy: NtfySettings = NtfySettings()
+    webhook: WebhookSettings = WebhookSettings()
+    quiet: Annotated[
+        str,
+        Meta(
+            pattern=r"^$|^([01][0-9]|2[0-3]):[0-5][0-9] ?- ?([01][0-9]|2[0-3]):[0-5][0-9]$",
+            title="two times of the day, such as `22:00-07:00`",
+            description="quiet hours, in local time; what happens in them is told in one message at their end",
+        ),
+    ] = ""
+    progress: Annotated[
+        bool,
+        Meta(
+            title="`on` or `off`, in the file `true` or `false`",
+            description="also send the progress of agents to the command, ntfy and the webhook",
+        ),
+    ] = False
 
 
 class WatchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -27,6 +27,7 @@ OPTIONS = {
     "plan": set[str](),
     "answer": {"--session", "--agent", "--by", "--all", "--project", "--json", "--list"},
     "watch": {"--since", "--once"},
+    "notify": {"--facts", "--ntfy", "--webhook", "--quiet", "--progress", "--no-watch", "--test", "--json"},
     "handoff": {"--to", "--start", "--by", "--json"},
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},

@@ -18,10 +18,10 @@ import msgspec
 from punchlist.bridges.sinks import Command, Sink, Webhook
 from punchlist.core.events import json_time
 from punchlist.core.notices import NoticeKind, PersonNotice
+from punchlist.settings import WebhookFormat
 from punchlist.text import cut, for_terminal
 
 TerminalForm = Literal["bell", "osc9", "osc777"]
-WebhookFormat = Literal["json", "slack", "discord"]
 
 SOURCE: Final = "Punchlist"
 PAUSES: Final = (1.0, 5.0, 20.0)

@@ -39,6 +39,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "detach": CommandEntry("attach", "disconnect an agent; every byte is as before", "detach_parser"),
     "status": CommandEntry("attach", "show which agents are here and how they are connected", "status_parser"),
     "watch": CommandEntry("watch", "put what agents do on the board from their own logs, attached or not"),
+    "notify": CommandEntry("notify", "tell you when an agent waits on you, finishes, stalls or turns red"),
     "todos": CommandEntry("todos", "show the lists of this project's agents: what is done, under way and open"),
     "todo": CommandEntry("todo", "change a list by hand: append, start, done, edit, undo, …"),
     "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),
