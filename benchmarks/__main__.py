@@ -21,6 +21,7 @@ NAMES = (
     "reading",
     "briefs",
     "follow",
+    "top",
     "bytes",
     "identity",
     "worst_input",

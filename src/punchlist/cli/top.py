@@ -46,7 +46,7 @@ from punchlist.surfaces.top import (
 )
 from punchlist.text import repair
 
-_SPIN_SECONDS: Final = 0.25
+_SPIN_SECONDS: Final = 0.5
 _CALM_SECONDS: Final = 30.0
 """How often a picture is drawn while an agent is at work, and while none is."""
 

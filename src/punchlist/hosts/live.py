@@ -23,6 +23,9 @@ from punchlist.hosts.watch import CodexPlans, Watcher
 _PRESENCE_SECONDS: Final = 1.5
 """How often hosts are asked for their agents: a change shows within two seconds."""
 
+_LOAD_SECONDS: Final = 5.0
+"""How often the board is read where nothing happens: an agent may have fallen silent."""
+
 _SHORTEST_PAUSE: Final = 0.05
 _LOAD_SHARE: Final = 12
 """After a load of the board it is left alone for so many times as long, so that busy agents do not cost a core."""
@@ -52,6 +55,9 @@ class LiveRoster:
         self._presence = PresenceLog(board)
         self._present: list[Presence] = []
         self._next_look = 0.0
+        self._basis: tuple[int, list[Presence]] | None = None
+        """What the roster was loaded from: the last event, and the agents that hosts know."""
+        self._next_load = 0.0
         self._roster: Roster | None = None
         self._problem = ""
 
@@ -86,6 +92,10 @@ class LiveRoster:
         """Load what the board holds; look for agents too, if that is due."""
         if time.monotonic() >= self._next_look:
             self._look()
+        basis = self.board.store.last_seq(), self._present
+        if basis == self._basis and time.monotonic() < self._next_load:
+            return
+        self._basis, self._next_load = basis, time.monotonic() + _LOAD_SECONDS
         found = load_first_screen(self.board, project=self._project, who=self._who, present=self._present)
         if self._roster is None or replace(self._roster, at=found.at) != found:
             self._roster = found

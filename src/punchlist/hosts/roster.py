@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from punchlist.config import Folder, project_of, stall_timings
 from punchlist.core.grounding.session import session_state
-from punchlist.core.overview import WATCHED, Activity
+from punchlist.core.overview import WATCHED
 from punchlist.core.presence import BoardAgent, DoneSince, Presence, Roster, list_agents
 from punchlist.core.session_line import NO_LINE, SessionLine
-from punchlist.detect.stalls import find_silence
+from punchlist.detect.stalls import StallOptions, find_silence
 from punchlist.hosts.own_lists import is_own_list
 from punchlist.hosts.presence import find_presence
 from punchlist.reader import BoardReader
@@ -91,10 +91,11 @@ def _load_agents(tx: Transaction, present: set[str], now: datetime) -> list[Boar
     """Return the root agents of the sessions with a change of late, and of those whose agent runs."""
     since = now - WATCHED - timedelta(minutes=1)  # the time of a session's last change is kept to the minute
     lines = list_lines(tx, since, present, _MOST_SESSIONS)
-    return [agent for saved in lines for agent in _load_session(tx, saved, now)]
+    timings = stall_timings()
+    return [agent for saved in lines for agent in _load_session(tx, saved, now, timings)]
 
 
-def _load_session(tx: Transaction, saved: SavedLine, now: datetime) -> list[BoardAgent]:
+def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: StallOptions) -> list[BoardAgent]:
     session, state, line = saved
     try:
         rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS) if row.parent is None]
@@ -108,7 +109,7 @@ def _load_session(tx: Transaction, saved: SavedLine, now: datetime) -> list[Boar
                 line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
                 session_state=state,
                 check_at=check_at,
-                silent_since=_find_silence(tx, row.number, row.activity, now),
+                silent_since=_find_silence(tx, row, now, timings),
             )
             for row in rows
         ]
@@ -128,11 +129,11 @@ def _read_line(tx: Transaction, row: OverviewRow, line: str | None, now: datetim
     return load_line(tx, row.session, now, agent=None if is_alone else row.agent) or NO_LINE
 
 
-def _find_silence(tx: Transaction, agent: int, activity: Activity, now: datetime) -> datetime | None:
-    if activity.state != "working" or activity.rests:
+def _find_silence(tx: Transaction, row: OverviewRow, now: datetime, timings: StallOptions) -> datetime | None:
+    if row.activity.state != "working" or row.activity.rests:
         return None
-    memory = tx.subagents.load_stall(agent)
-    state, options = memory.stall, memory.stall_options or stall_timings()
+    memory = tx.subagents.load_stall(row.number)
+    state, options = memory.stall, memory.stall_options or timings
     return None if state is None or find_silence(state, now, options) is None else state.alive_at
 
 
