@@ -41,8 +41,10 @@ class Stream:
 
 
 @contextmanager
-def open_stream(client: httpx.Client, after: int | None = None, **query: Any) -> Generator[Stream]:
+def open_stream(
+    client: httpx.Client, after: int | None = None, path: str = "/api/v1/events/stream", **query: Any
+) -> Generator[Stream]:
     headers = {} if after is None else {"Last-Event-ID": str(after)}
-    with client.stream("GET", "/api/v1/events/stream", params=query, headers=headers) as response:
+    with client.stream("GET", path, params=query, headers=headers) as response:
         assert response.status_code == 200, response.read()
         yield Stream(response)

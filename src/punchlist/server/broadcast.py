@@ -15,6 +15,8 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 import msgspec
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from punchlist.board import Board
 from punchlist.core.events import Event, EventFilter
@@ -39,6 +41,11 @@ SLOW_SECONDS: Final = 10.0
 _BREATH: Final = 0.02
 """Seconds between two rounds at least. Under load a reader is sent several events at a time."""
 
+_HEARTBEAT_SECONDS: Final = 6.0
+"""A stream without news for so long is sent a heartbeat at the next tick."""
+
+_RETRY: Final = b"retry: 1000\n\n"
+_HEADERS: Final = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no"))
 _STOP_SECONDS: Final = 0.25
 """How often the following thread looks if the server ends."""
 
@@ -52,6 +59,7 @@ class SentEvent(NamedTuple):
 
 
 _seq_of = attrgetter("seq")
+_ALL: Final = EventFilter()
 
 
 def encode_event(event: Event) -> SentEvent:
@@ -62,9 +70,11 @@ def encode_event(event: Event) -> SentEvent:
 class FeedReader:
     """One client of the feed. All but `wake` is used by its own task."""
 
-    def __init__(self, wanted: EventFilter, place: int) -> None:
+    def __init__(self, wanted: EventFilter = _ALL, place: int = 0, *, follows_events: bool = True) -> None:
+        self.follows_events = follows_events
+        """False for one that is woken by something else, such as the change of a page."""
         self.is_wanted = wanted.is_wanted
-        self.takes_all = wanted == EventFilter()
+        self.takes_all = wanted == _ALL
         self.place = place
         """The number of the last event that was looked at."""
         self.is_over = False
@@ -190,7 +200,8 @@ class Broadcaster:
         self._trim()
         began = self._loop.time()
         for reader in self.readers:
-            reader.wake()
+            if reader.follows_events:
+                reader.wake()
         for tell in self.on_change:
             tell()
         self._loop.call_soon(self._rest, began)  # runs after the readers that were woken
@@ -267,3 +278,65 @@ class Broadcaster:
                 if size >= _PIECE:
                     break
         return b"".join(pieces)
+
+
+class StreamResponse(Response):
+    """A response that lasts until its client leaves or the server ends: server-sent events."""
+
+    heartbeat = b":\n\n"
+    """A comment: it tells a client, and the proxies between, that the stream is alive."""
+
+    def __init__(self, broadcaster: Broadcaster, reader: FeedReader) -> None:
+        self.broadcaster = broadcaster
+        self.reader = reader
+        self.background = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "HEAD":
+            self.leave()
+            await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        reader, clock = self.reader, asyncio.get_running_loop().time
+        self.broadcaster.join_reader(reader)
+        leaving = asyncio.ensure_future(_wait_for_end(receive))
+        leaving.add_done_callback(lambda _: reader.end())
+
+        async def write(body: bytes) -> None:
+            reader.sends_since = clock()
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+            reader.sends_since = None
+
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
+            await write(_RETRY)
+            sent_at = clock()
+            while not reader.is_over:
+                body = await self.take()
+                if not body and clock() - sent_at > _HEARTBEAT_SECONDS:
+                    body = self.heartbeat
+                if body:
+                    await write(body)
+                    sent_at = clock()
+                else:
+                    await reader.wait()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except asyncio.CancelledError:
+            if not reader.is_cut:
+                raise
+        finally:
+            self.broadcaster.readers.discard(reader)
+            self.leave()
+            leaving.cancel()
+
+    async def take(self) -> bytes:
+        """Return what is new for the client; empty if that is nothing."""
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        """Release what the stream holds."""
+
+
+async def _wait_for_end(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

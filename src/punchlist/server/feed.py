@@ -7,7 +7,6 @@ the events after that moment follow.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Final
 
 import msgspec
@@ -15,73 +14,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
 
 from punchlist.board import Board
 from punchlist.config import project_of
 from punchlist.core.events import EventFilter, make_filter, parse_cursor
 from punchlist.server.access import needs
-from punchlist.server.broadcast import Broadcaster, FeedReader
+from punchlist.server.broadcast import Broadcaster, FeedReader, StreamResponse
 from punchlist.server.state import grant_of, state_of
 from punchlist.store import Transaction
 from punchlist.store.waits import load_waits
 
-_HEARTBEAT: Final = b":\n\n"
-"""A comment: it tells a client, and the proxies between, that the stream is alive."""
-
-_RETRY: Final = b"retry: 1000\n\n"
-_HEADERS: Final = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no"))
 _MOST_LISTS: Final = 500
-_HEARTBEAT_SECONDS: Final = 12.0
-
-
-class StreamResponse(Response):
-    """A response that lasts until its client leaves or the server ends. `follow` sends what is new at each turn."""
-
-    def __init__(self, broadcaster: Broadcaster, reader: FeedReader) -> None:
-        self.broadcaster = broadcaster
-        self.reader = reader
-        self.background = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] == "HEAD":
-            await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
-            await send({"type": "http.response.body", "body": b""})
-            return
-        reader, clock = self.reader, asyncio.get_running_loop().time
-        self.broadcaster.join_reader(reader)
-        leaving = asyncio.ensure_future(_wait_for_end(receive))
-        leaving.add_done_callback(lambda _: reader.end())
-
-        async def write(body: bytes) -> None:
-            reader.sends_since = clock()
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-            reader.sends_since = None
-
-        try:
-            await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
-            await write(_RETRY)
-            sent_at = clock()
-            while not reader.is_over:
-                body = await self.take()
-                if not body and clock() - sent_at > _HEARTBEAT_SECONDS:
-                    body = _HEARTBEAT
-                if body:
-                    await write(body)
-                    sent_at = clock()
-                else:
-                    await reader.wait()
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        except asyncio.CancelledError:
-            if not reader.is_cut:
-                raise
-        finally:
-            self.broadcaster.readers.discard(reader)
-            leaving.cancel()
-
-    async def take(self) -> bytes:
-        """Return what is new for the client; empty if that is nothing."""
-        raise NotImplementedError
 
 
 class EventStream(StreamResponse):
@@ -101,11 +44,6 @@ class EventStream(StreamResponse):
             if piece:
                 return piece
         return self.broadcaster.take_piece(reader)
-
-
-async def _wait_for_end(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 @needs("look", per_project=True)

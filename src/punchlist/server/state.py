@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
+from punchlist.config import login_name
+from punchlist.core.presence import Roster
+from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
+
+if TYPE_CHECKING:
+    from punchlist.server.topics import TopicHub  # it imports this module
 
 
 @dataclass
@@ -22,13 +29,23 @@ class ServerState:
     is_watched: bool = False
     """True if the logs of agents are read meanwhile."""
     broadcaster: Broadcaster = field(init=False)
+    live: LiveRoster = field(init=False)
+    """The agents of this machine; it follows them while the server runs."""
+    topics: TopicHub = field(init=False)
+    """The parts of pages that are read live; `make_app` sets it."""
     started_at: datetime = field(init=False)
     app: Starlette = field(init=False)
     """The application behind the gate; `make_app` sets it."""
 
     def __post_init__(self) -> None:
         self.broadcaster = Broadcaster(self.board)
+        self.live = LiveRoster(self.board, who=login_name(), watches=self.is_watched)
         self.started_at = self.board.now()
+
+    def load_roster(self) -> Roster:
+        """Return the first screen as it is now: what hosts say is at most two seconds old, the board is read."""
+        self.live.load()
+        return self.live.roster
 
 
 def state_of(request: HTTPConnection) -> ServerState:

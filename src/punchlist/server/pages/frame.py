@@ -12,11 +12,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from punchlist.config import login_name
 from punchlist.core.person import doubt_person
 from punchlist.core.presence import Roster
 from punchlist.errors import InvalidInput, PunchlistError
-from punchlist.hosts.roster import load_first_screen
 from punchlist.server.access import SCOPES
 from punchlist.server.pages.now import count_waits
 from punchlist.server.pages.rendering import render
@@ -64,7 +62,7 @@ Load = Callable[[ServerState, Roster], Values]
 
 def load_now_roster(state: ServerState) -> Roster:
     """Return the agents and waits as they are now."""
-    return load_first_screen(state.board, who=login_name())
+    return state.load_roster()
 
 
 async def show_page(request: Request, template: str, load: Load, *, problem: str = "", status: int = 200) -> Response:

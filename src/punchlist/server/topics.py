@@ -1,0 +1,184 @@
+"""`/live`: the parts of pages as they change, as server-sent events. A part is rendered once for all its readers.
+
+A message is `{"topic": "now", "parts": {id: html, …}}`. All parts of a topic come first, so a page that lost the
+connection misses nothing; after that those that changed. A reader that is slow gets the latest state of each part, and
+nothing is kept for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from punchlist.errors import InvalidInput, PunchlistError
+from punchlist.server.access import needs
+from punchlist.server.broadcast import Broadcaster, FeedReader, StreamResponse
+from punchlist.server.state import state_of
+
+Render = Callable[[str], Mapping[str, str]]
+"""Returns the parts of a topic, by the ids of their elements. Runs on a worker thread."""
+
+_MOST_TOPICS: Final = 20
+"""Topics of one reader: a browser has fewer pages of one server open."""
+
+_SHORTEST_PAUSE: Final = 0.03
+_RENDER_SHARE: Final = 2
+"""After it was rendered a topic rests for so many times as long, so that busy agents do not cost a core."""
+
+_LOOK_SECONDS: Final = 5.0
+"""How often a topic is rendered without an event: some states follow from the time alone."""
+
+_BEAT: Final = b"event: beat\ndata: {}\n\n"
+_log = logging.getLogger("punchlist.server")
+
+
+class Topic:
+    """The parts of one topic, each with the version in which it last changed."""
+
+    def __init__(self, name: str, render: Render) -> None:
+        self.name = name
+        self.version = 0
+        self.readers: set[FeedReader] = set()
+        self.is_dirty = asyncio.Event()
+        self._render = render
+        self._parts: dict[str, tuple[int, str]] = {}
+        self._messages: dict[int, bytes] = {}
+        self._loading = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+
+    async def join(self, reader: FeedReader) -> None:
+        """Add a reader. The first one waits until the topic is rendered, and is told if that fails."""
+        async with self._loading:
+            if not self.readers:
+                self._take(await run_in_threadpool(self._render, self.name))
+        self.readers.add(reader)
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._follow())
+
+    def make_message(self, seen: int) -> bytes:
+        """Return the parts that changed after a version, as readers at that version are all sent them."""
+        if seen not in self._messages:
+            parts = {name: html for name, (version, html) in self._parts.items() if version > seen}
+            data = msgspec.json.encode({"topic": self.name, "parts": parts})
+            self._messages[seen] = b"data: %b\n\n" % data
+        return self._messages[seen]
+
+    def _take(self, parts: Mapping[str, str]) -> None:
+        known = {name: html for name, (_, html) in self._parts.items()}
+        changed = [name for name, html in parts.items() if known.get(name) != html]
+        if changed:
+            self.version += 1
+            self._messages.clear()
+            self._parts.update({name: (self.version, parts[name]) for name in changed})
+            for reader in self.readers:
+                reader.wake()
+
+    async def _follow(self) -> None:
+        clock = asyncio.get_running_loop().time
+        while self.readers:
+            self.is_dirty.clear()
+            began = clock()
+            try:
+                self._take(await run_in_threadpool(self._render, self.name))
+            except PunchlistError:
+                pass  # such as a session that was deleted: readers keep what they have
+            except Exception:
+                _log.exception("a topic could not be rendered")
+            await asyncio.sleep(max(_SHORTEST_PAUSE, _RENDER_SHARE * (clock() - began)))
+            try:
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self.is_dirty.wait()
+            except TimeoutError:
+                pass
+
+
+class TopicHub:
+    """All topics that are read now."""
+
+    def __init__(self, render: Render) -> None:
+        self._render = render
+        self._topics: dict[str, Topic] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    def list_topics(self) -> list[Topic]:
+        return list(self._topics.values())
+
+    def mark_changed(self) -> None:
+        """Render every topic that is read again. Runs in the loop."""
+        for topic in self._topics.values():
+            topic.is_dirty.set()
+
+    def mark_from_thread(self) -> None:
+        try:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self.mark_changed)
+        except RuntimeError:  # the loop is closed: the server has ended
+            self._loop = None
+
+    async def join(self, names: list[str], reader: FeedReader) -> list[Topic]:
+        """Add a reader to some topics; raise what their first rendering raises."""
+        joined: list[Topic] = []
+        try:
+            for name in names:
+                topic = self._topics.setdefault(name, Topic(name, self._render))
+                await topic.join(reader)
+                joined.append(topic)
+        except BaseException:
+            self.leave(reader)
+            raise
+        return joined
+
+    def leave(self, reader: FeedReader) -> None:
+        for topic in list(self._topics.values()):
+            topic.readers.discard(reader)
+            topic.is_dirty.set()  # a task without readers ends
+            if not topic.readers:
+                self._topics.pop(topic.name)
+
+
+class TopicStream(StreamResponse):
+    """Sends the changes of some topics."""
+
+    heartbeat = _BEAT
+
+    def __init__(self, broadcaster: Broadcaster, reader: FeedReader, hub: TopicHub, topics: list[Topic]) -> None:
+        super().__init__(broadcaster, reader)
+        self._hub = hub
+        self._seen = dict.fromkeys(topics, 0)
+
+    async def take(self) -> bytes:
+        messages: list[bytes] = []
+        for topic, seen in self._seen.items():
+            if topic.version > seen:
+                messages.append(topic.make_message(seen))
+                self._seen[topic] = topic.version
+        return b"".join(messages)
+
+    def leave(self) -> None:
+        self._hub.leave(self.reader)
+
+
+@needs("look")
+async def stream_topics(request: Request) -> Response:
+    """Answer `GET /live?topic=…&topic=…`."""
+    state = state_of(request)
+    names = list(dict.fromkeys(request.query_params.getlist("topic")))
+    if not 0 < len(names) <= _MOST_TOPICS:
+        raise InvalidInput(problem=f"Name 1 to {_MOST_TOPICS} topics, as in `?topic=now`.")
+    reader = FeedReader(follows_events=False)
+    topics = await state.topics.join(names, reader)
+    return TopicStream(state.broadcaster, reader, state.topics, topics)
+
+
+routes: list[BaseRoute] = [Route("/live", stream_topics)]
