@@ -6,11 +6,14 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import groupby
 from typing import Any
 
 from tests.agents.model_api import Call, Request, Say, Script, Turn
 from tests.agents.programs import ClaudeCode, Codex, Opencode, Sandbox
 from tests.agents.terminal import Terminal
+from tests.agents.test_codex_plans import running
+from tests.agents.test_watch import events
 
 _QUESTION = {
     "question": "Which region?",
@@ -90,6 +93,49 @@ def test_claude_code(claude: Callable[[Script], ClaudeCode], open_terminal: Open
     text = sandbox.run(["punchlist", "now"]).stdout
     print(text)
     assert "permission: Write door" in text
+
+
+def test_two_watchers_record_each_change_of_state_once(
+    claude: Callable[[Script], ClaudeCode], codex: Callable[[Script], Codex], open_terminal: Open
+) -> None:
+    program, other = claude(answer_claude), codex(answer_codex)
+    sandbox = program.sandbox
+    session = "00000000-0000-4000-8000-000000000000"
+    with running(sandbox, "punchlist", "watch"), running(sandbox, "punchlist", "watch"):
+        terminal = open_terminal(program, "--session-id", session, "--allowedTools", "Bash")
+        terminal.wait_for_text("❯")
+        terminal.submit("please be busy")
+        wait_for_event(sandbox, session, "busy")
+        thread_terminal = open_terminal(other, "--disable", "daemon_auto_start")
+        thread_terminal.wait_for_text("›")
+        thread_terminal.submit("hello")
+        other.api.wait_for(lambda requests: any(not request.is_side for request in requests), timeout=60)
+        thread = str(other.api.main_requests[0].session)
+        wait_for_event(sandbox, thread, "busy")
+        (sandbox.project / "go").touch()
+        for one in (session, thread):
+            wait_for_event(sandbox, one, "idle")
+        for one in (terminal, thread_terminal):
+            os.kill(one.pid, signal.SIGKILL)
+        for one in (session, thread):
+            wait_for_event(sandbox, one, "gone")
+    wait_for_states(sandbox, {session: "gone", thread: "gone"}, seconds=20)
+    for one in (session, thread):
+        states = read_states(sandbox, one)
+        assert [state for state, _ in groupby(states)] == states  # none twice in a row
+        assert states[-3:] == ["busy", "idle", "gone"]
+
+
+def read_states(sandbox: Sandbox, session: str) -> list[str]:
+    found = [event for event in events(sandbox) if event["kind"] == "agent.state" and event["session"] == session]
+    return [event["data"]["state"] for event in found]
+
+
+def wait_for_event(sandbox: Sandbox, session: str, state: str) -> None:
+    deadline = time.monotonic() + 30
+    while read_states(sandbox, session)[-1:] != [state]:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{session} is not {state}: {read_states(sandbox, session)}")
 
 
 def answer_codex(request: Request) -> Turn:
