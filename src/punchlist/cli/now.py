@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import suppress
 
+from punchlist.bridges.homes import find_logs
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
@@ -74,6 +75,7 @@ def explain_nothing(project: str | None) -> Iterator[Line]:
     yield (Span("Looked for:"),)
     yield (Span(f"  Claude Code   {safe_line(os.path.join(find_home(HOSTS['claude-code']), 'sessions'))}", "dim"),)
     yield (Span(f"  Codex         its daemon and sessions in {safe_line(find_home(HOSTS['codex']))}", "dim"),)
+    yield (Span(f"  opencode      {safe_line(find_logs('opencode'))}", "dim"),)
     yield (Span("  others        attached agents, and agents of your own programs, on the board", "dim"),)
     installed = [host for host in HOSTS.values() if is_found(host)]
     yield ()

@@ -216,7 +216,8 @@ def _show_board_only(own: BoardAgent, now: datetime) -> AgentNow | None:
     host = activity.copy_format or activity.host
     is_busy = activity.state == "working" and not activity.rests
     state: PresenceState = "busy" if is_busy else "idle"
-    if activity.host_state == "gone" or (activity.copy_of and _has_ended(host, activity.at, now)):
+    # A host that told of it once would tell of it now.
+    if activity.host_state or (activity.copy_of and _has_ended(host, activity.at, now)):
         state = "gone"
     return AgentNow(
         project=own.project,
