@@ -105,7 +105,11 @@ A file with an unknown key or a value that is not allowed is refused as a whole:
 what is allowed, and ends with 2. Hooks and status lines stay silent, so that no agent fails by it.
 
 `db` decides about commands, and about agents that are attached from then on: `attach` writes the board into the agent's
-own files. After a change of `db` run `punchlist attach AGENT` again for each agent that `punchlist status` lists.
+own files. After a change of `db` run `punchlist attach AGENT` again; `punchlist doctor` says for which agents.
+
+`profile`, `stop_tries` and `todos` decide about attached agents from their next session on, `dialect` about what
+`punchlist mcp` offers to them; a program that calls `board.agent(…)` names its own. To take a setting back, delete its
+line.
 
 ## Keys of the file
 

@@ -372,7 +372,7 @@ def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") ->
 def read_settings_file(path: str) -> str:
     """Return the text of the file; raise `SettingsFileInvalid` if it cannot be read."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", newline="") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "it is not written in UTF-8"
@@ -485,10 +485,25 @@ def set_setting(path: str, key: str, value: Any) -> None:
         place = place[table]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
+    below = _take_comments_below(place) if name not in place else []
     place[name] = list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+    if below:
+        place.value.body.extend(below)
     changed = tomlkit.dumps(document)
     parse_settings_file(path, changed)
     _replace_file(os.path.realpath(path), changed)  # a link stays one: people keep such files in a repository
+
+
+def _take_comments_below(table: Any) -> list[Any]:
+    """Take the comments and blank lines at the end of a table out of it: they belong to the table that follows."""
+    from tomlkit.items import Comment, Table, Whitespace
+
+    below: list[Any] = []
+    if isinstance(table, Table):
+        body = table.value.body
+        while body and isinstance(body[-1][1], Comment | Whitespace):
+            below.insert(0, body.pop())
+    return below
 
 
 def _replace_file(path: str, text: str) -> None:
@@ -497,7 +512,7 @@ def _replace_file(path: str, text: str) -> None:
     part = f"{path}.{os.getpid()}.part"
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 from datetime import timedelta
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -187,6 +189,45 @@ def test_a_written_key_leaves_comments_order_and_all_else_in_the_file(file: Path
 
 def file_lines(text: str, after: int) -> list[str]:
     return text.replace("after = 1", f"after = {after}").splitlines()
+
+
+def test_a_comment_above_a_table_stays_there(file: Path):
+    file.write_text("[stall]\nafter = 1\n\n# about gates\n[gates]\n")
+    set_setting(str(file), "stall.lifetime", 9.0)
+    assert file.read_text() == "[stall]\nafter = 1\nlifetime = 9\n\n# about gates\n[gates]\n"
+
+
+def test_line_ends_stay_as_they_are(file: Path):
+    file.write_bytes(b"lease = 1\r\n[stall]\r\nafter = 1\r\n")
+    set_setting(str(file), "stall.after", 2.0)
+    assert file.read_bytes() == b"lease = 1\r\n[stall]\r\nafter = 2\r\n"
+
+
+_LINES = st.lists(
+    st.sampled_from(["# one", "", "# two", "lease = 5 # three", "previews = 7", "redact = [ # four\n'a',\n]"])
+)
+_TABLES = st.lists(st.sampled_from(["[stall]", "[gates]", "[watch]", "stall.after = 1", "stall = {lifetime = 2}"]))
+
+
+@given(_LINES, _TABLES, _LINES, st.sampled_from(["lease", "stall.after", "gates.create", "profile"]))
+def test_any_file_that_was_valid_keeps_its_comments_and_its_other_values(
+    tmp_path_factory: pytest.TempPathFactory, first: list[str], tables: list[str], last: list[str], key: str
+):
+    path = tmp_path_factory.mktemp("settings") / "config.toml"
+    text = "\n".join([*dict.fromkeys(first), *dict.fromkeys(tables), *(line for line in last if line.startswith("#"))])
+    value: Any = {"lease": 3.0, "stall.after": 3.0, "gates.create": "x", "profile": "off"}[key]
+    try:
+        before = parse_settings_file("x", text)
+    except SettingsFileInvalid:
+        return
+    path.write_text(text)
+    set_setting(str(path), key, value)
+    after = parse_settings_file("x", path.read_text())
+    comments = [part for part in ("# one", "# two", "# three", "# four") if part in text]
+    assert all(path.read_text().count(part) == text.count(part) for part in comments)
+    for entry in list_entries():
+        held = attrgetter(entry)
+        assert held(after) == (value if entry == key else held(before)), entry
 
 
 def test_a_new_file_is_for_its_owner_alone_and_so_is_one_that_was_open(own_home: Path):

@@ -89,7 +89,7 @@ VERBS = {
         "prune": {"--older-than", "--json"},
     },
     "sessions": {"copy": {"--by"}, "move": {"--by"}},
-    "token": {"create": {"--scope", "--project", "--json"}, "list": {"--json"}, "revoke": set[str]()},
+    "token": {"create": {"--scope", "--project", "--person", "--json"}, "list": {"--json"}, "revoke": set[str]()},
 }
 
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import punchlist_hook
+from punchlist import Board
+from punchlist.hosts.inbox import ingest
 from punchlist.places import settings_path
 from punchlist.settings import list_entries
 from tests.cli.conftest import Run
@@ -110,6 +113,16 @@ def test_attach_writes_the_board_of_the_file_into_the_agents_files(
     assert str(own_home / "other.db") in (plugin / "hooks" / "hooks.json").read_text()
 
 
+def test_doctor_says_which_agents_stayed_on_another_board(run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("PUNCHLIST_DB")
+    run("attach", "claude-code", "--yes", "--force")
+    assert "another board" not in run("doctor").out
+    run("config", "set", "db", str(own_home / "other.db"))
+    assert "`punchlist attach claude-code` moves it" in run("doctor").out
+    run("attach", "claude-code", "--yes", "--force")
+    assert "another board" not in run("doctor").out
+
+
 # A broken file.
 
 
@@ -155,3 +168,17 @@ def test_a_broken_file_fails_no_agent(file: Path, words: tuple[str, ...], monkey
         [sys.executable, "-m", "punchlist", *words], input=event, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_broken_file_leaves_the_hook_of_an_attached_agent_silent_and_loses_no_event(file: Path, tmp_path: Path):
+    file.write_text("leese = 60\n")
+    board = tmp_path / "board.db"
+    event = json.dumps({"hook_event_name": "Stop", "session_id": "s", "cwd": str(tmp_path)})
+    words = [sys.executable, "-I", "-S", punchlist_hook.__file__, "claude-code", "--board", str(board)]
+    done = subprocess.run(words, input=event, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert "leese" in (tmp_path / "board.db.hooks.log").read_text()
+    file.unlink()
+    with Board.open(board) as opened:
+        ingest(opened)
+        assert [one.event for one in opened.store.read(lambda tx: tx.hosts.conversations(None))] == ["Stop"]

@@ -85,11 +85,12 @@ def _examine(options: Namespace) -> int:
     about_board = list(_check_board(options))
     is_usable = all(checkup.state != "wrong" for checkup in about_board)
     about_hooks = _check_hooks(options) if is_usable else ()
+    usual = "" if getattr(options, "db", None) or not is_usable else store_path(board_url(options))
     found = [
         *_check_installation(),
         _check_settings_file(),
         *about_board,
-        *_check_agents(),
+        *_check_agents(usual),
         *about_hooks,
         *_check_settings(),
     ]
@@ -327,11 +328,17 @@ def _check_content(path: str) -> Iterator[Checkup]:
         yield Checkup("journal", "wrong", f"the journal mode is {found.journal}, not WAL", "let Punchlist alone write")
 
 
-def _check_agents() -> Iterator[Checkup]:
-    """Say which agents are on this machine, whether they are attached, and what is in the way."""
+def _check_agents(board: str) -> Iterator[Checkup]:
+    """Say which agents are on this machine, whether they are attached, and what is in the way.
+
+    `board` is the one that commands use; empty if that is not known, or another was asked for.
+    """
     found = [status for status in map(find_status, HOSTS.values()) if status.found or status.attached]
     for status in found:
         yield from _check_host(status, HOSTS[status.name])
+        if board and status.attached and os.path.realpath(status.board or board) != os.path.realpath(board):
+            fix = f"`punchlist attach {status.name}` moves it to {board}"
+            yield Checkup(status.name, "note", "it is attached to another board than the one that commands use", fix)
     others = {agent: folder for agent, folder in list_agents().items() if agent not in HOSTS}
     for agent, folder in others.items():
         fix = "`punchlist restore` brings its list to the board"
