@@ -28,6 +28,9 @@ FactName = Literal["waits", "finished", "stalled", "red"]
 TerminalWay = Literal["auto", "bell", "osc9", "osc777"]
 WebhookFormat = Literal["json", "slack", "discord"]
 
+WatchedAgent = Literal["claude-code", "codex", "gemini", "qwen", "oh-my-pi", "openclaw", "opencode", "hermes"]
+
+_AGE = r"^0*[1-9][0-9]{0,4}[hdw]$"
 _LONGEST_TIME = 10_000_000
 """Seconds, about four months: a longer time is a mistake of typing."""
 
@@ -163,7 +166,30 @@ class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class WatchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[watch]`: which agents' logs are read."""
+    """`[watch]`: which agents' logs are read, by `punchlist watch`, `top` and the server."""
+
+    agents: Annotated[
+        tuple[WatchedAgent, ...],
+        Meta(
+            title=f"names among {', '.join(get_args(WatchedAgent))}",
+            description="agents whose logs are read; by default all that are found here",
+        ),
+    ] = get_args(WatchedAgent)
+    folders: Annotated[
+        tuple[Annotated[str, Meta(pattern=r"^~?/")], ...],
+        Meta(
+            title="absolute paths, or ones that begin with `~/`",
+            description="only sessions that work in one of these folders are watched; by default all",
+        ),
+    ] = ()
+    since: Annotated[
+        str,
+        Meta(
+            pattern=_AGE,
+            title="a time such as `12h` or `30d`",
+            description="logs that were last written before are read once they grow; `--since` is above it",
+        ),
+    ] = "7d"
 
 
 class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -254,7 +280,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timer_horizon: Annotated[
         str,
         Meta(
-            pattern=r"^0*[1-9][0-9]{0,4}[hdw]$",
+            pattern=_AGE,
             title="a time such as `12h` or `30d`",
             description="the longest timer that a model may set for a flow",
             extra={"variable": "PUNCHLIST_TIMER_HORIZON"},

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from punchlist import Board
+from punchlist.errors import SettingsFileInvalid
 from tests.hosts.machine import Machine, counts, make_machine, snapshot
-from tests.transcripts.chats import CHATS, Chat, GeminiChat, QwenChat
+from tests.transcripts.chats import CHATS, Chat, GeminiChat, HermesChat, QwenChat
 
 
 @pytest.fixture
@@ -173,3 +174,49 @@ def test_a_late_record_of_any_agent_never_rolls_back_a_newer_list(machine: Machi
     with Board.open(machine.board) as board:
         assert [item.content for item in board.agent("main", session=chat.session).todos.items] == ["New"]
     assert counts(machine.events())["transcript.write"] == 1
+
+
+# Settings.
+
+
+@pytest.fixture
+def settings(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = machine.home / "config.toml"
+    monkeypatch.setenv("PUNCHLIST_CONFIG", str(path))
+    return path
+
+
+def test_only_the_agents_that_the_settings_name_are_watched(machine: Machine, settings: Path) -> None:
+    settings.write_text('[watch]\nagents = ["gemini", "hermes"]\n')
+    for made in (GeminiChat(), QwenChat(), HermesChat()):
+        made.session = f"{type(made).__name__}-1"
+        made.records.clear()
+        made.begin()
+        made.run("ls", "src")
+        made.save(machine.home)
+    machine.watch()
+    assert {event.session for event in machine.events()} == {"GeminiChat-1", "HermesChat-1"}
+
+
+def test_only_sessions_in_the_folders_that_the_settings_name_are_watched(
+    machine: Machine, settings: Path, chat: Chat
+) -> None:
+    settings.write_text('[watch]\nfolders = ["/projects/shop"]\n')
+    other = type(chat)("/projects/shopping")
+    other.session = "other"
+    other.records.clear()
+    other.begin()
+    if isinstance(other, GeminiChat):
+        other.project = "shopping"
+    for one in (chat, other):
+        one.todo("> Paint")
+        one.run("ls", "src")
+        one.save(machine.home)
+    machine.watch()
+    assert {event.session for event in machine.events()} == {chat.session}
+
+
+def test_a_relative_folder_in_the_settings_is_refused(machine: Machine, settings: Path) -> None:
+    settings.write_text('[watch]\nfolders = ["shop"]\n')
+    with pytest.raises(SettingsFileInvalid, match=r"watch\.folders"):
+        machine.watch()

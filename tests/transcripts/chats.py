@@ -118,6 +118,7 @@ class OpenClawChat(PiChat):
 
 class GeminiChat(Chat):
     shell = "run_shell_command"
+    project = "shop"
 
     def begin(self) -> None:
         head = {"sessionId": self.session, "projectHash": "0", "startTime": self.stamp(), "kind": "main"}
@@ -164,7 +165,7 @@ class GeminiChat(Chat):
         self.tool("write_todos", {"todos": todos}, "Successfully updated the todo list.")
 
     def save(self, home: Path) -> Path:
-        folder = home / ".gemini/tmp/shop"
+        folder = home / ".gemini/tmp" / self.project
         (folder / "chats").mkdir(parents=True, exist_ok=True)
         (folder / ".project_root").write_text(self.cwd)
         return self.write_lines(folder / "chats" / f"session-2026-03-01T21-00-{self.session[:8]}.jsonl")
@@ -256,7 +257,10 @@ class HermesChat(Chat):
                     tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL, active INTEGER DEFAULT 1);
             """)
             connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (self.session, self.cwd))
-            for number, record in enumerate(self.records, 1):
+            (first,) = connection.execute(
+                "SELECT coalesce(max(id), 0) FROM messages WHERE session_id != ?", (self.session,)
+            ).fetchone()
+            for number, record in enumerate(self.records, first + 1):
                 values = (number, self.session, *(record.get(name) for name in names))
                 connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)", values)
         return path

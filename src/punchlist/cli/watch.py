@@ -17,10 +17,10 @@ from punchlist.hosts.presence import PresenceLog
 from punchlist.hosts.watch import CodexPlans, Watcher, WatchProgress
 from punchlist.hosts.watch.lists import PATTERNS, TITLES
 from punchlist.hosts.watch.logs import HOSTS
+from punchlist.hosts.watch.scope import find_beginning
 from punchlist.surfaces.spans import Glyphs, plural
 from punchlist.text import for_terminal
 
-_DEFAULT = timedelta(days=7)
 _PRESENCE_SECONDS = 1.0
 """How often hosts are asked for the states of their agents."""
 
@@ -42,19 +42,15 @@ def parser() -> Parser:
     made.add_argument(
         "--since",
         type=parse_age,
-        default=_DEFAULT,
         metavar="AGE",
-        help="begin with logs that were written in this time: 12h, 30d or 8w (default: 7d)",
+        help="begin with logs that were written in this time: 12h, 30d or 8w (default: the setting watch.since, 7d)",
     )
     made.add_argument("--once", action="store_true", help="end once all logs are read")
     return made
 
 
 def _watch(options: Namespace) -> int:
-    with (
-        open_board(options) as board,
-        closing(Watcher(board, since=board.now() - options.since, report=_warn)) as watcher,
-    ):
+    with open_board(options) as board, closing(_open_watcher(board, options.since)) as watcher:
         before, began = board.store.last_seq(), time.monotonic()
         _catch_up(watcher)
         calls = sum(event.kind == "tool.started" for event in board.events(before))
@@ -63,6 +59,11 @@ def _watch(options: Namespace) -> int:
             with CodexPlans(board, _warn):
                 _follow(board, watcher)
     return 0
+
+
+def _open_watcher(board: Board, age: timedelta | None) -> Watcher:
+    now = board.now()
+    return Watcher(board, since=find_beginning(now) if age is None else now - age, report=_warn)
 
 
 def _warn(problem: str) -> None:

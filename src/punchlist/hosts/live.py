@@ -19,6 +19,7 @@ from punchlist.hosts.inbox import ingest
 from punchlist.hosts.presence import PresenceLog
 from punchlist.hosts.roster import load_first_screen
 from punchlist.hosts.watch import CodexPlans, Watcher
+from punchlist.hosts.watch.scope import find_beginning
 
 _PRESENCE_SECONDS: Final = 1.5
 """How often hosts are asked for their agents: a change shows within two seconds."""
@@ -35,7 +36,7 @@ _WAIT_SECONDS: Final = 0.5
 
 _FAULT_SECONDS: Final = 2.0
 _SINCE: Final = timedelta(days=1)
-"""Logs that were last written before are not read until they grow."""
+"""Logs that were last written before are not read until they grow; the settings may say less."""
 
 
 class LiveRoster:
@@ -130,7 +131,8 @@ class LiveRoster:
                 return
 
     def _watch_logs(self) -> None:
-        since = self.board.now() - _SINCE
+        now = self.board.now()
+        since = max(find_beginning(now), now - _SINCE)
         with (
             closing(Watcher(self.board, since=since, report=self._report)) as watcher,
             CodexPlans(self.board, self._report),

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from punchlist.board import Board
 from punchlist.hosts.watch.rows import Piece, StoreRows
+from punchlist.hosts.watch.scope import WatchScope
 from punchlist.transcripts import hermes
 from punchlist.transcripts.chat_activity import HermesSteps
 from punchlist.transcripts.decoding import name, path
@@ -26,13 +27,13 @@ _COLUMNS: Final = "SELECT name FROM pragma_table_info('sessions')"
 _FOLDER: Final = "SELECT cwd FROM sessions WHERE id = ?"
 
 
-def read_calls(board: Board, store: str, since: float | None) -> None:
+def read_calls(board: Board, store: str, since: float | None, scope: WatchScope) -> None:
     """Put on the board what was written to a store since the last time."""
 
     def find_first() -> int:
         return 0 if since is None else next(read_rows(store, _FIRST, (since,)))[0]
 
-    StoreRows(board, HOST, store, is_timed=False).take(lambda place: _read_pieces(store, place), find_first)
+    StoreRows(board, HOST, store, scope, is_timed=False).take(lambda place: _read_pieces(store, place), find_first)
 
 
 def _read_pieces(store: str, place: int) -> Iterator[Piece]:

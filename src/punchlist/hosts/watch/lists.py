@@ -18,6 +18,7 @@ from punchlist.bridges.homes import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
 from punchlist.hosts.watch import hermes, opencode
+from punchlist.hosts.watch.scope import WatchScope
 from punchlist.store import Transaction
 from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.values import MAIN, Transcript, Written
@@ -44,8 +45,11 @@ _QWEN: Final = "qwen"
 class ListFiles:
     """The files with lists of agents. `since` leaves out those that were last written before, until they change."""
 
-    def __init__(self, board: Board, since: float | None, report: Callable[[str, Exception], None]) -> None:
+    def __init__(
+        self, board: Board, since: float | None, scope: WatchScope, report: Callable[[str, Exception], None]
+    ) -> None:
         self._board = board
+        self._scope = scope
         self._since = since
         self._report = report
         self._seen: dict[str, tuple[int, ...]] = {}
@@ -56,7 +60,7 @@ class ListFiles:
 
     def look(self) -> None:
         """Take over the lists of files that have changed since the last look."""
-        for host, path in islice(_list_files(), _MOST_FILES):
+        for host, path in islice(_list_files(self._scope), _MOST_FILES):
             now = _read_signature(path)
             before = self._seen.get(path)
             if not now or now == before:
@@ -77,9 +81,9 @@ class ListFiles:
         if os.path.exists(f"{path}-wal") and not os.path.exists(f"{path}-shm"):
             raise TranscriptError(path=path, problem="its program was killed; reading it would write next to it")
         if host == opencode.HOST and path.endswith(".db") and opencode.has_calls(path):
-            opencode.read_calls(self._board, path, self._since)
+            opencode.read_calls(self._board, path, self._since, self._scope)
         elif host == hermes.HOST:
-            hermes.read_calls(self._board, path, self._since)
+            hermes.read_calls(self._board, path, self._since, self._scope)
         elif host == _QWEN and _has_log(path):
             return  # the log tells of the same writes, each with its time
         transcript = open_transcript(path, host)
@@ -99,6 +103,8 @@ class ListFiles:
                 return  # it is attached: the agent itself tells of its list
             folder = written.origin.cwd or transcript.origin.cwd or os.path.dirname(transcript.source)
             where = tx.session_project(session) or folder
+            if not self._scope.has_folder(where):
+                return
             agent = board.handle(MAIN, session=session, dialect=transcript.dialect, profile="off", project=where)
             mark_watched(agent, transcript.source, host, at=board.now())
             agent.take_over(transcript, written)
@@ -114,8 +120,8 @@ def _has_log(path: str) -> bool:
     )
 
 
-def _list_files() -> Iterator[tuple[str, str]]:
-    for host, pattern in PATTERNS:
+def _list_files(scope: WatchScope) -> Iterator[tuple[str, str]]:
+    for host, pattern in (one for one in PATTERNS if one[0] in scope.agents):
         home = os.path.realpath(find_home(host))
         for path in glob.iglob(os.path.join(glob.escape(home), pattern)):
             if os.path.realpath(path) == path:  # links are not followed

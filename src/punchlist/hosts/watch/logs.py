@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, Final, NamedTuple
 
 from punchlist.bridges.homes import find_logs
@@ -58,10 +58,10 @@ class FoundFile(NamedTuple):
     changed: float
 
 
-def list_roots() -> dict[str, str]:
-    """Return the folders in which agents keep their logs here, each with its agent."""
+def list_roots(agents: Container[str]) -> dict[str, str]:
+    """Return the folders in which these agents keep their logs here, each with its agent."""
     roots: dict[str, str] = {}
-    for host in HOSTS:
+    for host in (one for one in HOSTS if one in agents):
         folder = os.path.realpath(find_logs(host))
         if os.path.isdir(folder):
             roots[folder] = host

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from punchlist.board import Board
 from punchlist.hosts.watch.rows import Piece, StoreRows
+from punchlist.hosts.watch.scope import WatchScope
 from punchlist.transcripts.activity import (
     CallEnd,
     CallStart,
@@ -42,10 +43,10 @@ def has_calls(store: str) -> bool:
     return "part" in list_tables(store)
 
 
-def read_calls(board: Board, store: str, since: float | None) -> None:
+def read_calls(board: Board, store: str, since: float | None, scope: WatchScope) -> None:
     """Put on the board what was written to a store since the last time."""
     first = 0 if since is None else int(since * 1000)
-    StoreRows(board, HOST, store, is_timed=True).take(lambda place: _read_pieces(store, place), lambda: first)
+    StoreRows(board, HOST, store, scope, is_timed=True).take(lambda place: _read_pieces(store, place), lambda: first)
 
 
 def _read_pieces(store: str, place: int) -> Iterator[Piece]:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from punchlist.board import Board
 from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
 from punchlist.errors import PunchlistError, StoreError
+from punchlist.hosts.watch.scope import WatchScope
 from punchlist.hosts.watch.served import bind_served
 from punchlist.store import Transaction
 from punchlist.store.hosts import FilePlace
@@ -34,10 +35,11 @@ class Piece(NamedTuple):
 class StoreRows:
     """A store of one agent. `is_timed`: its places are times in milliseconds."""
 
-    def __init__(self, board: Board, host: str, store: str, *, is_timed: bool) -> None:
+    def __init__(self, board: Board, host: str, store: str, scope: WatchScope, *, is_timed: bool) -> None:
         self._board = board
         self._host = host
         self._store = store
+        self._scope = scope
         self._is_timed = is_timed
         found = os.stat(store)
         self._file = f"{found.st_dev}:{found.st_ino}"
@@ -59,6 +61,9 @@ class StoreRows:
         tx.watched = True
         ends, done = time.monotonic() + _SLICE, start
         for piece in pieces[start:]:
+            done += 1
+            if not self._scope.has_folder(piece.folder):
+                continue
             conversation = tx.hosts.find_conversation(self._host, piece.session)
             conversation = conversation or bind_served(tx, self._host, piece.session, piece.folder, piece.steps)
             replay = self._find_replay(tx, piece, piece.session if conversation is None else conversation.session)
@@ -74,7 +79,6 @@ class StoreRows:
                     raise
                 except PunchlistError:
                     continue  # a step that is refused would be refused again
-            done += 1
             if time.monotonic() > ends:
                 break
         saved = FilePlace(self._file, pieces[done - 1].place, b"", "{}")

@@ -20,6 +20,7 @@ from punchlist.errors import PunchlistError, StoreBusy, StoreError, StoreFailed
 from punchlist.hosts.watch.changes import Changes, open_changes
 from punchlist.hosts.watch.lists import ListFiles
 from punchlist.hosts.watch.logs import LogFile, describe_log, describe_start, find_file, list_files, list_roots
+from punchlist.hosts.watch.scope import load_scope
 from punchlist.hosts.watch.served import bind_served
 from punchlist.hosts.watch.sources import Source
 from punchlist.store import Transaction
@@ -63,13 +64,15 @@ class _StalePlace(Exception):
 class Watcher:
     """Keeps a board in step with the logs of the agents on this machine.
 
-    `since` leaves out logs that were last written before, until they grow. `report` gets what cannot be read.
+    `since` leaves out logs that were last written before, until they grow. `report` gets what cannot be read. Which
+    agents, and which folders, the settings say.
     """
 
     def __init__(
         self, board: Board, *, since: datetime | None = None, native: bool = True, report: Report | None = None
     ) -> None:
         self._board = board
+        self._scope = load_scope()
         self._since = None if since is None else since.timestamp()
         self._report = report
         self._waiting: OrderedDict[SessionKey, dict[str, LogFile]] = OrderedDict()
@@ -84,7 +87,7 @@ class Watcher:
         self._done = 0
         self.roots: dict[str, str] = {}
         self._changes: Changes = open_changes((), native=native)
-        self.lists = ListFiles(board, self._since, self._report_once)
+        self.lists = ListFiles(board, self._since, self._scope, self._report_once)
         self._next_look = 0.0
         self._forget_deleted()
         self.find_roots()
@@ -112,7 +115,7 @@ class Watcher:
     def find_roots(self) -> None:
         """Look for agents that keep logs here, put those of new ones in line, and take over lists of other agents."""
         self._next_look = time.monotonic() + _LOOK_SECONDS
-        for root, host in list_roots().items():
+        for root, host in list_roots(self._scope.agents).items():
             if root not in self.roots:
                 self.roots[root] = host
                 self._changes.add(root)  # before the look: what is written meanwhile is not missed
@@ -266,6 +269,8 @@ class Watcher:
                 cwd = _find_folder(source, entry.record)
                 conversation = conversation or bind_served(tx, key.host, key.session, cwd, steps)
                 session = key.session if conversation is None else conversation.session
+                if self._scope.folders and not self._scope.has_folder(tx.session_project(session) or cwd):
+                    continue
                 replay, clock = self._find_replay(tx, key, session, source, cwd)
                 replay.is_served, replay.read_before = conversation is not None, source.read_before
                 replay.is_attached = conversation is not None and conversation.event != ""

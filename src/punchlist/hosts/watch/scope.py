@@ -1,0 +1,39 @@
+"""What is watched, as the settings say: which agents, and the sessions of which folders."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec import Struct
+
+from punchlist.settings import WatchSettings, load_settings
+
+_UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+class WatchScope(Struct, frozen=True):
+    """Agents by name, and folders as they are on the disk; no folders are all."""
+
+    agents: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+
+    def has_folder(self, folder: str) -> bool:
+        """True if sessions that work in a folder are watched."""
+        if not self.folders:
+            return True
+        found = os.path.realpath(folder)
+        return any(found == one or found.startswith(one.rstrip(os.sep) + os.sep) for one in self.folders)
+
+
+def load_scope() -> WatchScope:
+    """Return what the settings say is watched."""
+    watch = load_settings().watch
+    return WatchScope(watch.agents, tuple(os.path.realpath(os.path.expanduser(one)) for one in watch.folders))
+
+
+def find_beginning(now: datetime, watch: WatchSettings | None = None) -> datetime:
+    """Return the time from which on logs are read, by the settings."""
+    since = (watch or load_settings().watch).since
+    return now - int(since[:-1]) * _UNITS[since[-1]]
