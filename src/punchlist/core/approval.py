@@ -25,6 +25,8 @@ LARGEST = 65_536
 
 
 class PlanState(StrEnum):
+    """The state of one revision of a plan."""
+
     DRAFTING = "drafting"
     PROPOSED = "proposed"
     APPROVED = "approved"

@@ -154,17 +154,28 @@ class Call:
         """
 
         def work(tx: Transaction) -> Answer:
-            now = self.board.now()
             known = self._find_known(tx)
             if known is not None and known.reply is not None:
                 return Answer(known.reply, known.status, known.etag)
             answer = self.answer(run(tx))
-            if self._key is not None:
-                stored = StoredRequest(self._fingerprint, answer.status, answer.etag, answer.body)
-                tx.requests.save(self.by, self._key, stored, at=now)
+            self._save(tx, answer)
             return answer
 
         return self.board.store.joined(work)
+
+    def repeat(self, run: Callable[[], Struct]) -> Answer:
+        """Run a change of several transactions that does nothing the second time; return the reply, the same again."""
+        known = self.board.store.read(self._find_known)
+        if known is not None and known.reply is not None:
+            return Answer(known.reply, known.status, known.etag)
+        answer = self.answer(run())
+        self.board.store.transact(lambda tx: self._save(tx, answer), durable=False)
+        return answer
+
+    def _save(self, tx: Transaction, answer: Answer) -> None:
+        if self._key is not None:
+            stored = StoredRequest(self._fingerprint, answer.status, answer.etag, answer.body)
+            tx.requests.save(self.by, self._key, stored, at=self.board.now())
 
     def take_call_id(self, given: str | None = None) -> str | None:
         """Return the id under which the board applies a change once; None if the request names none.

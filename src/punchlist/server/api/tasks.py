@@ -338,22 +338,22 @@ def resume_task(call: Call, body: ResumeBody) -> Answer:
     return _change(call, lambda work, task: work.resume(task, state=body.state))
 
 
-def give_steps(call: Call, body: StepsBody) -> views.TodosView:
-    """Make the steps of a task an agent's list. Again, it changes nothing: so it needs no key."""
+def give_steps(call: Call, body: StepsBody) -> Answer:
     tasks, row = _open_own(call), call.find_agent(body.session, body.agent)
     agent = open_agent(call.board, row.name, row.session, row.project)
-    call.take_call_id()
-    todos = tasks.todos(call.path["task"], agent, by=call.by)
-    return views.show_todos(todos, session=row.session, agent=row.name, project=row.project)
+
+    def run() -> Struct:
+        todos = tasks.todos(call.path["task"], agent, by=call.by)
+        return views.show_todos(todos, session=row.session, agent=row.name, project=row.project)
+
+    return call.repeat(run)
 
 
-def promote_items(call: Call, body: PromoteBody) -> views.TasksView:
-    """Make tasks of an agent's open items. Again, it returns the same tasks: so it needs no key."""
+def promote_items(call: Call, body: PromoteBody) -> Answer:
     tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
     check_own_tasks(tasks)
     agent = call.board.agent(row.name, session=row.session, project=row.project)
-    call.take_call_id()
-    return views.TasksView(tasks=_show(tasks.promote(agent, parent=body.parent)))
+    return call.repeat(lambda: views.TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
 
 
 def _open_own(call: Call) -> Tasks:

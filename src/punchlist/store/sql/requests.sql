@@ -2,7 +2,9 @@
 SELECT sum, fingerprint, status, etag, reply FROM requests WHERE author = ? AND key = ? AND at > ?;
 
 -- name: save_request
-INSERT INTO requests (author, key, at, sum, fingerprint, status, etag, reply) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO requests (author, key, at, sum, fingerprint, status, etag, reply) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (author, key) DO UPDATE SET at = excluded.at, sum = excluded.sum, fingerprint = excluded.fingerprint,
+  status = excluded.status, etag = excluded.etag, reply = excluded.reply;
 
 -- name: delete_old_requests
 DELETE FROM requests WHERE at <= ?;
