@@ -1,7 +1,8 @@
 """The settings: what each may be, and where it comes from: its variable, else the file `config.toml`, else its default.
 
 A field of a Struct below is one key of the file. Its `Meta` says, once for the errors, the docs and `punchlist config`:
-`description`, what it means; `title`, what it may be; `extra["variable"]`, the variable above it, if it has one.
+`description`, what it means; `title`, what it may be; `extra["variable"]`, the variable above it, if it has one;
+`extra["secret"]`, that its value is not shown in lists and errors.
 To add a key, add a field and run `make docs`.
 """
 
@@ -31,6 +32,10 @@ WebhookFormat = Literal["json", "slack", "discord"]
 WatchedAgent = Literal["claude-code", "codex", "gemini", "qwen", "oh-my-pi", "openclaw", "opencode", "hermes"]
 
 _AGE = r"^0*[1-9][0-9]{0,4}[hdw]$"
+
+HIDDEN = "…"
+"""Stands for a value that is secret."""
+
 _LONGEST_TIME = 10_000_000
 """Seconds, about four months: a longer time is a mistake of typing."""
 
@@ -303,6 +308,8 @@ class SettingEntry(Struct, frozen=True):
     allowed: str
     variable: str
     """The variable above it; empty if it has none."""
+    is_secret: bool = False
+    """Its value is not shown unless it is asked for by its key."""
 
 
 @cache
@@ -320,8 +327,10 @@ def _describe_fields(kind: type[Struct], prefix: str) -> Iterator[SettingEntry]:
             continue
         meta = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Meta)), Meta())
         default = field.default_factory() if field.default is NODEFAULT else field.default
-        variable = (meta.extra or {}).get("variable", "")
-        yield SettingEntry(name, hint, default, meta.description or "", meta.title or "", variable)
+        extra = meta.extra or {}
+        is_secret = bool(extra.get("secret"))
+        variable = extra.get("variable", "")
+        yield SettingEntry(name, hint, default, meta.description or "", meta.title or "", variable, is_secret)
 
 
 def _is_table(hint: Any) -> bool:
@@ -476,7 +485,8 @@ def _explain(said: str, given: dict[str, Any]) -> str:
     value: Any = given
     for part in entry.key.split("."):
         value = value[part]
-    return f"`{key}` cannot be `{for_terminal(str(value)[:80])}`: use {entry.allowed}"
+    shown = HIDDEN if entry.is_secret else for_terminal(str(value)[:80])
+    return f"`{key}` cannot be `{shown}`: use {entry.allowed}"
 
 
 def _plain_type(entry: SettingEntry) -> Any:

@@ -49,6 +49,18 @@ def test_get_one_prints_its_value_and_source(run: Run, file: Path):
     assert (found["key"], found["value"], found["source"]) == ("stall.after", 600, "file")
 
 
+def test_a_secret_is_shown_only_by_its_own_key(run: Run, file: Path):
+    said = run("config", "set", "notify.ntfy.url", "https://ntfy.sh/my-topic")
+    assert said == (0, f"Set notify.ntfy.url to … in {file}.\n", "")
+    for ran in (run("config", "get"), run("config", "get", "--json")):
+        assert "notify.ntfy.url" in ran.out
+        assert "my-topic" not in ran.out
+    assert run("config", "get", "notify.ntfy.url").out == "https://ntfy.sh/my-topic  file\n"
+    file.write_text("[notify.ntfy]\ntoken = ['my-token']\n")
+    ran = run("config", "get")
+    assert (ran.code, "notify.ntfy.token" in ran.err, "my-token" in ran.err) == (2, True, False)
+
+
 def test_set_writes_the_file_and_keeps_comments(run: Run, file: Path):
     file.write_text("# mine\nlease = 60 # a minute\n")
     assert run("config", "set", "lease", "120") == (0, f"Set lease to 120 in {file}.\n", "")

@@ -7,12 +7,14 @@ from argparse import Namespace
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.terminal import show, show_json
 from punchlist.mcp.tools import ToolSet
 from punchlist.places import settings_path
 from punchlist.settings import (
+    HIDDEN,
     SettingEntry,
     find_entry,
     list_entries,
@@ -66,6 +68,9 @@ def _get(options: Namespace) -> None:
     load_settings()  # a file that cannot be used is refused here
     in_file = load_settings_table()
     found = [_find_value(entry, in_file) for entry in entries]
+    if not options.key:  # a list is looked at by others, too
+        secret = {entry.key for entry in entries if entry.is_secret}
+        found = [replace(one, value=HIDDEN) if one.key in secret and one.value else one for one in found]
     if options.json:
         show_json(found[0] if options.key else found)
         return
@@ -101,7 +106,8 @@ def _set(options: Namespace) -> None:
         ToolSet(value)  # raises for an unknown one, and for two with the same tool
     path = settings_path()
     set_setting(path, entry.key, value)
-    print(f"Set {entry.key} to {safe_line(show_value(value)) or 'nothing'} in {safe_line(path)}.")
+    shown = HIDDEN if entry.is_secret and value else safe_line(show_value(value)) or "nothing"
+    print(f"Set {entry.key} to {shown} in {safe_line(path)}.")
     if entry.variable and os.environ.get(entry.variable):
         print(f"${entry.variable} is set, too, and is above the file.")
     if entry.key == "db":
