@@ -23,9 +23,8 @@ help: ## Print this list
 
 setup: $(STAMP) ## Make .venv with everything that is needed, once
 
-run: $(STAMP) ## Play the demo, then show your own board live
-	@$(BIN)/punchlist demo $(ARGS)
-	@if [ -t 1 ]; then $(BIN)/punchlist todos --all --follow; fi
+run: $(STAMP) ## Show the agents of this machine live; with none, play a demo
+	@$(BIN)/python tools/run.py $(ARGS)
 
 test: $(STAMP) ## Run the tests at small sizes
 	$(PYTEST) -m "not storm and not agents" $(ARGS)

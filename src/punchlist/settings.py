@@ -198,7 +198,22 @@ class WatchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[panel]`: how `punchlist top` looks."""
+    """`[panel]`: how `punchlist top` looks. Its keys write this table."""
+
+    lists: Annotated[
+        bool,
+        Meta(
+            title="`on` or `off`, in the file `true` or `false`",
+            description="`punchlist top` shows lists below their agents; its key ctrl+t",
+        ),
+    ] = False
+    notify: Annotated[
+        bool,
+        Meta(
+            title="`on` or `off`, in the file `true` or `false`",
+            description="`punchlist top` notifies you, as `punchlist notify` does; its key n",
+        ),
+    ] = False
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -182,6 +182,31 @@ def test_an_edit_of_a_list_that_moved_on_is_kept_and_named(board: Board, project
     assert [item.content for item in agent.todos.items] == ["paint", "theirs"]
 
 
+def test_lists_below_agents_are_remembered(board: Board, project: Path) -> None:
+    start(board, "one", project, "paint", "sand")
+    with top() as terminal:
+        terminal.wait_for("at work · 1")
+        terminal.press("\x14")
+        terminal.wait_for("○ sand")
+    with top() as terminal:
+        terminal.wait_for("○ sand")
+
+
+def test_the_person_is_notified_once_they_switched_it_on_and_from_then_on(board: Board, project: Path) -> None:
+    agent = start(board, "one", project, "paint", "sand")
+    with top() as terminal:
+        terminal.wait_for("at work · 1")
+        terminal.press("n")
+        terminal.wait_for("You are notified by bell")
+        terminal.wait_for("notifying")
+        agent.ask("1", "Which colour?")
+        terminal.wait_until(lambda: b"\a" in terminal.shown, "the bell")
+    with top() as terminal:
+        terminal.wait_for("notifying")
+        terminal.press("n")
+        terminal.wait_for("You are not notified any more.")
+
+
 def test_lists_stand_below_their_agents_with_what_is_done_in_one_line(board: Board, project: Path) -> None:
     agent = start(board, "one", project, "paint", "sand", "varnish", "ship")
     agent.call("todo", {"done": "1"})

@@ -13,7 +13,7 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.presence import Roster
 from punchlist.errors import AttachRefused
-from punchlist.hosts.programs import HOSTS, find_home, is_found
+from punchlist.hosts.programs import HOSTS, Host, find_home, is_found
 from punchlist.hosts.roster import load_first_screen
 from punchlist.surfaces.now import now_data, now_lines
 from punchlist.surfaces.spans import Line, Span, safe_line
@@ -69,19 +69,47 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
 
 def explain_nothing(project: str | None) -> Iterator[Line]:
     """Yield what was looked for, and how to attach what is installed."""
+    from punchlist.hosts.watch.lists import PATTERNS, TITLES  # few people have no agent
+    from punchlist.hosts.watch.logs import HOSTS as WITH_LOGS
+
     where = f" in {safe_line(project_of(project))}" if project else " on this machine"
     yield (Span(f"No agent runs{where}, and nothing waits on you.", "bold"),)
-    yield ()
-    yield (Span("Looked for:"),)
-    yield (Span(f"  Claude Code   {safe_line(os.path.join(find_home(HOSTS['claude-code']), 'sessions'))}", "dim"),)
-    yield (Span(f"  Codex         its daemon and sessions in {safe_line(find_home(HOSTS['codex']))}", "dim"),)
-    yield (Span(f"  opencode      {safe_line(find_logs('opencode'))}", "dim"),)
-    yield (Span("  others        attached agents, and agents of your own programs, on the board", "dim"),)
     installed = [host for host in HOSTS.values() if is_found(host)]
-    yield ()
     if installed:
-        yield (Span("Start one of these; attached, it gets a list, checks and answers too:"),)
+        yield ()
+        yield (Span("Installed here. Start one, and it appears; attached, it also has a list here:"),)
         for host in installed:
-            yield (Span(f"  punchlist attach {host.name}", "accent"),)
-    else:
-        yield (Span("No agent that Punchlist knows is installed here; `punchlist demo` shows how it looks."),)
+            yield (Span(f"  {host.title:<12}  "), _offer_host(host))
+    yield ()
+    yield (Span("Looked for:", "plain" if installed else "bold"),)
+    for title, place in _list_places():
+        yield (Span(f"  {title:<12}  {_shorten_home(place)}", "dim"),)
+    known = {host.title for host in HOSTS.values()}
+    others = dict.fromkeys([*WITH_LOGS.values(), *(TITLES[name] for name, _ in PATTERNS)])
+    logs = ", ".join(title for title in others if title not in known)
+    yield (Span(f"  {'others':<12}  logs of {logs}", "dim"),)
+    yield (Span(f"  {'your own':<12}  agents of your programs, on the board", "dim"),)
+    yield ()
+    yield (Span("`punchlist demo` "), Span("shows how it looks when agents are at work.", "dim"))
+
+
+def _offer_host(host: Host) -> Span:
+    from punchlist.hosts.attach import find_attachment
+
+    with suppress(AttachRefused, OSError):
+        if find_attachment(host) is not None:
+            return Span("is attached", "good")
+    return Span(f"punchlist attach {host.name}", "accent")
+
+
+def _list_places() -> Iterator[tuple[str, str]]:
+    """Yield where running agents are looked for, each by its program."""
+    yield "Claude Code", os.path.join(find_home(HOSTS["claude-code"]), "sessions")
+    yield "Codex", f"{find_home(HOSTS['codex'])} (its daemon and sessions)"
+    for name in ("gemini", "opencode"):
+        yield HOSTS[name].title, find_logs(name)
+
+
+def _shorten_home(path: str) -> str:
+    home = os.path.expanduser("~")
+    return safe_line(f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path)

@@ -165,6 +165,11 @@ class FullScreen(Screen):
             self.redraw()
         return self._fit_display(size), max(4, size.lines)
 
+    def write(self, escapes: str) -> None:
+        """Send escapes that show nothing, such as a notification."""
+        sys.stdout.write(escapes)
+        sys.stdout.flush()
+
     def redraw(self) -> None:
         """Draw the next picture anew, whatever the terminal shows."""
         self._drawn = []

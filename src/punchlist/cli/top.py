@@ -6,12 +6,14 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.board import Board
 from punchlist.cli import complain
@@ -21,6 +23,7 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.editor import ListDraft, describe_saved
 from punchlist.cli.now import explain_nothing
 from punchlist.cli.screen import FullScreen, Key, can_draw
+from punchlist.config import project_of
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
 from punchlist.core.presence import AgentNow, Roster
@@ -29,6 +32,9 @@ from punchlist.errors import EditRefused, PunchlistError
 from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.copies import explain_attaching, load_activity, open_agent
 from punchlist.hosts.live import LiveRoster
+from punchlist.hosts.notices import Notifier
+from punchlist.places import settings_path
+from punchlist.settings import load_settings, set_setting
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import safe_line
 from punchlist.surfaces.top import (
@@ -49,6 +55,9 @@ from punchlist.text import repair
 _SPIN_SECONDS: Final = 0.5
 _CALM_SECONDS: Final = 30.0
 """How often a picture is drawn while an agent is at work, and while none is."""
+
+_NOTIFY_SECONDS: Final = 5.0
+"""How often the notifier looks while nothing changes: an agent may have fallen silent."""
 
 _STATUS_SECONDS: Final = 6.0
 _LONGEST_ANSWER: Final = 10_000
@@ -86,7 +95,9 @@ def _run(options: Namespace) -> int:
         sender = stack.enter_context(ThreadPoolExecutor(1, "punchlist-deliver"))
         # The terminal is restored first; what the threads still do is nothing to look at.
         with screen, suppress(KeyboardInterrupt, EOFError):
-            Top(board, options, screen, feed, sender).run()
+            top = Top(board, options, screen, feed, sender)
+            stack.callback(top.close)
+            top.run()
     return 0
 
 
@@ -116,7 +127,13 @@ class Top:
         """What the rows were made of."""
         self._roster = feed.roster
         self._rows = TopRows((), {}, 0)
-        self._is_expanded = False
+        panel = load_settings().panel
+        self._is_expanded = panel.lists
+        self._notifier: Notifier | None = None
+        self._looked: tuple[Roster, float] | None = None
+        """The agents that the notifier saw last, and when it looks again all the same."""
+        self._escapes: deque[str] = deque()
+        """What the notifier has to say to the terminal."""
         self._view: TopView = "agents"
         self._opened: Subject | None = None
         """The agent or the plan of the second view; a plan stays at the revision that was opened."""
@@ -130,8 +147,16 @@ class Top:
         self._status_ends = 0.0
         self._is_done = False
 
+        if panel.notify:
+            self._begin_notifying()
+
+    def close(self) -> None:
+        if self._notifier is not None:
+            self._notifier.close()
+
     def run(self) -> None:
         while not self._is_done:
+            self._notify()
             self._draw()
             for key in self._screen.read_keys(self._choose_pause()):
                 try:
@@ -143,6 +168,7 @@ class Top:
         """Return how long the picture may stand: clocks and spinners run while an agent is at work."""
         is_busy = any(one.state == "busy" for one in self._feed.roster.agents)
         pause = _SPIN_SECONDS if is_busy else _CALM_SECONDS
+        pause = pause if self._notifier is None else min(pause, _NOTIFY_SECONDS)
         return min(pause, max(0.0, self._status_ends - time.monotonic())) if self._status else pause
 
     # Drawing.
@@ -181,9 +207,16 @@ class Top:
             is_problem=self._is_problem,
             prompt=None if prompt is None else prompt.label,
             typed="" if prompt is None else prompt.typed,
-            feed="live, watching" if self._feed.watches else "live",
+            feed=", ".join(self._describe_feed()),
             tick=int(time.monotonic() / _SPIN_SECONDS),
         )
+
+    def _describe_feed(self) -> Iterator[str]:
+        yield "live"
+        if self._feed.watches:
+            yield "watching"
+        if self._notifier is not None:
+            yield "notifying"
 
     def _arrange(self) -> None:
         """Take the agents as they are now, and put them in rows if they, the filter or the width changed.
@@ -278,6 +311,9 @@ class Top:
             case "ctrl+t":
                 self._is_expanded = not self._is_expanded
                 self._scroll = 0
+                set_setting(settings_path(), "panel.lists", self._is_expanded)
+            case "n" if self._view != "plan":
+                self._switch_notifying()
             case "redraw":
                 self._screen.redraw()
             case "/":
@@ -364,6 +400,47 @@ class Top:
     def _set_filter(self, text: str) -> str:
         self._filter = text
         return ""
+
+    # Notifications.
+
+    def _switch_notifying(self) -> None:
+        if self._notifier is None:
+            self._begin_notifying()
+        else:
+            self._sender.submit(self._notifier.close)
+            self._notifier = None
+        set_setting(settings_path(), "panel.notify", self._notifier is not None)
+        if self._notifier is None:
+            self._say("You are not notified any more.")
+        else:
+            ways = ", ".join(map(safe_line, self._notifier.ways)) or "nothing: see `punchlist notify --help`"
+            self._say(f"You are notified by {ways}.")
+
+    def _begin_notifying(self) -> None:
+        project = project_of(self._options.project) if self._options.project else ""
+        self._notifier = Notifier(
+            self._board, load_settings().notify, write=self._escapes.append, report=self._feed.report, project=project
+        )
+        self._looked = None
+
+    def _notify(self) -> None:
+        """Let the notifier look at agents that changed, in another thread; write what it has for the terminal."""
+        while self._escapes:
+            self._screen.write(self._escapes.popleft())
+        if self._notifier is None:
+            return
+        roster, now = self._feed.roster, time.monotonic()
+        if self._looked is None or self._looked[0] is not roster or now >= self._looked[1]:
+            self._looked = (roster, now + _NOTIFY_SECONDS)
+            self._sender.submit(self._look, self._notifier, replace(roster, at=self._board.now()))
+
+    def _look(self, notifier: Notifier, roster: Roster) -> None:
+        try:
+            notifier.look(roster)
+        except (PunchlistError, OSError) as error:
+            self._feed.report(str(error))
+        if self._escapes:
+            self._screen.wake()
 
     # Deeds.
 

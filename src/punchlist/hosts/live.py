@@ -118,7 +118,7 @@ class LiveRoster:
             except StoreClosed:
                 return
             except Exception as error:
-                self._report(str(error))
+                self.report(str(error))
                 self._ends.wait(_FAULT_SECONDS)
 
     def _follow_board(self) -> None:
@@ -134,14 +134,15 @@ class LiveRoster:
         now = self.board.now()
         since = max(find_beginning(now), now - _SINCE)
         with (
-            closing(Watcher(self.board, since=since, report=self._report)) as watcher,
-            CodexPlans(self.board, self._report),
+            closing(Watcher(self.board, since=since, report=self.report)) as watcher,
+            CodexPlans(self.board, self.report),
         ):
             while not self._ends.is_set():
                 watcher.wait(0.0 if watcher.is_behind else _WAIT_SECONDS)
                 if watcher.is_behind:
                     watcher.take_slice()
 
-    def _report(self, problem: str) -> None:
+    def report(self, problem: str) -> None:
+        """Keep a problem until it is taken."""
         self._problem = problem
         self._on_change()
