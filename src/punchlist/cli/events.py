@@ -40,9 +40,10 @@ def parser() -> Parser:
 
 def _show(options: Namespace) -> None:
     kinds = [options.kind] if options.kind else []
-    is_wanted = make_filter(session=options.session, agent=options.agent, kinds=kinds).is_wanted
     write = partial(show_json, indent=0) if options.json else make_writer(detect_display(), colour=has_colours())
     with open_reader(options, reads=not options.follow) as board:
+        # Only now: opening the board has completed a part of a session's id.
+        is_wanted = make_filter(session=options.session, agent=options.agent, kinds=kinds).is_wanted
         last = board.store.last_seq()
         for event in _read_past(board, options, last, is_wanted):
             write(event)
