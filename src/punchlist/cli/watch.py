@@ -13,16 +13,13 @@ from punchlist.cli.arguments import Parser, command_parser, parse_age
 from punchlist.cli.boards import open_board
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours
-from punchlist.hosts.presence import PresenceLog
+from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.watch import CodexPlans, Watcher, WatchProgress
 from punchlist.hosts.watch.lists import PATTERNS, TITLES
 from punchlist.hosts.watch.logs import HOSTS
 from punchlist.hosts.watch.scope import find_beginning
 from punchlist.surfaces.spans import Glyphs, plural
 from punchlist.text import for_terminal
-
-_PRESENCE_SECONDS = 1.0
-"""How often hosts are asked for the states of their agents."""
 
 _DRAW_SECONDS = 0.1
 _BAR = 24
@@ -118,7 +115,7 @@ def _follow(board: Board, watcher: Watcher) -> None:
         watcher.take_slice()
         if time.monotonic() >= next_look:
             presence.look()
-            next_look = time.monotonic() + _PRESENCE_SECONDS
+            next_look = time.monotonic() + PRESENCE_SECONDS
         for event in board.events(seen):
             seen = event.seq
             if event.data.get("watched") or event.kind == "agent.state":

@@ -16,13 +16,10 @@ from punchlist.config import Folder
 from punchlist.core.presence import Presence, Roster
 from punchlist.errors import StoreClosed
 from punchlist.hosts.inbox import ingest
-from punchlist.hosts.presence import PresenceLog
+from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.roster import load_first_screen
 from punchlist.hosts.watch import CodexPlans, Watcher
 from punchlist.hosts.watch.scope import find_beginning
-
-_PRESENCE_SECONDS: Final = 1.5
-"""How often hosts are asked for their agents: a change shows within two seconds."""
 
 _LOAD_SECONDS: Final = 5.0
 """How often the board is read where nothing happens: an agent may have fallen silent."""
@@ -108,7 +105,7 @@ class LiveRoster:
         for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
             self.board.tasks(row.name).list(limit=1)
         self._present = self._presence.look()
-        self._next_look = time.monotonic() + _PRESENCE_SECONDS
+        self._next_look = time.monotonic() + PRESENCE_SECONDS
 
     def _repeat(self, work: Callable[[], None]) -> None:
         """Run a step again and again; keep the fault of one, and go on."""

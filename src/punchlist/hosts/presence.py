@@ -37,6 +37,9 @@ from punchlist.transcripts import claude_code, codex
 from punchlist.transcripts.decoding import call_key, decode, moment, name, object_at, objects, path, record
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 
+PRESENCE_SECONDS: Final = 1.5
+"""How often a program that runs on asks hosts for their agents: a change shows within two seconds."""
+
 _LARGEST: Final = 64 * 1024
 """Bytes of a session file; Claude Code's have about one thousand."""
 
@@ -56,6 +59,9 @@ _DAEMON_SECONDS: Final = 0.5
 
 _RECENT: Final = timedelta(minutes=10)
 """Where the system does not show open files, a rollout counts as that of a running Codex for so long after a write."""
+
+_MOST_TOGETHER: Final = 20
+"""Changes in one transaction: it holds the lock for at most 20 ms."""
 
 _CLAUDE, _CODEX = "claude-code", "codex"
 _STATES: Final[dict[str, PresenceState]] = {"busy": "busy", "waiting": "waiting", "idle": "idle"}
@@ -420,12 +426,13 @@ def record_states(board: BoardReader, states: Iterable[Presence], *, looked_at: 
     order = sorted(states, key=lambda one: (one.state != "gone", 0.0 if one.since is None else one.since.timestamp()))
     given = {one.board_session: one for one in order}.values()
     changed = board.store.read(lambda tx: [one for one in given if _is_change(tx, one, looked_at)])
-    if not changed:
-        return 0
-    now = board.now()
-    return board.store.transact(
-        lambda tx: sum(_record_state(tx, one, now, looked_at) for one in changed), durable=False
-    )
+    now, recorded = board.now(), 0
+    for start in range(0, len(changed), _MOST_TOGETHER):
+        part = changed[start : start + _MOST_TOGETHER]
+        recorded += board.store.transact(
+            lambda tx, part=part: sum(_record_state(tx, one, now, looked_at) for one in part), durable=False
+        )
+    return recorded
 
 
 def _is_change(tx: Transaction, seen: Presence, looked_at: datetime | None) -> bool:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
-from punchlist.errors import PunchlistError, StoreClosed
+from punchlist.errors import StoreClosed
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.hosts.programs import find_home, find_host
 from punchlist.store import Transaction
@@ -91,7 +91,7 @@ class CodexPlans:
                         self._write(thread, params, message.get("emittedAtMs"))
                     except StoreClosed:
                         self._ends.set()
-                    except PunchlistError as error:
+                    except Exception as error:  # it is in the rollout too; the next plan may do better
                         self._report(f"a plan of Codex: {error}")
             case _:
                 pass
