@@ -6,13 +6,16 @@ import json
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from punchlist import Board
+from punchlist.core.overview import TokenTotal
 from punchlist.errors import SettingsFileInvalid
 from tests.hosts.machine import Machine, counts, make_machine, snapshot
 from tests.transcripts.chats import CHATS, Chat, GeminiChat, HermesChat, QwenChat
+from tests.transcripts.sessions import ClaudeSession, CodexSession
 
 
 @pytest.fixture
@@ -174,6 +177,61 @@ def test_a_late_record_of_any_agent_never_rolls_back_a_newer_list(machine: Machi
     with Board.open(machine.board) as board:
         assert [item.content for item in board.agent("main", session=chat.session).todos.items] == ["New"]
     assert counts(machine.events())["transcript.write"] == 1
+
+
+# Tokens.
+
+
+def tokens(machine: Machine) -> list[dict[str, Any]]:
+    return [dict(event.data) for event in machine.events() if event.kind == "agent.usage"]
+
+
+@pytest.mark.parametrize("agent", ["gemini", "qwen", "oh-my-pi", "openclaw"])
+def test_the_tokens_that_a_log_tells_of_are_added_up_once(machine: Machine, agent: str) -> None:
+    chat = CHATS[agent]()
+    chat.user("Go")
+    chat.run("ls", "src")
+    chat.say("Done.")
+    path = chat.save(machine.home)
+    machine.watch()
+    read = 105 if agent in ("oh-my-pi", "openclaw") else 100
+    assert tokens(machine) == [{"input": 2 * read, "output": 40, "cached": 60}]
+    text = path.read_text()
+    path.unlink()
+    path.write_text(text)
+    machine.watch()
+    assert len(tokens(machine)) == 1
+    chat.user("Again")
+    chat.say("Done.")
+    chat.save(machine.home)
+    machine.watch()
+    assert tokens(machine)[1:] == [{"input": 3 * read, "output": 60, "cached": 90}]
+    with Board.open(machine.board) as board:
+        (row,) = board.store.lists(session=chat.session)
+        known = board.store.read(lambda tx: tx.overviews.load_activity(row.number)).tokens
+    assert known == TokenTotal(3 * read, 60, 90)
+
+
+def test_a_message_of_claude_code_in_several_lines_is_counted_once(machine: Machine) -> None:
+    session = ClaudeSession()
+    usage = {"input_tokens": 3, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 20, "output_tokens": 1}
+    for output, end in ((1, None), (9, None), (9, "end_turn")):
+        told = {"id": "msg_1", "role": "assistant", "content": [], "usage": {**usage, "output_tokens": output}}
+        session.record("assistant", 1, {**told, "stop_reason": end})
+    machine.write(session)
+    machine.watch()
+    assert tokens(machine) == [{"input": 10, "output": 9, "cached": 20}]
+
+
+def test_codex_tells_its_tokens_as_a_total(machine: Machine) -> None:
+    session = CodexSession()
+    for read in (100, 250):
+        total = {"input_tokens": read, "cached_input_tokens": 50, "output_tokens": 5, "total_tokens": read + 5}
+        session.record("event_msg", {"type": "token_count", "info": {"total_token_usage": total}})
+    session.record("event_msg", {"type": "task_complete"})
+    machine.write(session)
+    machine.watch()
+    assert tokens(machine) == [{"input": 200, "output": 5, "cached": 50}]
 
 
 # Settings.

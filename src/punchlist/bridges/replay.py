@@ -37,12 +37,14 @@ from punchlist.transcripts.activity import (
     ListWrite,
     Step,
     SubagentStart,
+    TokenUse,
     TurnEnd,
     UserTurn,
     read_steps,
 )
 from punchlist.transcripts.decoding import object_at
 from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.tokens import Tokens
 from punchlist.transcripts.values import MAIN, Transcript
 
 _TASKS: Final = "claude-tasks"
@@ -256,6 +258,9 @@ class Replay:
                 agent = self._agent(step.agent)
                 if self._source and self._is_news(step):
                     agent.about_to_stop()
+            case TokenUse():
+                if self._source:
+                    self._note_tokens(self._agent(step.agent), step.tokens)
 
     def _is_news(self, step: Step) -> bool:
         """True if only the log tells of a turn or a plan, and tells it for the first time."""
@@ -299,6 +304,18 @@ class Replay:
         self._agent(MAIN)
         child = self._main.spawn(name[:190], id=step.agent, label=label if isinstance(label, str) else None)
         return self._mark_watched(child)
+
+    def _note_tokens(self, agent: Agent, tokens: Tokens) -> None:
+        """Record the tokens that an agent has used; a log that is read again begins with less than is known."""
+        now = self._board.now()
+
+        def note(tx: Transaction) -> None:
+            row = tx.agent(agent.session, agent.name)
+            known = None if row is None else tx.overviews.load_activity(row.number).tokens
+            if row is not None and (known is None or sum(tokens) > known.input + known.output + known.cached):
+                tx.add_events(row, [Draft("agent.usage", tokens._asdict())], by=agent.name, at=now)
+
+        self._board.store.transact(note)
 
     # Tool calls.
 

@@ -55,6 +55,7 @@ KINDS: Mapping[str, str] = {
     "agent.output": "an agent said something that people see: {characters, preview, text}",
     "agent.finished": "an agent has finished: {outcome, preview, text}",
     "agent.state": "an agent became busy, waiting, idle or gone: {host, conversation, state, since, waits_for, …}",
+    "agent.usage": "the tokens that an agent has used so far: {input, output, cached}",
     "finding.raised": "a detector found something: {detector, level, seen, count, subject}",
     "finding.cleared": "what a detector found is over: {detector, level, seen, count, subject}",
     "guidance.said": "a text was put before the model: {kind, characters}",

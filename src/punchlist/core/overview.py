@@ -137,6 +137,14 @@ class LastCall(Struct, frozen=True):
     at: datetime | None = None
 
 
+class TokenTotal(Struct, frozen=True):
+    """Tokens that an agent has read anew, written, and read from the cache of its host."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+
 class Activity(Struct, frozen=True, omit_defaults=True):
     """The activity of one agent, from its events; its list is kept apart.
 
@@ -160,6 +168,8 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     host: str = ""
     """The host that told its state, and when that was recorded."""
     host_at: datetime | None = None
+    tokens: TokenTotal | None = None
+    """None where no log tells of them."""
     seq: int = 0
     at: datetime | None = None
 
@@ -195,6 +205,9 @@ def fold_activity(
     if kind == "agent.state":
         state, waits_for, host = (str(data.get(name, "")) for name in ("state", "waits_for", "host"))
         return replace(known, host_state=state, waits_for=waits_for, host=host, host_at=at)
+    if kind == "agent.usage":
+        told = (data.get(name) for name in ("input", "output", "cached"))
+        return replace(known, tokens=TokenTotal(*(one if isinstance(one, int) else 0 for one in told)))
     if kind == "agent.copied":
         source, whose = data.get("source") or "a transcript", data.get("format") or ""
         return replace(known, copy_of=str(source), copy_format=str(whose))

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.overview import WATCHED, Activity, PersonWait
+from punchlist.core.overview import WATCHED, Activity, PersonWait, TokenTotal
 from punchlist.core.session_line import NO_LINE, SessionLine, name_wait
 
 PresenceState = Literal["busy", "waiting", "idle", "gone"]
@@ -142,6 +142,8 @@ class AgentNow(Struct, frozen=True, kw_only=True):
     silent_since: datetime | None = None
     list_session: str = ""
     """The session of the board; empty if it has none."""
+    tokens: TokenTotal | None = None
+    """Tokens that it has used, without its subagents; None where no log tells of them."""
 
 
 class DoneSince(Struct, frozen=True, kw_only=True):
@@ -205,6 +207,7 @@ def _show_present(seen: Presence, own: BoardAgent | None) -> AgentNow:
         # Only an agent that should be at work can be silent.
         silent_since=own.silent_since if seen.state == "busy" else None,
         list_session=own.session,
+        tokens=own.activity.tokens,
     )
 
 

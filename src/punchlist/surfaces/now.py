@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from punchlist.core.events import json_time
 from punchlist.core.overview import PersonWait
@@ -381,6 +382,7 @@ def _agent_data(row: AgentNow) -> dict[str, Any]:
         "check": line.check,
         "check_at": _time(row.check_at),
         "silent_since": _time(row.silent_since),
+        "tokens": None if row.tokens is None else asdict(row.tokens),
         "subagents": [{"name": one.name, "done": one.done, "total": one.total} for one in line.subagents],
     }
 

@@ -61,6 +61,7 @@ _DEEDS = {
     "agent.copied": "is known only from {source}",
     "agent.joined": "joined",
     "agent.state": "is {state}",
+    "agent.usage": "has used {input} tokens, {cached} from the cache, and written {output}",
     "agent.spawned": "started the agent {child}",
     "finding.cleared": "gives no more cause for concern ({detector})",
     "transcript.write": "had written an earlier list, found in {source}",

@@ -24,6 +24,7 @@ from punchlist.errors import InvalidInput, PunchlistError
 from punchlist.transcripts import claude_code, codex, zst
 from punchlist.transcripts.decoding import call_key, decode, moment, name, object_at, objects, path, record, text_of
 from punchlist.transcripts.reverse import Log
+from punchlist.transcripts.tokens import TokenCount, Tokens, read_tokens, without_cached
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Transcript, TranscriptCall
 
 _MOST_OPEN = 4096
@@ -100,7 +101,24 @@ class TurnEnd(Struct, frozen=True, kw_only=True):
     agent: str = MAIN
 
 
-Step = CallStart | CallEnd | ListWrite | UserTurn | SubagentStart | TurnEnd
+class TokenUse(Struct, frozen=True, kw_only=True):
+    """The tokens that an agent has used since its log began. Told at the end of a turn."""
+
+    at: datetime | None = None
+    agent: str = MAIN
+    tokens: Tokens
+
+
+Step = CallStart | CallEnd | ListWrite | UserTurn | SubagentStart | TurnEnd | TokenUse
+
+
+def tell_end(count: TokenCount, at: datetime | None, agent: str) -> Iterator[Step]:
+    """Yield the end of a turn, after the tokens that were used if they are news."""
+    tokens = count.take_news()
+    if tokens is not None:
+        yield TokenUse(at=at, agent=agent, tokens=tokens)
+    yield TurnEnd(at=at, agent=agent)
+
 
 _OWN_TOOL: Final = re.compile(r"(?:mcp__(?:plugin_punchlist_)?punchlist__|(?:mcp_)?punchlist_)(\w{1,40})", re.ASCII)
 """Claude Code, Codex and qwen; Gemini CLI (`mcp_punchlist_todo`) and opencode (`punchlist_todo`)."""
@@ -130,7 +148,7 @@ def read_steps(transcript: Transcript) -> Iterator[Step]:
         found = _claude_subagents(source) if is_whole else ()
         files += [_after(begun, _read_claude(file, begun.agent)) for file, begun in found]
     steps = _without_copies(merge(*map(_with_times, files), key=_time_of))
-    yield from (step for step in steps if not isinstance(step, TurnEnd))
+    yield from (step for step in steps if not isinstance(step, TurnEnd | TokenUse))
 
 
 def _after(begun: SubagentStart, steps: Iterator[Step]) -> Iterator[Step]:
@@ -237,6 +255,8 @@ _CLAUDE_WRITERS = frozenset({claude_code.TOOL, *claude_code.TOOLS})
 _LAUNCHED = "Async agent launched"
 """Beginning of the answer to a call whose subagent goes on in the background."""
 
+_CLAUDE_TOKENS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_CODEX_TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens")
 _NOTICE = "<"
 """First character of what the host says in the user's name: a reminder, a notification, the output of a command."""
 
@@ -248,11 +268,13 @@ class ClaudeSteps:
         self._agent = agent
         self._calls = OpenCalls(agent, _CLAUDE_WRITERS, object_at(saved, "calls"))
         self._known = {MAIN, *object_at(saved, "known")}
+        self._tokens = TokenCount(object_at(saved, "tokens"))
         self.cwd: str | None = None
         """The folder of the agent, if a record of its own tells it; here each record does."""
 
     def save(self) -> dict[str, Any]:
-        return {"calls": self._calls.save(), "known": dict.fromkeys(sorted(self._known)[:_MOST_SUBAGENTS], 1)}
+        known = dict.fromkeys(sorted(self._known)[:_MOST_SUBAGENTS], 1)
+        return {"calls": self._calls.save(), "known": known, "tokens": self._tokens.save()}
 
     def take(self, found: dict[str, Any]) -> Iterator[Step]:
         """Yield the steps that one more record tells of."""
@@ -274,10 +296,13 @@ class ClaudeSteps:
                 step = _claude_end(call, item, own)
                 if step is not None:
                     yield step
-        if object_at(found, "message").get("stop_reason") == "end_turn" and found.get("type") == "assistant":
+        message = object_at(found, "message")
+        if found.get("type") == "assistant" and (usage := object_at(message, "usage")):
+            self._tokens.add(message.get("id"), read_tokens(usage, *_CLAUDE_TOKENS))
+        if message.get("stop_reason") == "end_turn" and found.get("type") == "assistant":
             own = self._agent or (MAIN if found.get("isSidechain") is not True else None)
             if own is not None:
-                yield TurnEnd(at=moment(found.get("timestamp")), agent=own)
+                yield from tell_end(self._tokens, moment(found.get("timestamp")), own)
 
 
 def _read_claude(file: str, agent: str | None) -> Iterator[Step]:
@@ -377,10 +402,11 @@ class CodexSteps:
         self._agent = agent
         self._calls = OpenCalls(agent, _CODEX_WRITERS, object_at(saved, "calls"))
         self._codes: dict[str, int] = dict(object_at(saved, "codes"))
+        self._tokens = TokenCount(object_at(saved, "tokens"))
         self.cwd = path(object_at(saved).get("cwd"))
 
     def save(self) -> dict[str, Any]:
-        return {"calls": self._calls.save(), "codes": self._codes, "cwd": self.cwd}
+        return {"calls": self._calls.save(), "codes": self._codes, "cwd": self.cwd, "tokens": self._tokens.save()}
 
     def take(self, found: dict[str, Any]) -> Iterator[Step]:
         """Yield the steps that one more record tells of."""
@@ -392,7 +418,9 @@ class CodexSteps:
             if self._agent == MAIN:
                 yield UserTurn(at=at)
         elif kind in _TURN_ENDS and found.get("type") == "event_msg":
-            yield TurnEnd(at=at, agent=self._agent)
+            yield from tell_end(self._tokens, at, self._agent)
+        elif kind == "token_count" and (total := object_at(payload, "info", "total_token_usage")):
+            self._tokens.set_total(without_cached(read_tokens(total, *_CODEX_TOKENS)))
         elif kind == "exec_command_end" and call_id is not None:
             if type(code := payload.get("exit_code")) is int:
                 _add(self._codes, call_id, code, _MOST_OPEN)

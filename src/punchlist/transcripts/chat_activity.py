@@ -15,14 +15,15 @@ from punchlist.transcripts.activity import (
     ListWrite,
     OpenCalls,
     Step,
-    TurnEnd,
     UserTurn,
     is_said_by_host,
     make_up_id,
     read_own_tool,
     read_own_write,
+    tell_end,
 )
 from punchlist.transcripts.decoding import call_key, decode, moment, name, object_at, objects, path, text_of
+from punchlist.transcripts.tokens import TokenCount, read_tokens, without_cached
 from punchlist.transcripts.values import MAIN, Origin, TranscriptCall
 
 _OWN: Final = "punchlist"
@@ -37,10 +38,11 @@ class MessageSteps:
     def __init__(self, agent: str, saved: Mapping[str, Any] | None = None) -> None:
         self._agent = agent
         self._calls = OpenCalls(agent, self.writers, object_at(saved, "calls"))
+        self._tokens = TokenCount(object_at(saved, "tokens"))
         self.cwd = path(object_at(saved).get("cwd"))
 
     def save(self) -> dict[str, Any]:
-        return {"calls": self._calls.save(), "cwd": self.cwd}
+        return {"calls": self._calls.save(), "cwd": self.cwd, "tokens": self._tokens.save()}
 
     def take(self, found: dict[str, Any]) -> Iterator[Step]:
         """Yield the steps that one more record tells of."""
@@ -108,11 +110,13 @@ class PiSteps(MessageSteps):
             case "user":
                 yield from self._hear(text_of(message.get("content")), at)
             case "assistant":
+                if usage := object_at(message, "usage"):
+                    self._tokens.add(found.get("id"), read_tokens(usage, "input", "output", "cacheRead", "cacheWrite"))
                 for part in objects(message.get("content")):
                     if part.get("type") == "toolCall":
                         yield from self._begin(part.get("name"), part.get("arguments"), part.get("id"), at)
                 if message.get("stopReason") in ("stop", "aborted", "error"):
-                    yield TurnEnd(at=at, agent=self._agent)
+                    yield from tell_end(self._tokens, at, self._agent)
             case "toolResult":
                 is_error = message.get("isError")
                 yield from self._end(
@@ -165,6 +169,7 @@ class OhMyPiSteps(PiSteps):
 
 # Gemini CLI, and qwen, which comes from it.
 
+_QWEN_TOKENS: Final = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount")
 _GEMINI_ENDS: Final = {"success": False, "error": True, "cancelled": True}
 
 
@@ -185,6 +190,8 @@ class GeminiSteps(MessageSteps):
             yield from self._hear(text, at)
         if message.get("type") != "gemini":
             return
+        if used := object_at(message, "tokens"):
+            self._tokens.add(message.get("id"), without_cached(read_tokens(used, "input", "output", "cached")))
         calls = objects(message.get("toolCalls"))
         for call in calls:
             yield from self._begin(call.get("name"), call.get("args"), call.get("id"), at)
@@ -193,7 +200,7 @@ class GeminiSteps(MessageSteps):
                 ended, result = moment(call.get("timestamp")) or at, _read_responses(call.get("result"))
                 yield from self._end(call.get("id"), ended, result, is_error=is_error)
         if text.strip() and not calls:
-            yield TurnEnd(at=at, agent=self._agent)
+            yield from tell_end(self._tokens, at, self._agent)
 
 
 class QwenSteps(MessageSteps):
@@ -208,11 +215,13 @@ class QwenSteps(MessageSteps):
                 if found.get("subtype") is None:
                     yield from self._hear(text_of(parts), at)
             case "assistant":
+                if used := object_at(found, "usageMetadata"):
+                    self._tokens.add(found.get("uuid"), without_cached(read_tokens(used, *_QWEN_TOKENS)))
                 calls = [call for part in parts if (call := object_at(part, "functionCall"))]
                 for call in calls:
                     yield from self._begin(call.get("name"), call.get("args"), call.get("id"), at)
                 if not calls:
-                    yield TurnEnd(at=at, agent=self._agent)
+                    yield from tell_end(self._tokens, at, self._agent)
             case "tool_result":
                 is_error = _GEMINI_ENDS.get(str(object_at(found, "toolCallResult").get("status")))
                 for part in parts:
@@ -253,7 +262,7 @@ class HermesSteps(MessageSteps):
                     args = decode(sent) if isinstance(sent, str) else sent
                     yield from self._begin(function.get("name"), sent if args is None else args, call.get("id"), at)
                 if not calls:
-                    yield TurnEnd(at=at, agent=self._agent)
+                    yield from tell_end(self._tokens, at, self._agent)
             case "tool":
                 yield from self._end(found.get("tool_call_id"), at, content)
             case _:
