@@ -16,7 +16,7 @@ UV_ENTRY := awk '/^[A-Za-z0-9]/ { wanted = /^uv==/ } wanted' requirements.lock
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test test-agents agents check storm bench docs lock
+.PHONY: help setup run test test-web test-agents agents check storm bench docs lock
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +27,10 @@ run: $(STAMP) ## Show the agents of this machine live; with none, play a demo
 	@$(BIN)/python tools/run.py $(ARGS)
 
 test: $(STAMP) ## Run the tests at small sizes
-	$(PYTEST) -m "not storm and not agents" $(ARGS)
+	$(PYTEST) -m "not storm and not agents and not web" $(ARGS)
+
+test-web: $(STAMP) ## Run the tests of the pages in Chromium, which has to be installed
+	$(PYTEST) -m "web and not storm" $(ARGS) tests/web
 
 test-agents: $(STAMP) agents ## Run the tests with the real agents, against scripted model APIs
 	PUNCHLIST_AGENTS_DIR="$(AGENTS)" $(PYTEST) -m "agents and not storm" $(ARGS) tests/agents

@@ -312,7 +312,7 @@ class AccessGate:
             return Refusal(413, "body_too_large", f"A body may have {LONGEST_BODY} bytes at most.")
         if method in _READING:
             return None
-        if "origin" in headers and not _has_own_origin(headers):
+        if "origin" in headers and not _has_own_origin(headers) and not _is_own_form(headers):
             return Refusal(403, "origin_refused", "Another page may not change anything here.")
         if length == "0" and "transfer-encoding" not in headers:
             return None
@@ -356,6 +356,11 @@ def _has_own_origin(headers: Headers) -> bool:
     """True if the Origin is the server as the request names it, which was checked before."""
     origin = urlsplit(headers["origin"])
     return origin.scheme in ("http", "https") and origin.netloc.lower() == headers["host"].lower()
+
+
+def _is_own_form(headers: Headers) -> bool:
+    """True for a form of our own page: where no referrer is sent, a browser hides the origin of a form too."""
+    return headers["origin"] == "null" and headers.get("sec-fetch-site") == "same-origin"
 
 
 def _is_same_origin(headers: Headers) -> bool:

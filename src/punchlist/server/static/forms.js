@@ -7,7 +7,7 @@ export async function send(form, submitter) {
   const fields = new URLSearchParams(new FormData(form, submitter));
   const isPost = form.method === "post";
   const address = isPost ? form.action : `${form.action.split("?")[0]}?${fields}`;
-  const typed = [...form.querySelectorAll("input:not([type=hidden]), textarea")];
+  const typed = [...form.querySelectorAll("input:not([type=hidden], [type=range], [type=checkbox]), textarea")];
   let response;
   try {
     response = await fetch(address, isPost ? { method: "POST", body: fields } : {});
@@ -15,7 +15,7 @@ export async function send(form, submitter) {
     return notice("The server does not answer; nothing was changed.");
   }
   // What was sent is no longer half-typed: the answer may replace it.
-  if (response.ok) for (const field of typed) field.type === "range" || (field.value = field.defaultValue);
+  if (response.ok) for (const field of typed) field.value = field.defaultValue;
   const edit = response.ok && form.querySelector("details.edit[open]");
   if (edit) edit.open = false;
   if (!morphPage(await response.text())) return notice("The server answered with something that is no page.");
@@ -35,7 +35,7 @@ export function act(row, verb, extra = {}) {
   const form = row.querySelector("form");
   const made = document.createElement("form");
   Object.assign(made, { method: "post", action: form.action });
-  for (const name of ["agent", "plan", "item"]) addField(made, name, form.elements[name].value);
+  for (const name of ["agent", "plan", "item"]) addField(made, name, form.querySelector(`[name=${name}]`).value);
   for (const [name, value] of Object.entries({ do: verb, ...extra })) addField(made, name, value);
   return send(made);
 }
@@ -61,45 +61,39 @@ export function startForms() {
   startDrag();
 }
 
-// Items are dragged by their mark.
+// Items are dragged by their mark, with a mouse or a finger.
 
 function startDrag() {
   let dragged = null;
-  const rowAt = (target) => target.closest?.(".item[data-item]");
-  const over = (row) => {
-    for (const one of document.querySelectorAll(".item.over")) one.classList.toggle("over", one === row);
+  const find = (event) => {
+    const row = document.elementFromPoint(event.clientX, event.clientY)?.closest(".item[data-item]");
+    return row && row.closest(".list") === dragged.closest(".list") && row !== dragged ? row : null;
+  };
+  const mark = (row) => {
+    for (const one of document.querySelectorAll(".item.over")) if (one !== row) one.classList.remove("over");
     row?.classList.add("over");
   };
-  document.addEventListener("pointerdown", ({ target }) => {
-    const row = target.matches?.(".item .mark") && rowAt(target);
-    if (row && document.body.classList.contains("may-edit")) row.draggable = true;
-  });
-  document.addEventListener("dragstart", (event) => {
-    const row = rowAt(event.target);
-    if (!row?.draggable) return;
-    dragged = row;
-    row.classList.add("dragged");
-    event.dataTransfer.effectAllowed = "move";
-  });
-  document.addEventListener("dragover", (event) => {
-    const row = dragged && rowAt(event.target);
-    if (!row || row.closest(".list") !== dragged.closest(".list")) return;
-    event.preventDefault();
-    over(row);
-  });
-  document.addEventListener("drop", (event) => {
-    const row = dragged && rowAt(event.target);
-    if (!row) return;
-    event.preventDefault();
-    const moved = dragged;
-    end();
-    if (row !== moved) act(moved, "move", { before: row.dataset.item });
-  });
   const end = () => {
-    over(null);
+    mark(null);
     dragged?.classList.remove("dragged");
-    dragged?.removeAttribute("draggable");
     dragged = null;
   };
-  document.addEventListener("dragend", end);
+  document.addEventListener("pointerdown", (event) => {
+    if (!event.target.matches("[data-handle]") || !document.body.classList.contains("may-edit")) return;
+    event.preventDefault(); // selects no text
+    dragged = event.target.closest(".item");
+    event.target.setPointerCapture(event.pointerId);
+  });
+  document.addEventListener("pointermove", (event) => {
+    if (!dragged) return;
+    dragged.classList.add("dragged");
+    mark(find(event));
+  });
+  document.addEventListener("pointerup", (event) => {
+    if (!dragged) return;
+    const [moved, row] = [dragged, find(event)];
+    end();
+    if (row) act(moved, "move", { before: row.dataset.item });
+  });
+  document.addEventListener("pointercancel", end);
 }

@@ -8,7 +8,7 @@ let chosen = "";
 let goes = 0;
 
 function current() {
-  return document.activeElement?.closest?.(ROWS) ?? (chosen && document.getElementById(chosen)?.closest(ROWS));
+  return document.activeElement?.closest(ROWS) ?? document.getElementById(chosen);
 }
 
 function choose(row) {
@@ -31,7 +31,7 @@ function open(row) {
   const details = row.querySelector("details:not(.edit)");
   if (field) field.focus();
   else if (row.matches(".item") && details) details.open = !details.open;
-  else row.querySelector("a.button, a.name, a")?.click();
+  else (row.querySelector("a.button") ?? row.querySelector("a"))?.click();
 }
 
 function edit(row) {

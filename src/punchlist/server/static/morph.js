@@ -25,8 +25,8 @@ export function morphPage(text) {
 
 /** True if a person typed into a field and has not sent it. */
 function isDirty(node) {
-  if (node instanceof HTMLInputElement && node.type === "hidden") return false;
-  if (node instanceof HTMLInputElement && /checkbox|radio/.test(node.type)) return node.checked !== node.defaultChecked;
+  if (/^(hidden|range)$/.test(node.type)) return false;
+  if (node.type === "checkbox") return node.checked !== node.defaultChecked;
   return /^(INPUT|TEXTAREA)$/.test(node.nodeName) && node.value !== node.defaultValue;
 }
 
@@ -64,7 +64,7 @@ function morphAttributes(old, next) {
   const typed = isDirty(old);
   for (const { name } of [...old.attributes]) {
     // Whether a details element is open, and which row is selected, is the reader's choice.
-    if (!next.hasAttribute(name) && !/^(open|tabindex|draggable)$/.test(name)) old.removeAttribute(name);
+    if (!next.hasAttribute(name) && !/^(open|tabindex)$/.test(name)) old.removeAttribute(name);
   }
   for (const { name, value } of next.attributes) {
     if (name === "open" && old.nodeName === "DETAILS") continue;
@@ -81,7 +81,7 @@ function morphChildren(old, next) {
     if (!match && !child.id && place && !place.id && place.nodeName === child.nodeName) match = place;
     if (!match) {
       old.insertBefore(child, place);
-      if (child.id && child.classList) child.classList.add("fresh");
+      if (child.id && child.nodeName === "LI") child.classList.add("fresh");
     } else {
       if (match === place) place = place.nextSibling;
       else if (old.moveBefore) old.moveBefore(match, place); // keeps focus

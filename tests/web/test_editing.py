@@ -1,0 +1,109 @@
+"""Lists are changed by keyboard alone, and by hand; what a person types is not lost."""
+
+from playwright.sync_api import Page, expect
+
+from punchlist.agent import Agent
+from punchlist.board import Board
+from punchlist.core.todo import Status
+from tests.web.conftest import Tabs
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def contents(agent: Agent) -> list[str]:
+    return [item.content for item in agent.todos.items]
+
+
+def test_question_is_answered_by_keyboard(tabs: Tabs, board: Board, agent: Agent) -> None:
+    agent.ask("1", "Which region?")
+    page = tabs.open("/")
+    press(page, "j", "Enter")
+    page.keyboard.type("eu-west")
+    press(page, "Enter")
+    expect(page.get_by_text("Nothing waits on you.")).to_be_visible()
+    expect(page.locator(".notice")).to_contain_text("Answered")
+    assert not board.waits()
+    assert "eu-west" in (agent.take_answers() or "")
+
+
+def test_plan_is_approved_by_keyboard(tabs: Tabs, board: Board, agent: Agent) -> None:
+    agent.enter_plan_mode()
+    agent.propose_plan("# Move\n\n1. Pack")
+    page = tabs.open("/")
+    press(page, "j", "Enter")
+    expect(page.get_by_role("heading", name="Move")).to_be_visible()
+    approve = page.get_by_role("button", name="Approve")
+    for _ in range(20):
+        press(page, "Tab")
+        if approve.evaluate("element => element === document.activeElement"):
+            break
+    press(page, "Enter")
+    expect(page.get_by_text("Nothing waits on you.")).to_be_visible()
+    assert not board.waits()
+
+
+def test_list_is_edited_by_keyboard(tabs: Tabs, agent: Agent) -> None:
+    page = tabs.open("/sessions/s1")
+    items = page.locator(".item")
+    press(page, "j", "d")
+    expect(items.nth(0)).to_have_class("item completed")
+    press(page, "j", "e")
+    page.keyboard.type("Backfill in slices")
+    press(page, "Enter")
+    expect(items.nth(1)).to_contain_text("Backfill in slices")
+    press(page, "a")
+    page.keyboard.type("Tell the data team")
+    press(page, "Enter")
+    expect(items).to_have_count(4)
+    press(page, "Escape", "j", "k")
+    expect(items.nth(1)).to_be_focused()
+    press(page, "Alt+ArrowDown")
+    expect(items.nth(2)).to_contain_text("Backfill in slices")
+    expect(items.nth(2)).to_be_focused()
+    assert contents(agent) == ["Write the migration", "Run the suite", "Backfill in slices", "Tell the data team"]
+    press(page, "u")
+    expect(items.nth(1)).to_contain_text("Backfill in slices")
+    assert agent.todos.items[0].status is Status.COMPLETED
+
+
+def test_item_is_dragged_to_another_place(tabs: Tabs, agent: Agent) -> None:
+    page = tabs.open("/sessions/s1")
+    items = page.locator(".item")
+    items.nth(2).locator(".mark").drag_to(items.nth(0))
+    expect(items.nth(0)).to_contain_text("Run the suite")
+    assert contents(agent) == ["Run the suite", "Write the migration", "Backfill"]
+
+
+def test_slider_shows_the_past(tabs: Tabs, agent: Agent) -> None:
+    agent.edit({"op": "remove", "item": "2"}, by="ada")
+    page = tabs.open("/sessions/s1")
+    expect(page.locator(".item")).to_have_count(2)
+    page.locator("input[type=range]").fill("1")
+    expect(page.locator(".item")).to_have_count(3)
+    expect(page.locator(".past")).to_contain_text("Revision 1 of 3")
+    page.locator("input[type=range]").fill("3")
+    expect(page.locator(".item")).to_have_count(2)
+    expect(page.locator(".past")).to_have_count(0)
+
+
+def test_refusal_is_told_and_the_text_stays(tabs: Tabs, agent: Agent) -> None:
+    page = tabs.open("/sessions/s1")
+    page.get_by_label("Add an item to the list of main").fill("One more")
+    agent.edit([{"op": "done"}], by="main")
+    agent.edit({"op": "init", "items": ["Another list"]}, by="main")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("new list meanwhile")
+    expect(page.get_by_label("Add an item to the list of main")).to_have_value("One more")
+
+
+def test_keys_are_explained(tabs: Tabs) -> None:
+    page = tabs.open("/")
+    press(page, "?")
+    expect(page.get_by_role("dialog")).to_contain_text("mark the item done")
+    press(page, "Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    press(page, "/")
+    expect(page.get_by_role("searchbox")).to_be_focused()

@@ -1,0 +1,105 @@
+"""Pages are read without a script, on a phone, in both themes, by anyone."""
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from punchlist.agent import Agent
+from punchlist.board import Board
+from tests.web.conftest import SHOP, Tabs
+
+PATHS = {
+    "now": "/",
+    "session": "/sessions/s1",
+    "past": "/sessions/s1?agent=main&revision=1",
+    "plan": "/sessions/plans/plan?agent=main",
+    "brief": "/brief",
+    "missing": "/sessions/nothing",
+}
+
+
+@pytest.fixture
+def life(board: Board, agent: Agent) -> None:
+    """Something of everything: a question, a plan, a subagent, a red check, blocked and completed items."""
+    agent.tool_started("c1", "Edit", {"file_path": f"{SHOP}/a.py"})
+    agent.tool_finished("c1", "ok")
+    agent.tool_started("c2", "Bash", {"command": "pytest -q tests/a-very-long-name-of-a-folder/test_totals.py"})
+    agent.tool_finished("c2", "FAILED tests/test_totals.py::test_discount\n1 failed in 0.1s", exit_code=1)
+    agent.edit({"op": "done", "item": "1"}, by="main")
+    agent.edit(
+        [{"op": "block", "item": "3", "reason": "a key"}, {"op": "note", "item": "2", "text": "x" * 300}], by="ada"
+    )
+    child = agent.spawn("explore", label="Look for readers of the old column")
+    child.edit({"op": "append", "items": ["Search", "Report"]}, by="explore")
+    agent.ask("2", "Which region should it be in: eu-west or us-east?")
+    planner = board.agent("main", session="plans", project="/work/infra")
+    planner.enter_plan_mode()
+    planner.propose_plan("# Move\n\n1. Pack")
+    planner.reject_plan("Ask first", by="ada")
+    planner.propose_plan("# Move\n\n1. Ask\n2. Pack")
+
+
+@pytest.mark.usefixtures("life")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(tabs: Tabs, theme: str) -> None:
+    context = tabs.open_context(theme=theme)
+    for name, path in PATHS.items():
+        page = context.new_page()
+        page.goto(tabs.origin + path)
+        for details in page.locator("details").all():
+            details.evaluate("element => { element.open = true }")
+        found: Any = Axe().run(page).response["violations"]
+        serious = [
+            (one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in ("serious", "critical")
+        ]
+        assert serious == [], name
+        page.close()
+
+
+@pytest.mark.usefixtures("life")
+@pytest.mark.parametrize("width", [390, 768, 3840])
+def test_no_page_is_wider_than_the_window(tabs: Tabs, width: int) -> None:
+    context = tabs.open_context(width=width)
+    for path in PATHS.values():
+        page = context.new_page()
+        page.goto(tabs.origin + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        page.close()
+
+
+@pytest.mark.usefixtures("life")
+def test_everything_is_read_and_done_without_a_script(tabs: Tabs, board: Board, agent: Agent) -> None:
+    page = tabs.open("/", scripts=False)
+    expect(page.locator("#waits")).to_contain_text("Which region")
+    page.get_by_role("link", name="shop", exact=False).first.click()
+    expect(page.locator(".item").first).to_contain_text("Write the migration")
+    page.get_by_text("Why failing").click()
+    expect(page.get_by_text("FAILED tests/test_totals.py::test_discount").last).to_be_visible()
+    page.locator("input[type=range]").first.fill("1")
+    page.get_by_role("button", name="Show").first.click()
+    expect(page.locator(".past").first).to_contain_text("Revision 1 of")
+    page.get_by_role("link", name="Back to the present").click()
+    page.get_by_label("Add an item to the list of main").fill("One more")
+    page.get_by_role("button", name="Add", exact=True).first.click()
+    expect(page.locator(".item", has_text="One more")).to_be_visible()
+    page.get_by_label("Your answer").fill("eu-west")
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator(".notice")).to_contain_text("Answered")
+    assert "eu-west" in (agent.take_answers() or "")
+    page.goto(f"{tabs.origin}/")
+    page.get_by_role("link", name="Read and decide").click()
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator(".notice")).to_contain_text("approved")
+    assert not [wait for wait in board.waits() if wait.kind == "plan"]
+
+
+def test_theme_follows_the_switch(tabs: Tabs) -> None:
+    page = tabs.open("/", theme="light")
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("button", name="Theme").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate(background) != light
