@@ -414,7 +414,7 @@ def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") ->
     except ValidationError:
         problem = f"use {entry.allowed}"
     if problem:
-        shown = for_terminal(" ".join(words)[:80])
+        shown = HIDDEN if entry.is_secret else for_terminal(" ".join(words)[:80])
         raise ConfigInvalid(name=name or entry.key, value=shown, problem=problem)
     return value
 

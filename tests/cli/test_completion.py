@@ -85,6 +85,7 @@ CASES = {
     ("punchlist", "config", "get", ""): sorted(list_entries()),
     ("punchlist", "config", "set", "stall."): ["stall.after", "stall.lifetime"],
     ("punchlist", "config", "set", "profile", ""): ["classic", "off", "quiet"],
+    ("punchlist", "config", "set", "watch.agents", "codex", "cl"): ["claude-code"],
     ("punchlist", "completion", ""): ["bash", "fish", "zsh"],
     ("punchlist", "--ve"): ["--version"],
     ("punchlist", "todos", "--session", ""): [],

@@ -11,7 +11,7 @@ import pytest
 import punchlist_hook
 from punchlist import Board
 from punchlist.hosts.inbox import ingest
-from punchlist.places import settings_path
+from punchlist.places import default_path, settings_path
 from punchlist.settings import list_entries
 from tests.cli.conftest import Run
 
@@ -34,10 +34,13 @@ def test_get_lists_every_setting_with_its_value_and_source(run: Run, file: Path,
     lines = [line.split() for line in run("config", "get").out.splitlines()]
     assert [words[0] for words in lines] == list(list_entries())
     found = {words[0]: words[1:] for words in lines}
-    assert found["lease"] == ["70", "environment", "($PUNCHLIST_LEASE)"]
-    assert found["profile"] == ["off", "file"]
-    assert found["stall.after"] == ["300", "default"]
-    assert found["redact"] == ["a", "b", "environment", "and", "file"]
+    assert found["lease"] == ["environment", "70"]
+    assert found["profile"] == ["file", "off"]
+    assert found["stall.after"] == ["default", "300"]
+    assert found["redact"] == ["environment", "and", "file", "a", "b"]
+    assert found["db"] == ["environment", os.environ["PUNCHLIST_DB"]]
+    monkeypatch.delenv("PUNCHLIST_DB")
+    assert run("config", "get", "db").out == f"{default_path()}  default\n"
     assert run("config").out == run("config", "get").out
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.dialects import REGISTRY, dialect
+from punchlist.places import settings_path
+from punchlist.settings import set_setting
 from tests.mcp_server.conftest import Start
 
 
@@ -47,6 +49,17 @@ def test_an_unknown_dialect_and_two_tools_of_one_name_are_refused(start: Start) 
 
 def test_no_tool_is_offered_where_the_environment_says_so(start: Start) -> None:
     assert start(PUNCHLIST_TODOS="off").result("tools/list")["tools"] == []
+
+
+def test_the_settings_file_names_the_tools_and_an_option_is_above_it(start: Start) -> None:
+    set_setting(settings_path(), "dialect", ("claude-code",))
+    names = [tool["name"] for tool in start().result("tools/list")["tools"]]
+    assert names == ["TodoWrite"]
+    names = [tool["name"] for tool in start("--dialect", "hermes").result("tools/list")["tools"]]
+    assert names == ["todo"]
+    set_setting(settings_path(), "todos", value=False)
+    assert start().result("tools/list")["tools"] == []
+    assert start(PUNCHLIST_TODOS="on").result("tools/list")["tools"] != []
 
 
 def test_calls_write_the_board(start: Start, board: Board) -> None:

@@ -132,6 +132,8 @@ def _list_setting_values(entry: SettingEntry) -> tuple[str, ...]:
     kind = get_args(entry.type)[0] if get_args(entry.type) else entry.type
     if entry.key == "dialect":
         return tuple(REGISTRY)
+    if get_origin(kind) is tuple:
+        kind = get_args(kind)[0]
     if kind is bool:
         return ("on", "off")
     return get_args(kind) if get_origin(kind) is Literal else ()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.terminal import show, show_json
 from punchlist.mcp.tools import ToolSet
-from punchlist.places import settings_path
+from punchlist.places import default_path, settings_path
 from punchlist.settings import (
     HIDDEN,
     SettingEntry,
@@ -24,7 +24,7 @@ from punchlist.settings import (
     set_setting,
     show_value,
 )
-from punchlist.surfaces.spans import Line, Span, safe_line
+from punchlist.surfaces.spans import Line, Span, Style, safe_line
 
 _EXAMPLES = """\
   punchlist config get                    every setting, its value and where that comes from
@@ -74,21 +74,27 @@ def _get(options: Namespace) -> None:
     if options.json:
         show_json(found[0] if options.key else found)
         return
-    key_column = 0 if options.key else max(len(one.key) for one in found) + 2
-    shown = [safe_line(show_value(one.value)) or "-" for one in found]
-    value_column = min(max(map(len, shown)), 40)
-    show(_line(one, value, key_column, value_column) for one, value in zip(found, shown, strict=True))
+    if options.key:
+        print(f"{_show_value(found[0])}  {found[0].source}")
+        return
+    key_column = max(len(one.key) for one in found)
+    source_column = max(len(one.source) for one in found)
+    show(_line(one, key_column, source_column) for one in found)
 
 
-def _line(one: ShownSetting, value: str, key_column: int, value_column: int) -> Line:
-    source = f"environment (${one.variable})" if one.source == "environment" else one.source
-    key = f"{one.key:<{key_column}}" if key_column else ""
-    return (Span(key, "bold"), Span(f"{value:<{value_column}}  "), Span(source, "dim"))
+def _line(one: ShownSetting, key_column: int, source_column: int) -> Line:
+    style: Style = "dim" if one.source == "default" else "plain"
+    source = Span(f"  {one.source:<{source_column}}  ", style)
+    return (Span(f"{one.key:<{key_column}}", "bold"), source, Span(_show_value(one), style))
+
+
+def _show_value(one: ShownSetting) -> str:
+    return safe_line(show_value(one.value)) or "-"
 
 
 def _find_value(entry: SettingEntry, in_file: dict[str, Any]) -> ShownSetting:
     """Return a setting as it is in force. Patterns of secrets add up, all other settings replace each other."""
-    value, source = entry.default, "default"
+    value, source = default_path() if entry.key == "db" else entry.default, "default"
     if entry.key in in_file:
         value, source = in_file[entry.key], "file"
     text = os.environ.get(entry.variable) if entry.variable else None
