@@ -71,7 +71,9 @@ class ProgressFeed:
         for one in self._agents.values():
             if one.session == event.session:
                 lines = [message.text for message in one.chat.add(event)]
-                one.gather([*lines, *(notice.text for notice in one.relays.add(event))], event.at)
+                # That a child started is said to its parent; people see it in what the child does.
+                lines += [notice.text for notice in one.relays.add(event) if notice.kind != "start"]
+                one.gather(lines, event.at)
         return []
 
     def tick(self, now: datetime) -> list[AgentProgress]:

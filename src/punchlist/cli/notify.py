@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +18,7 @@ from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.notices import FACT_KINDS, PersonNotice
+from punchlist.errors import StoreBusy, StoreFull
 from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.notices import Notifier
 from punchlist.settings import NotifySettings, load_settings
@@ -96,13 +97,22 @@ def _notify(options: Namespace) -> int:
             _introduce(notifier, settings, len([row for row in found.agents if row.state != "gone"]))
         live.start(changed.set)
         while True:
-            told = notifier.look(live.roster)
-            for fact in (*told.released, *told.facts, *told.held):
+            for fact in _look(notifier, live):
                 print_notice(fact)
             if problem := live.take_problem():
                 _warn(problem)
             changed.wait(_LOOK_SECONDS)
             changed.clear()
+
+
+def _look(notifier: Notifier, live: LiveRoster) -> Sequence[PersonNotice]:
+    """Return the facts that are news. A board that is busy or full is looked at again later."""
+    try:
+        told = notifier.look(live.roster)
+    except (StoreBusy, StoreFull) as error:
+        _warn(str(error))
+        return ()
+    return (*told.released, *told.facts, *told.held)
 
 
 def _write(escapes: str) -> None:
@@ -141,8 +151,8 @@ def _make_printer(*, as_json: bool) -> Callable[[PersonNotice], None]:
         if as_json:
             show_json(notice_data(notice), indent=0)
             return
-        for line in _notice_lines(notice):
-            print(paint(display.cut(line), colour=colour), flush=True)
+        # In one piece: progress is printed by another thread.
+        print("\n".join(paint(display.cut(line), colour=colour) for line in _notice_lines(notice)), flush=True)
 
     return print_notice
 
