@@ -9,11 +9,11 @@ that it has. They hold no more than a reader with the scope `look` may see: what
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from punchlist.errors import InvalidInput
-from punchlist.server.pages.frame import load_now_roster
 from punchlist.server.pages.now import count_waits, find_agent, load_now
 from punchlist.server.pages.rendering import render
 from punchlist.server.pages.session import load_session
@@ -32,10 +32,13 @@ _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
 """The template of each part of a topic, by the id of its element."""
 
 
+_CLOCK: Final = re.compile(r"(<time [^>]*data-(?:since|until)=[^>]*>)[^<]*")
+
+
 def render_topic(state: ServerState, topic: str) -> dict[str, str]:
     """Return the parts of a topic as they are now, by the ids of their elements; raise `InvalidInput` for no topic."""
     kind, _, name = topic.partition(":")
-    roster = load_now_roster(state)
+    roster = state.load_roster()
     values: dict[str, Any] = {"page": {"waits": count_waits(roster)}}
     match kind:
         case "now" if not name:
@@ -47,4 +50,9 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
         case _:
             raise InvalidInput(problem=f"`{topic}` is no topic; use `now` or `session:ID`.")
     parts = {"count": "count", **_PARTS.get(kind, {})}
-    return {element: render(f"parts/{template}.html", values).strip() for element, template in parts.items()}
+    return {element: _stop_clocks(render(f"parts/{template}.html", values)) for element, template in parts.items()}
+
+
+def _stop_clocks(html: str) -> str:
+    """Leave out how long ago times were: the page says that itself, and a part would change all the time."""
+    return _CLOCK.sub(r"\1", html).strip()

@@ -60,17 +60,12 @@ Values = Mapping[str, Any]
 Load = Callable[[ServerState, Roster], Values]
 
 
-def load_now_roster(state: ServerState) -> Roster:
-    """Return the agents and waits as they are now."""
-    return state.load_roster()
-
-
 async def show_page(request: Request, template: str, load: Load, *, problem: str = "", status: int = 200) -> Response:
     """Answer with a page. `load` runs in a worker thread; `problem` is told above the page."""
 
     def make() -> str:
         state = state_of(request)
-        roster = load_now_roster(state)
+        roster = state.load_roster()
         frame = _make_frame(request, roster, problem)
         return render(template, {"page": frame, **load(state, roster)})
 

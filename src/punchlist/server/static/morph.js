@@ -57,7 +57,8 @@ function morphNode(old, next) {
   }
   if (old.isEqualNode(next)) return;
   morphAttributes(old, next);
-  morphChildren(old, next);
+  // A clock without words runs by itself.
+  if (old.nodeName !== "TIME" || next.hasChildNodes()) morphChildren(old, next);
 }
 
 function morphAttributes(old, next) {

@@ -21,6 +21,7 @@ function take(message) {
     const element = document.getElementById(id);
     if (element && !element.querySelector(".dragged")) morph(element, html);
   }
+  tick();
 }
 
 /** Follow the topic of the page; `data-topic` may change when a form shows another one. */

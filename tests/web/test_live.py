@@ -1,0 +1,122 @@
+"""Pages follow the board: what another process writes is painted, and a lost connection comes back by itself."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from punchlist.agent import Agent
+from punchlist.board import Board
+from tests.web.conftest import Tabs
+
+
+def run_command(board: Board, *words: str) -> None:
+    """Run `punchlist` as another process, as an agent or a person does."""
+    command = [sys.executable, "-m", "punchlist", *words, "--db", board.store.path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@contextmanager
+def serving(path: str, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `punchlist serve` on a port; yield its process and the link that it prints."""
+    command = [sys.executable, "-m", "punchlist", "serve", "--no-watch", "--port", str(port), "--db", path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().split()[-1]
+        finally:
+            process.kill()
+
+
+def test_write_of_another_process_is_painted(tabs: Tabs, board: Board, agent: Agent) -> None:
+    now, session = tabs.open("/"), tabs.open("/sessions/s1")
+    expect(now.locator("#link")).to_have_text("live")
+    expect(session.locator("#link")).to_have_text("live")
+    run_command(board, "todo", "append", "From elsewhere", "--session", "s1")
+    expect(session.locator(".item", has_text="From elsewhere")).to_be_visible()
+    expect(now.locator("#at-work .row")).to_contain_text("0/4")
+    agent.ask("1", "Which region?")
+    expect(now.locator("#waits")).to_contain_text("Which region?")
+    expect(now.locator("#count")).to_contain_text("1 waits on you")
+
+
+def test_half_typed_text_and_focus_stay_while_the_page_changes(tabs: Tabs, agent: Agent) -> None:
+    agent.ask("1", "Which region?")
+    page = tabs.open("/sessions/s1")
+    expect(page.locator("#link")).to_have_text("live")
+    field = page.get_by_label("Add an item to the list of main")
+    field.fill("half a sen")
+    field.evaluate("element => element.setSelectionRange(2, 4)")
+    page.locator(".item").nth(1).locator("summary", has_text="Edit").evaluate("element => element.click()")
+    agent.edit([{"op": "reword", "item": "2", "text": "Backfill, again"}, {"op": "start", "item": "2"}], by="main")
+    expect(page.locator(".item").nth(1)).to_contain_text("Backfill, again")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("half a sen")
+    assert field.evaluate("element => [element.selectionStart, element.selectionEnd]") == [2, 4]
+    expect(page.locator(".item").nth(1).locator("details.edit")).to_have_attribute("open", "")
+
+
+def test_answer_that_is_being_typed_stays_when_the_question_is_answered_elsewhere(tabs: Tabs, agent: Agent) -> None:
+    agent.ask("1", "Which region?")
+    page = tabs.open("/")
+    expect(page.locator("#link")).to_have_text("live")
+    page.get_by_placeholder("Your answer").fill("eu-we")
+    agent.answer("1", "us-east", by="ada")
+    expect(page.locator("#count")).to_contain_text("0 wait on you")
+    expect(page.get_by_placeholder("Your answer")).to_have_value("eu-we")
+    page.get_by_role("button", name="Answer").click()
+    expect(page.get_by_role("alert")).to_contain_text("waits no more")
+
+
+def test_eight_tabs_are_live_over_one_connection(tabs: Tabs, board: Board, agent: Agent) -> None:
+    context = tabs.open_context()
+    pages = [context.new_page() for _ in range(8)]
+    for number, page in enumerate(pages):
+        other = board.agent("main", session=f"tab{number}", project="/work/tabs")
+        other.edit({"op": "init", "items": [f"Item of {number}"]}, by="main")
+        page.goto(f"{tabs.origin}/sessions/tab{number}")
+    for page in pages:
+        expect(page.locator("#link")).to_have_text("live")
+    for number in range(8):
+        board.handle("main", session=f"tab{number}").edit({"op": "append", "items": [f"More of {number}"]}, by="main")
+    for number, page in enumerate(pages):
+        expect(page.locator(".item", has_text=f"More of {number}")).to_be_visible()
+
+
+def test_killed_server_is_told_of_and_the_page_goes_on_without_a_gap(
+    chromium: Browser, tmp_path: Path, port: int
+) -> None:
+    path = str(tmp_path / "board.db")
+    with Board.open(path) as board:
+        agent = board.agent("main", session="s1", project="/work/shop")
+        agent.edit({"op": "init", "items": ["First"]}, by="main")
+        with serving(path, port) as (process, link):
+            tabs = Tabs(chromium, link, f"http://127.0.0.1:{port}")
+            page = tabs.open("/sessions/s1")
+            expect(page.locator("#link")).to_have_text("live")
+            os.kill(process.pid, signal.SIGKILL)
+            expect(page.locator("#link")).to_contain_text("connection lost")
+            page.get_by_label("Add an item to the list of main").fill("Lost?")
+            page.get_by_role("button", name="Add", exact=True).click()
+            expect(page.get_by_role("alert")).to_contain_text("nothing was changed")
+        agent.edit({"op": "append", "items": ["While it was down"]}, by="main")
+        with serving(path, port):
+            expect(page.locator("#link")).to_have_text("live", timeout=20_000)
+            expect(page.locator(".item", has_text="While it was down")).to_be_visible()
+            expect(page.get_by_label("Add an item to the list of main")).to_have_value("Lost?")
+            tabs.close()
+            assert tabs.complaints == []
