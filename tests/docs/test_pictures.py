@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tools import draw_top
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = sorted(DOCS.rglob("*.svg"))
@@ -30,3 +31,7 @@ def test_the_live_view_has_its_picture() -> None:
         "red · coupons",
     ):
         assert part in text
+
+
+def test_the_picture_of_the_first_screen_is_what_is_drawn_now() -> None:
+    assert draw_top.PLACE.read_text(encoding="utf-8") == draw_top.draw()

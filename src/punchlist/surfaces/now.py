@@ -23,6 +23,12 @@ from punchlist.text import fit, width
 _WIDE: Final = 100
 """Columns from which a bar is drawn, and names have more room."""
 
+_NARROW: Final = 60
+"""Columns from which clocks have room."""
+
+_SHORTEST_TAIL: Final = 5
+_EVERYTHING: Final = 10_000
+_AGE: Final = 7
 _BAR: Final = 7
 _LONGEST_NAME: Final = 18
 _MOST_IDLE: Final = 20
@@ -125,18 +131,25 @@ def lay_out(sections: Sequence[Section], display: Display, *, clock: int = 0) ->
         alike = waits if section.rows[0] in waits else agents
         # Where there is little room, the names of agents do not make way for the times of what waits.
         named = every if columns >= _WIDE else alike
-        name = min(max(width(row.name + row.age) for row in named), columns // 3)
+        name = min(max(width(row.name) + _age_cells(row, clock) for row in named), columns // 3)
         found[section.title] = _fit_columns(alike, name, columns, clock)
     return found
+
+
+def _age_cells(row: NowRow, clock: int) -> int:
+    """Return the cells of an age; where clocks run, as many as it has when it grows to `59 s` and `59m`."""
+    return max(width(row.age), _AGE if clock else 0) if row.age else 0
 
 
 def _fit_columns(rows: Sequence[NowRow], name: int, columns: int, least: int) -> Columns:
     is_wide = columns >= _WIDE
     count = max(len(row.count) for row in rows)
     bar = _BAR + 1 if is_wide and count else 0
-    clock = max(len(row.clock) for row in rows)
-    clock = max(clock, least) if clock else 0
-    tail = min(max(cells(row.tail) for row in rows), columns // 4)
+    clock, tail = 0, 0
+    if columns >= _NARROW:
+        clock = max(len(row.clock) for row in rows)
+        clock = max(clock, least) if clock else 0
+        tail = min(max(cells(row.tail) for row in rows), columns // 4)
     taken = 3 + name + bar + sum(2 + one for one in (count, clock, tail) if one) + 2
     headline = max(12, min(columns - taken, max(cells(row.headline) for row in rows)))
     return Columns(name, headline, bar, count, clock)
@@ -146,13 +159,17 @@ def row_line(row: NowRow, columns: Columns, display: Display) -> Line:
     """Return a row in its columns, cut to the width of the display."""
     glyphs = display.glyphs
     name = pad((Span(row.name, "bold"), Span(row.age, "dim")), columns.name, glyphs)
-    line: Line = (row.mark, Span("  "), *name, Span("  "), *pad(row.headline, columns.headline, glyphs))
+    start: Line = (row.mark, Span("  "), *name, Span("  "))
+    if not (columns.count or columns.clock or row.tail):
+        return display.cut((*start, *row.headline))
+    line: Line = (*start, *pad(row.headline, columns.headline, glyphs))
     if columns.count:
         bar = _draw_bar(row.share, glyphs) if columns.bar else ()
         line = (*line, Span("  "), *bar, Span(f"{row.count:>{columns.count}}"))
     if columns.clock:
         line = (*line, Span(f"  {row.clock:>{columns.clock}}", "dim"))
-    return display.cut((*line, Span("  "), *row.tail) if row.tail else line)
+    room = (display.columns or _EVERYTHING) - cells(line) - 2
+    return display.cut((*line, Span("  "), *row.tail) if row.tail and room >= _SHORTEST_TAIL else line)
 
 
 def _draw_bar(share: float | None, glyphs: Glyphs) -> Line:

@@ -72,6 +72,7 @@ _HINTS: Final = {
     "list": ("esc back", "a add", "d done", "e edit", "p plan", "j k scroll", "^t done items", "q quit"),
     "plan": ("y approve", "n reject", "j k scroll", "esc back", "q quit"),
     "help": ("esc back", "q quit"),
+    "empty": ("n notify", "? help", "q quit"),
 }
 
 TopView = Literal["agents", "list", "plan", "help"]
@@ -217,7 +218,8 @@ def _foot(frame: TopFrame, display: Display, height: int) -> list[Line]:
         return [*(status if frame.is_problem else []), *_prompt_lines(frame, display, columns, most)]
     if status:
         return status
-    hints = list(_HINTS[frame.view])
+    is_empty = frame.view == "agents" and not frame.rows.sections and not frame.filter
+    hints = list(_HINTS["empty" if is_empty else frame.view])
     while len(hints) > 2 and len("  ".join(hints)) >= columns:
         del hints[-3]  # the last two are the way to the others, and out
     return [cut((Span(f" {'  '.join(hints)}", "dim"),), columns, display.glyphs)]
@@ -302,8 +304,10 @@ def _short_list(frame: TopFrame, rows: Sequence[ListRow], display: Display) -> l
     lines: list[Line] = []
     for depth, row in tree(rows):
         if depth and row.todos.items:
-            lines.append((Span(f"{display.glyphs.branch} {safe_line(row.agent)}", "accent"),))
-        lines += _fold(with_tasks(row).todos, inner, frame.now, keeps=0)
+            name = f"{'  ' * (depth - 1)}{display.glyphs.branch} {safe_line(row.agent)}"
+            lines.append((Span(name, "accent"),))
+        folded = _fold(with_tasks(row).todos, inner, frame.now, keeps=0)
+        lines += [(Span("  " * depth), *line) for line in folded]
     if len(lines) > _LONGEST_LIST:
         lines = [*lines[: _LONGEST_LIST - 1], (Span(f"+{len(lines) - _LONGEST_LIST + 1} more: enter", "dim"),)]
     return [(Span("      "), *line) for line in lines]
@@ -326,7 +330,7 @@ def _detail_body(frame: TopFrame, display: Display) -> list[Line]:
         return []
     inner = replace(display, columns=(display.columns or 80) - 1)
     lines = _detail_lines(frame, frame.detail, inner, is_folded=not frame.is_expanded)
-    return [(Span(" "), *line) for line in lines]
+    return [(), *((Span(" "), *line) for line in lines)]
 
 
 def _pane(frame: TopFrame, detail: Detail, display: Display, room: int) -> list[Line]:
