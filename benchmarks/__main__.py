@@ -33,6 +33,7 @@ NAMES = (
     "transcripts",
     "tasks",
     "tasks_cli",
+    "watch",
 )
 
 

@@ -62,7 +62,7 @@ def plant(value: Any, place: Place) -> Any:
     if isinstance(value, dict) and first in value:
         given = cast("dict[str, Any]", value)
         return {**given, first: plant(given[first], tuple(rest))}
-    return value
+    return cast("Any", value)
 
 
 def plant_everywhere(make: Callable[[str], list[dict[str, Any]]], write: Callable[[str, list[Any]], object]) -> int:

@@ -216,7 +216,12 @@ def test_a_message_of_claude_code_in_several_lines_is_counted_once(machine: Mach
     session = ClaudeSession()
     usage = {"input_tokens": 3, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 20, "output_tokens": 1}
     for output, end in ((1, None), (9, None), (9, "end_turn")):
-        told = {"id": "msg_1", "role": "assistant", "content": [], "usage": {**usage, "output_tokens": output}}
+        told: dict[str, Any] = {
+            "id": "msg_1",
+            "role": "assistant",
+            "content": [],
+            "usage": {**usage, "output_tokens": output},
+        }
         session.record("assistant", 1, {**told, "stop_reason": end})
     machine.write(session)
     machine.watch()
