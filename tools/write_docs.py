@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that say what the program itself knows: commands, settings and dialects.
+"""Write the pages of docs/ that say what the program itself knows: commands, settings, dialects and routes.
 
 `python tools/write_docs.py` writes them; with `--check` it only says which are out of date, and fails if any is.
 """
@@ -13,6 +13,7 @@ from punchlist.cli import COMMANDS, COMPATIBILITY, load_parser
 from punchlist.cli.dialects import describe_dialect
 from punchlist.config import list_variables
 from punchlist.dialects import REGISTRY, dialect, repair
+from punchlist.server.api.table import ROUTES
 from punchlist.settings import list_entries, show_value
 
 _EACH = (
@@ -169,10 +170,22 @@ def _repairs() -> Iterator[tuple[str, str]]:
             yield name, meaning
 
 
+_BEGIN, _END = "<!-- routes: written by tools/write_docs.py -->\n", "<!-- end -->"
+
+
+def http_page() -> str:
+    """Return the page on the HTTP API with its table of routes; the rest of it is written by hand."""
+    before, _, rest = (DOCS / "http-api.md").read_text(encoding="utf-8").partition(_BEGIN)
+    rows = [f"| `{route.method}` | `{route.path}` | {route.scope} | {_cell(route.summary)} |" for route in ROUTES]
+    table = "\n".join(["| method | path | scope | what it does |", "|---|---|---|---|", *rows])
+    return f"{before}{_BEGIN}\n{table}\n\n{_END}{rest.partition(_END)[2]}"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
     "settings.md": settings_page,
     "dialects.md": dialects_page,
+    "http-api.md": http_page,
 }
 
 

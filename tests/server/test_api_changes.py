@@ -91,7 +91,7 @@ REPEATED: list[tuple[str, str, Any]] = [
     ("POST", f"{AGENT}/plan/approve", {"revision": 1}),
     ("POST", f"{AGENT}/plan/reject", {"revision": 1, "reason": "No"}),
     ("POST", "/api/v1/waits/resolve", {"kind": "plan", "id": "1", **MAIN, "text": "approve"}),
-    ("POST", f"{AGENT}/call", {"tool": "todo", "arguments": {"ops": [{"op": "add", "items": ["More"]}]}}),
+    ("POST", f"{AGENT}/call", {"tool": "todo", "arguments": {"add": [{"text": "More"}]}}),
     ("POST", f"{LIST}/tasks", {"subject": "New"}),
     ("POST", f"{LIST}/claim", {"owner": "other"}),
     ("PATCH", f"{LIST}/tasks/2", {"subject": "Renamed"}),

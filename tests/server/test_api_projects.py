@@ -67,7 +67,7 @@ def test_the_own_project_is_seen(route: ApiRoute, limited: httpx.Client):
 
 
 def test_a_call_for_another_project_makes_no_session(limited: httpx.Client, board: Board):
-    body = {"tool": "todo", "arguments": {"ops": [{"op": "add", "items": ["One"]}]}}
+    body = {"tool": "todo", "arguments": {"add": [{"text": "One"}]}}
     url = "/api/v1/sessions/new/agents/main/call"
     assert limited.post(url, json={**body, "project": OTHERS.project}).status_code == 404
     assert board.store.read(lambda tx: tx.session_project("new")) is None

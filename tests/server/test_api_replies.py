@@ -58,20 +58,18 @@ def test_a_request_about_nothing_is_refused_as_described(route: ApiRoute, client
     check_answer(route, answer)
 
 
+MALFORMED = ((b"{", 400), (b'{"x":1,"x":2}', 400), (b'{"nothing_of_the_kind": 1}', 422), (b"[]", 422), (b"null", 422))
+
+
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.body is not None], ids=name_route)
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [(b"{", 400), (b'{"x":1,"x":2}', 400), (b'{"nothing_of_the_kind": 1}', 422), (b"[]", 422), (b"null", 422)],
-)
-def test_a_body_that_does_not_fit_is_refused_as_described(
-    route: ApiRoute, body: bytes, status: int, client: httpx.Client, board: Board
-):
+def test_a_body_that_does_not_fit_is_refused_as_described(route: ApiRoute, client: httpx.Client, board: Board):
     build(board, OURS)
     before = board.store.last_seq()
     url = make_example(route, OURS).url
-    answer = client.request(route.method, url, content=body, headers={"content-type": "application/json"})
-    assert answer.status_code == status, answer.text
-    check_answer(route, answer)
+    for body, status in MALFORMED:
+        answer = client.request(route.method, url, content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == status, answer.text
+        check_answer(route, answer)
     assert board.store.last_seq() == before
 
 

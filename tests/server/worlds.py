@@ -70,7 +70,7 @@ CHANGES: dict[tuple[str, str], list[Any]] = {
     ("POST", "/sessions/{session}/agents/{agent}/plan/approve"): [{"revision": 1, "todos": True}],
     ("POST", "/sessions/{session}/agents/{agent}/plan/reject"): [{"revision": 1, "reason": "Tests first"}],
     ("POST", "/sessions/{session}/agents/{agent}/call"): [
-        {"tool": "todo", "arguments": {"ops": [{"op": "add", "items": ["One more"]}]}}
+        {"tool": "todo", "arguments": {"add": [{"text": "One more"}]}}
     ],
     ("POST", "/task-lists/{list}/tasks"): [{"subject": "New", "blocked_by": ["1"], "checklist": [{"text": "One"}]}],
     ("POST", "/task-lists/{list}/claim"): [{"owner": "other", "lease": 60, "limit": 2}],

@@ -1,0 +1,67 @@
+"""Schemathesis makes requests from `/openapi.json`, fitting and not: none of them is answered by a 5xx.
+
+Half of those that fit are about what is on the board, so that they come further than to "there is no such session".
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis import GenerationMode
+
+from punchlist import Board
+from punchlist.server.openapi import describe_api
+from tests.server.conftest import Running
+from tests.server.worlds import OURS, build
+from tests.sizes import size
+
+SCHEMA: Any = schemathesis.openapi.from_dict(describe_api())
+OPERATIONS: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]
+EXAMPLES = size(12, 400)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One server for all requests: what they leave on the board is there for the next."""
+    with Board.open(tmp_path_factory.mktemp("fuzzed") / "board.db") as board:
+        build(board, OURS)
+        server = Running(board)
+        server.start()
+        yield server
+        server.stop()
+
+
+def run_cases(server: Running, strategy: Any) -> None:
+    @seed(18)
+    @settings(
+        max_examples=EXAMPLES,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    )
+    @given(case=strategy)
+    def check(case: Any) -> None:
+        answer = case.call(
+            base_url=server.origin, headers={"Authorization": f"Bearer {server.access.secret}"}, timeout=30
+        )
+        assert answer.status_code < 500, f"{case.as_curl_command()}\n{answer.text}"
+        if answer.status_code >= 400:
+            assert answer.headers["content-type"][0].startswith("application/problem+json"), case.as_curl_command()
+
+    check()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.label)
+def test_requests_that_fit_get_no_5xx(operation: Any, fuzzed: Running):
+    run_cases(fuzzed, operation.as_strategy())
+    known = {one.name: OURS.path[one.name] for one in operation.path_parameters}
+    if known:
+        run_cases(fuzzed, operation.as_strategy(path_parameters=known))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.label)
+def test_requests_that_do_not_fit_get_no_5xx(operation: Any, fuzzed: Running):
+    run_cases(fuzzed, operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
