@@ -180,6 +180,8 @@ def test_codex_daemon(codex: Callable[[Script], Codex], open_terminal: Open) -> 
     assert (found["waits_for"], found["doing"], found["title"]) == ("approval", "touch /etc/door", "ask me")
     terminal.send("Escape")
     wait_for_states(program.sandbox, {session: "idle"}, seconds=20)
+    os.kill(terminal.pid, signal.SIGKILL)  # the daemon lives on, and keeps the thread
+    wait_for_states(program.sandbox, {session: "gone"}, seconds=20)
 
 
 def test_opencode(sandbox: Sandbox, stack: ExitStack, open_terminal: Open) -> None:

@@ -255,13 +255,13 @@ def run_codex(home: Path, start: Start, rollout: Path) -> subprocess.Popen[bytes
     return run_program(home, start, "codex", rollout)
 
 
-def run_program(home: Path, start: Start, name: str, opened: Path) -> subprocess.Popen[bytes]:
+def run_program(home: Path, start: Start, name: str, opened: Path, *words: str) -> subprocess.Popen[bytes]:
     """Start a process of this name in the project that has a file open."""
     program = home / name
     if not program.exists():
-        shutil.copy("/bin/sleep", program)
+        shutil.copy("/bin/sh", program)
     with opened.open("rb") as file:
-        process = start(str(program), "300", stdin=file, cwd=home / "shop")
+        process = start(str(program), "-c", "kill -STOP $$", *words, stdin=file, cwd=home / "shop")
     while Path(f"/proc/{process.pid}/comm").read_text().strip() != name:
         time.sleep(0.001)  # the kernel sets the name a moment after the program is loaded
     return process
@@ -395,6 +395,31 @@ def test_the_daemon_tells_the_state_of_each_thread(home: Path, serve: Callable[.
         "t-2": ("waiting", "approval", "Shop", os.getpid()),
         "t-3": ("idle", "", "Paint the door", os.getpid()),
     }
+
+
+def test_a_thread_whose_terminal_was_closed_is_gone(home: Path, start: Start, serve: Callable[..., Daemon]):
+    began = {"originator": "codex-tui"}
+    waiting = {"type": "active", "activeFlags": ["waitingOnApproval"]}
+    serve(
+        [
+            thread(home, "t-1", **began),
+            thread(home, "t-2", status=waiting, **began),
+            thread(home, "t-3", status={"type": "active", "activeFlags": []}, **began),
+            thread(home, "t-4"),
+        ]
+    )
+
+    def states() -> list[str]:
+        return [one.state for one in sorted(find_presence(), key=lambda one: one.session)]
+
+    assert states() == ["gone", "gone", "busy", "idle"]  # the daemon goes on with a turn; another client has the last
+    rollout = write_rollout(home, "t-1", STARTED, ENDED)
+    terminal = run_codex(home, start, rollout)
+    assert states() == ["idle", "gone", "busy", "idle"]
+    terminal.kill()
+    terminal.wait()
+    run_program(home, start, "codex", rollout, "resume")
+    assert states() == ["idle", "waiting", "busy", "idle"]  # it may show any of them
 
 
 def test_the_daemon_and_a_rollout_of_one_thread_are_one_agent(home: Path, start: Start, serve: Callable[..., Daemon]):

@@ -12,6 +12,7 @@ import heapq
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -26,7 +27,14 @@ from punchlist.errors import StoreBusy
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.hosts.conversations import MAIN
 from punchlist.hosts.opencode_presence import find_opencode
-from punchlist.hosts.processes import can_list_files, find_open_files, is_running
+from punchlist.hosts.processes import (
+    can_list_files,
+    find_folder,
+    find_open_files,
+    is_running,
+    list_processes,
+    read_arguments,
+)
 from punchlist.hosts.programs import find_home, find_host
 from punchlist.reader import BoardReader
 from punchlist.store import Transaction
@@ -69,6 +77,13 @@ _CLAUDE_IDLE: Final = ("idle", "shell")
 """States of a session of Claude Code that waits for a prompt; `shell` while a command runs in the background, such as
 the monitor of our plugin."""
 
+_TERMINAL: Final = "codex-tui"
+"""The originator of threads that were begun in a terminal."""
+
+_SERVER: Final = "app-server"
+_MOVING: Final = frozenset({"-C", "--cd", "resume", "fork"})
+"""Words after which a terminal may show a thread of another folder."""
+
 _CODEX_WAITS: Final = {"waitingOnApproval": "approval", "waitingOnUserInput": "input needed"}
 _TURN_STARTS, _TURN_ENDS = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
 _CODEX_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
@@ -83,13 +98,17 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
     now = datetime.now(UTC)
     claude = list(_read_claude_sessions(now))
     owned = {one.pid: one.session for one in claude if one.state != "gone"}
-    found = [*claude, *_ask_codex(), *_read_rollouts(now)]
+    codex_threads = list(_ask_codex())
+    found = [*claude, *codex_threads, *_read_rollouts(now)]
     found += [replace(one, project=_find_project(one.project)) for one in find_opencode()]
     if board is not None:
         known = board.store.read(lambda tx: tx.hosts.conversations(limit=_MOST_CONVERSATIONS))
         # A process of Claude Code has one conversation: another one of the same process was left for it.
         left = (one for one in known if one.host == _CLAUDE and owned.get(one.pid, one.id) != one.id)
         found += _read_conversations(known, set(left), now)
+    # The daemon lives on, and has the rollouts of closed threads open: by other roads they would seem to live.
+    closed = {one.session for one in codex_threads if one.state == "gone"}
+    found = [replace(one, state="gone") if one.host == _CODEX and one.session in closed else one for one in found]
     return [one for one in join_roads(found) if one.state != "gone" or _is_recent(one.since, now)]
 
 
@@ -188,6 +207,7 @@ def _ask_codex() -> Iterator[Presence]:
             pid = daemon.pid
     except (OSError, AttributeError):  # no daemon, or a system without unix sockets
         return
+    terminals = _count_terminals()
     for thread in threads:
         session, status = name(thread.get("id")), object_at(thread, "status")
         kind = status.get("type")
@@ -197,6 +217,8 @@ def _ask_codex() -> Iterator[Presence]:
         is_list = kind == "active" and isinstance(flags, list)
         waits = [words for flag, words in _CODEX_WAITS.items() if is_list and flag in flags]
         state: PresenceState = "waiting" if waits else "busy" if kind == "active" else "idle"
+        if _is_closed(thread, terminals) and state != "busy":
+            state, waits = "gone", []
         yield Presence(
             host=_CODEX,
             session=session,
@@ -207,6 +229,35 @@ def _ask_codex() -> Iterator[Presence]:
             title=_shorten(thread.get("name")) or _shorten(thread.get("preview")),
             pid=pid,
         )
+
+
+def _count_terminals() -> Counter[str] | None:
+    """Count Codex's terminals by the folder in which each runs; None if the system does not tell.
+
+    The folder is empty for one that may show a thread of another folder than its own.
+    """
+    if not can_list_files():
+        return None
+    folders: Counter[str] = Counter()
+    for pid in list_processes(_CODEX):
+        words = {word.partition("=")[0] for word in read_arguments(pid)}
+        if _SERVER not in words:
+            folders["" if words & _MOVING else find_folder(pid)] += 1
+    return folders
+
+
+def _is_closed(thread: dict[str, Any], terminals: Counter[str] | None) -> bool:
+    """True if no terminal shows a thread that was begun in one: the daemon keeps it loaded.
+
+    Each terminal is taken for that of the next thread of its folder; the daemon tells of the latest thread first.
+    """
+    if terminals is None or not str(thread.get("originator")).startswith(_TERMINAL):
+        return False
+    folder = str(thread.get("cwd"))
+    if terminals[folder] > 0:
+        terminals[folder] -= 1
+        return False
+    return not terminals[""]
 
 
 def _read_rollouts(now: datetime) -> Iterator[Presence]:

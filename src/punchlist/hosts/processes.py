@@ -92,8 +92,8 @@ def can_list_files() -> bool:
     return _has_proc()
 
 
-def find_open_files(program: str, folder: str) -> Iterator[tuple[str, int]]:
-    """Yield the files below a folder that processes of this program have open, each with the process."""
+def list_processes(program: str) -> Iterator[int]:
+    """Yield the processes of a program, by the name that the system knows it by."""
     try:
         pids = [name for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
@@ -101,8 +101,25 @@ def find_open_files(program: str, folder: str) -> Iterator[tuple[str, int]]:
     for pid in pids:
         try:
             with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-                if file.read(64).strip() != program:
-                    continue
+                if file.read(64).strip() == program:
+                    yield int(pid)
+        except OSError:
+            continue  # it ended meanwhile
+
+
+def read_arguments(pid: int) -> list[str]:
+    """Return the words that a process was started with; none if there is none, or it is another user's."""
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+            return file.read(65_536).split("\0")
+    except OSError:
+        return []
+
+
+def find_open_files(program: str, folder: str) -> Iterator[tuple[str, int]]:
+    """Yield the files below a folder that processes of this program have open, each with the process."""
+    for pid in list_processes(program):
+        try:
             handles = os.listdir(f"/proc/{pid}/fd")
         except OSError:
             continue  # it ended meanwhile, or is another user's
@@ -112,4 +129,4 @@ def find_open_files(program: str, folder: str) -> Iterator[tuple[str, int]]:
             except OSError:
                 continue
             if target.startswith(folder):
-                yield target, int(pid)
+                yield target, pid
