@@ -31,7 +31,7 @@ OPTIONS = {
     "handoff": {"--to", "--start", "--by", "--json"},
     "flows": set[str](),
     "events": {"--follow", "--after", "--session", "--agent", "--kind", "--limit", "--json"},
-    "serve": {"--host", "--port", "--no-watch", "--no-link"},
+    "serve": {"--host", "--port", "--no-watch", "--no-link", "--background", "--stop", "--status", "--systemd"},
     "token": set[str](),
     "mcp": {"--dialect", "--host"},
     "hook": set[str](),

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from punchlist.board import Board
 from punchlist.cli import main
 from punchlist.server.access import LONGEST_BODY, SECURITY_HEADERS, Access, Grant
-from punchlist.server.process import load_secret
+from punchlist.server.runs import load_secret
 from tests.server.conftest import Running, add_route, make_token
 
 

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from argparse import ArgumentTypeError, Namespace
+from contextlib import ExitStack
+from importlib import import_module
+from types import FrameType
 
-from punchlist.cli.arguments import Parser, command_parser, is_number
+from punchlist.cli import FAILED, OK
+from punchlist.cli.arguments import Parser, board_url, command_parser, is_number
 from punchlist.cli.boards import open_board
 from punchlist.errors import ExtraMissing, InvalidInput
+from punchlist.server.runs import (
+    RunningServer,
+    ServerRecord,
+    describe_unit,
+    find_running,
+    load_secret,
+    log_path,
+    start_in_background,
+    stop_running,
+)
+from punchlist.store import store_path
 
 _EXAMPLES = """\
   punchlist serve                 open the link that it prints
+  punchlist serve --background    the same, until `punchlist serve --stop`
   punchlist serve --port 9000     on this port, and on no other
 """
 
@@ -17,15 +36,21 @@ _EXAMPLES = """\
 def parser() -> Parser:
     about = (
         "Serves the board as a page in a browser, and as an API for programs, until you interrupt it. Only programs of "
-        "this machine reach it; the link that it prints holds the token that it asks for."
+        "this machine reach it; the link that it prints holds the token that it asks for. Reads the logs of agents "
+        "meanwhile, as `punchlist watch` does."
     )
-    made = command_parser("serve", about, run=_serve, examples=_EXAMPLES)
+    made = command_parser("serve", about, run=_run, examples=_EXAMPLES)
     made.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="listen here (default: 127.0.0.1)")
     made.add_argument(
         "--port", type=_parse_port, metavar="N", help="listen on this port (default: 8137, or the next free one)"
     )
     made.add_argument("--no-watch", action="store_true", help="do not read the logs of agents meanwhile")
     made.add_argument("--no-link", action="store_true", help="print the address without its token, as for a log")
+    how = made.add_mutually_exclusive_group()
+    how.add_argument("--background", action="store_true", help="start it, print the link and return")
+    how.add_argument("--stop", action="store_true", help="stop the server of this board")
+    how.add_argument("--status", action="store_true", help="print the link of the server that runs")
+    how.add_argument("--systemd", action="store_true", help="print a unit that runs it for your user")
     return made
 
 
@@ -35,29 +60,103 @@ def _parse_port(text: str) -> int:
     return int(text)
 
 
-def _serve(options: Namespace) -> int:
+def _run(options: Namespace) -> int:
+    board = store_path(board_url(options))
+    if not (options.background or options.stop or options.status or options.systemd):
+        return _serve(options, board)
+    if not board:
+        raise InvalidInput(problem="A board in memory is gone with the process; name one with `--db`.")
+    if options.systemd:
+        print(describe_unit(board, _list_arguments(options)), end="")
+        return OK
+    if options.background:
+        return _start(options, board)
+    if options.stop:
+        stopped = stop_running(board)
+        print("No server runs for this board." if stopped is None else f"Stopped the server at {stopped.origin}/")
+        return OK
+    running = find_running(board)
+    if running is None:
+        print("No server runs for this board; `punchlist serve --background` starts one.")
+        return FAILED
+    print(f"Punchlist is at {running.make_link(board)}")
+    print(f"Process {running.pid}, since {running.started_at.astimezone():%Y-%m-%d %H:%M}.")
+    return OK
+
+
+def _list_arguments(options: Namespace) -> list[str]:
+    """Return the options that the server itself needs. None of them is a secret."""
+    given = [] if options.host == "127.0.0.1" else ["--host", options.host]
+    if options.port is not None:
+        given += ["--port", str(options.port)]
+    return [*given, "--no-watch"] if options.no_watch else given
+
+
+def _start(options: Namespace, board: str) -> int:
+    running = find_running(board)
+    if running is None:
+        _check_extra()
+        running = start_in_background(board, _list_arguments(options))
+        print(f"Punchlist is at {running.make_link(board)}")
+        print(f"`punchlist serve --stop` stops it; its log is {log_path(board)}")
+        return OK
+    return _tell_running(running, options, board)
+
+
+def _tell_running(running: RunningServer, options: Namespace, board: str) -> int:
+    """A board has one server: print the link of the one that runs, unless another place was asked for."""
+    if options.port is not None or options.host != "127.0.0.1":
+        problem = f"This board is served at {running.origin}/ already; `punchlist serve --stop` stops that server."
+        raise InvalidInput(problem=problem)
+    print(f"Punchlist is at {f'{running.origin}/' if options.no_link else running.make_link(board)}")
+    print("It runs already; `punchlist serve --stop` stops it.")
+    return OK
+
+
+def _check_extra() -> None:
+    """Raise `ExtraMissing` if the packages of the server are not installed."""
     try:
-        from punchlist.server.access import Access, is_loopback
-        from punchlist.server.process import BoardServer, bind, load_secret
-        from punchlist.server.state import ServerState
+        import_module("punchlist.server.process")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("punchlist"):
             raise
         raise ExtraMissing(what="`punchlist serve`", extra="serve") from error
 
-    with open_board(options) as board:
+
+def _serve(options: Namespace, path: str) -> int:
+    _check_extra()
+    from punchlist.server.access import Access, is_loopback
+    from punchlist.server.process import BoardServer, bind
+    from punchlist.server.state import ServerState
+
+    with ExitStack() as stack:
+        board = stack.enter_context(open_board(options))
         if not is_loopback(options.host) and not board.store.read(lambda tx: tx.tokens.list()):
             problem = (
                 f"Others would reach {options.host}, and no token was made for them: run `punchlist token create NAME` "
                 "first, or leave out `--host`."
             )
             raise InvalidInput(problem=problem)
-        secret = load_secret(board.store.path if board.store.durable else "")
-        with bind(options.host, options.port) as listener:
-            access = Access(secret, board.store, host=options.host, port=listener.getsockname()[1])
-            server = BoardServer(ServerState(board, access, is_watched=not options.no_watch))
-            shown = f"{access.origin}/" if options.no_link else access.link
-            print(f"Punchlist is at {shown}", flush=True)
+        record = stack.enter_context(ServerRecord(path)) if path else None
+        if record is not None and not record.claim():
+            running = find_running(path)
+            if running is None:
+                raise InvalidInput(problem="Another server of this board is just starting; try again.")
+            return _tell_running(running, options, path)
+        listener = stack.enter_context(bind(options.host, options.port))
+        access = Access(load_secret(path), board.store, host=options.host, port=listener.getsockname()[1])
+        server = BoardServer(ServerState(board, access, is_watched=not options.no_watch))
+        if record is not None:
+            record.write(RunningServer(os.getpid(), access.origin, access.has_link, board.now()))
+        print(f"Punchlist is at {f'{access.origin}/' if options.no_link else access.link}", flush=True)
+        if sys.stdout.isatty():
             print("Ctrl-C stops it.", flush=True)
-            server.run([listener])
-    return 0
+        # uvicorn stops at a signal and then raises it again: by then our own handler is back, and the board is closed.
+        signal.signal(signal.SIGTERM, _leave)
+        signal.signal(signal.SIGINT, _leave)
+        server.run([listener])
+    return OK
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    raise SystemExit(OK)

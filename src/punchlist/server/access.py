@@ -192,9 +192,14 @@ class Access:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     @property
+    def has_link(self) -> bool:
+        """True if the token of the link counts."""
+        return self._link is not None
+
+    @property
     def link(self) -> str:
         """The address that signs a browser in; without a token where the link's own does not count."""
-        return f"{self.origin}/" if self._link is None else f"{self.origin}/?token={self.secret}"
+        return f"{self.origin}/?token={self.secret}" if self.has_link else f"{self.origin}/"
 
     def is_own_host(self, given: str) -> bool:
         """True if a Host header names this machine. An address cannot be rebound by DNS, so any is accepted."""

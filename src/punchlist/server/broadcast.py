@@ -38,8 +38,8 @@ _TICK: Final = 5.0
 SLOW_SECONDS: Final = 10.0
 """A reader whose client takes nothing for so long is cut off. It may come back and go on where it was."""
 
-_BREATH: Final = 0.02
-"""Seconds between two rounds at least. Under load a reader is sent several events at a time."""
+_BREATH: Final = 0.005
+"""Seconds between two rounds at least."""
 
 _HEARTBEAT_SECONDS: Final = 6.0
 """A stream without news for so long is sent a heartbeat at the next tick."""
@@ -73,8 +73,7 @@ class FeedReader:
     def __init__(self, wanted: EventFilter = _ALL, place: int = 0, *, follows_events: bool = True) -> None:
         self.follows_events = follows_events
         """False for one that is woken by something else, such as the change of a page."""
-        self.is_wanted = wanted.is_wanted
-        self.takes_all = wanted == _ALL
+        self.wanted = wanted
         self.place = place
         """The number of the last event that was looked at."""
         self.is_over = False
@@ -116,6 +115,8 @@ class Broadcaster:
         self._tick_seconds = tick
         self._window: list[SentEvent] = []
         self._bytes = 0
+        self._pieces: dict[tuple[EventFilter, int], tuple[bytes, int]] = {}
+        """What readers with this filter are sent from this place on, and their place after it; since the last event."""
         self.oldest = 0
         """Every event after this one is in the window."""
         self.latest = 0
@@ -187,13 +188,17 @@ class Broadcaster:
     # The loop.
 
     def _take(self) -> None:
-        """Put what arrived into the window and wake the readers, then rest for as long as that took them."""
+        """Put what arrived into the window and wake the readers, then rest for as long as that took them.
+
+        So half of the time is left for other requests, and many readers are sent several events at a time.
+        """
         assert self._loop is not None
         with self._arriving:
             arrived, self._arrived = self._arrived, []
             self._is_called = bool(arrived)  # what arrives now waits until the rest is over
         if not arrived:
             return
+        self._pieces.clear()
         self._window += arrived
         self._bytes += sum(len(sent.frame) for sent in arrived)
         self.latest = arrived[-1].seq
@@ -249,18 +254,24 @@ class Broadcaster:
 
     def take_piece(self, reader: FeedReader) -> bytes:
         """Return the next frames for a reader, and move it on; empty if there is nothing new for it."""
-        start = bisect_right(self._window, reader.place, key=_seq_of)
+        known = self._pieces.get((reader.wanted, reader.place))
+        if known is None:
+            known = self._pieces[reader.wanted, reader.place] = self._cut_piece(reader)
+        piece, reader.place = known
+        return piece
+
+    def _cut_piece(self, reader: FeedReader) -> tuple[bytes, int]:
         pieces: list[bytes] = []
-        size = 0
-        for place in range(start, len(self._window)):
-            sent = self._window[place]
-            reader.place = sent.seq
-            if reader.takes_all or reader.is_wanted(sent.event):
+        size, place = 0, reader.place
+        for index in range(bisect_right(self._window, place, key=_seq_of), len(self._window)):
+            sent = self._window[index]
+            place = sent.seq
+            if reader.wanted.is_wanted(sent.event):
                 pieces.append(sent.frame)
                 size += len(sent.frame)
                 if size >= _PIECE:
                     break
-        return b"".join(pieces)
+        return b"".join(pieces), place
 
     def read_piece(self, reader: FeedReader) -> bytes:
         """Return the next frames from the board, and move the reader on. Runs on a worker thread."""
@@ -272,7 +283,7 @@ class Broadcaster:
         size = 0
         for event in events:
             reader.place = event.seq
-            if reader.is_wanted(event):
+            if reader.wanted.is_wanted(event):
                 pieces.append(encode_event(event).frame)
                 size += len(pieces[-1])
                 if size >= _PIECE:

@@ -1,11 +1,9 @@
-"""Run the server in this process: its socket, its token, and its end within a second."""
+"""Run the server in this process: its socket, and its end within a second."""
 
 from __future__ import annotations
 
 import errno
 import logging
-import os
-import secrets
 import socket
 from typing import Final
 
@@ -14,7 +12,6 @@ import uvicorn
 from punchlist.errors import InvalidInput
 from punchlist.server.app import make_app
 from punchlist.server.state import ServerState
-from punchlist.store.files import open_own_file
 
 DEFAULT_PORT: Final = 8137
 _MOST_PORTS: Final = 50
@@ -68,23 +65,3 @@ def bind(host: str, port: int | None) -> socket.socket:
                 raise InvalidInput(problem=f"Cannot listen on {host}, port {number}: {error.strerror}.") from error
     which = f"Port {port} is" if port is not None else f"The ports from {DEFAULT_PORT} on are"
     raise InvalidInput(problem=f"{which} taken; name another one with `--port`.")
-
-
-def load_secret(board: str) -> str:
-    """Return the secret of the link to a board's server, made at the first start; a new one for a board in memory.
-
-    It lies next to the board, readable by its owner alone, so that the link stays the same. Deleting the file ends
-    all sign-ins by it.
-    """
-    if not board:
-        return secrets.token_urlsafe(32)
-    handle = open_own_file(f"{os.path.realpath(board)}.token", os.O_RDWR)
-    with open(handle, "r+", encoding="ascii", errors="replace") as file:
-        found = file.read(200).strip()
-        if len(found) < 32 or not found.isascii() or not found.replace("-", "").replace("_", "").isalnum():
-            os.fchmod(handle, 0o600)
-            found = secrets.token_urlsafe(32)
-            file.seek(0)
-            file.truncate()
-            file.write(f"{found}\n")
-    return found
