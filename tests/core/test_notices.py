@@ -129,8 +129,16 @@ def test_an_agent_that_was_idle_all_the_time_has_finished_nothing() -> None:
 def test_a_process_that_ends_at_work_is_told() -> None:
     person = Person()
     person.look(1, agent("busy", 0))
-    assert person.hear(2, agent("gone", 0)) == ["shop · claude ended: its process ended while it worked"]
-    assert person.hear(3, agent("gone", 0)) == []
+    assert person.hear(2, agent("gone", 0)) == []
+    assert person.hear(7, agent("gone", 0)) == ["shop · claude ended: its process ended while it worked"]
+    assert person.hear(8, agent("gone", 0)) == []
+
+
+def test_an_agent_that_one_program_does_not_know_yet_has_not_ended() -> None:
+    person = Person()
+    for seconds in range(1, 20, 4):
+        assert person.hear(seconds, agent("busy", 0)) == []
+        assert person.hear(seconds + 2, agent("gone", 0)) == []
 
 
 def test_an_agent_that_is_not_seen_any_more_has_ended_after_a_while() -> None:
@@ -184,9 +192,11 @@ def test_an_old_look_of_another_program_neither_repeats_nor_undoes_anything() ->
     assert person.look(13, red) == []
     gone = agent("gone", 9)
     person.look(20, agent("busy", 19))
-    assert len(person.look(21, gone)) == 1
-    assert person.look(21.5, agent("busy", 19)) == []
-    assert person.look(22, gone) == []
+    person.look(21, gone)
+    assert len(person.look(26, gone)) == 1
+    assert person.look(26.5, agent("busy", 19)) == []
+    assert person.look(27, gone) == []
+    assert person.look(33, gone) == []
 
 
 def test_an_old_session_that_comes_back_brings_no_news() -> None:

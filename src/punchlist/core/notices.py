@@ -162,6 +162,12 @@ def _make_unseen(row: AgentNow, name: str, floor: datetime) -> SeenAgent:
 
 def _compare(known: SeenAgent, row: AgentNow, now: datetime, *, is_asked: bool) -> tuple[SeenAgent, list[PersonNotice]]:
     """Return the agent as it is seen now, and the facts that began."""
+    if row.state == "gone" and known.state == "busy":
+        # Another program may have seen it begin a moment ago, of which this look does not know yet.
+        if known.missing_since is None:
+            return replace(known, missing_since=now), []
+        if now - known.missing_since < _MISSING:
+            return known, []
     seen, facts = replace(known, missing_since=None), list[PersonNotice]()
     make = _start_fact(known, key_of_agent(row))
     has_finished = False
