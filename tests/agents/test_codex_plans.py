@@ -4,7 +4,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from subprocess import PIPE, Popen
 from typing import Any
@@ -46,7 +46,7 @@ def enable_plans(program: Codex) -> None:
 
 
 @contextmanager
-def running(sandbox: Sandbox, *argv: str) -> Iterator[None]:
+def running(sandbox: Sandbox, *argv: str) -> Generator[None]:
     """Run a program from its first line on until it is interrupted."""
     with Popen(argv, cwd=sandbox.project, env=sandbox.env, stdout=PIPE) as process:
         assert process.stdout is not None
