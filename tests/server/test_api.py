@@ -1,11 +1,14 @@
 """The API: what programs and the page read and change, over HTTP."""
 
-from typing import Any
+import json
+from typing import Any, cast
 
 import httpx
 import pytest
 
 from punchlist import Board
+from punchlist.cli import main
+from tests.server.worlds import OTHERS, OURS, build
 
 ITEMS = {"op": "append", "items": ["Read the code", "Fix the bug", "Run the tests"]}
 AGENT = "/api/v1/sessions/s1/agents/main"
@@ -61,3 +64,86 @@ def test_everything_can_be_read(client: httpx.Client, todos: dict[str, Any], boa
     ):  # fmt: skip
         answer = client.get(f"/api/v1/{path}")
         assert answer.status_code == 200, (path, answer.text)
+
+
+def test_events_come_in_pages_and_by_session_project_agent_and_kind(client: httpx.Client, board: Board):
+    build(board, OURS)
+    build(board, OTHERS)
+    everything = [event.seq for event in board.events()]
+    seen: list[int] = []
+    after = "0"
+    for _ in range(len(everything)):
+        page = client.get("/api/v1/events", params={"after": after, "limit": 7}).json()
+        seen += [event["seq"] for event in page["events"]]
+        after = page["next"]
+        if not page["more"]:
+            break
+    assert seen == everything
+    nothing = client.get("/api/v1/events", params={"after": after}).json()
+    assert (nothing["events"], nothing["next"], nothing["more"]) == ([], after, False)
+
+    def find(**query: str) -> list[dict[str, Any]]:
+        return client.get("/api/v1/events", params={"limit": 1000, **query}).json()["events"]
+
+    assert {event["session"] for event in find(session=OURS.session, agent="main")} == {OURS.session}
+    assert {event["project"] for event in find(project=OTHERS.project)} == {OTHERS.project}
+    assert {event["kind"].partition(".")[0] for event in find(kind="item")} == {"item"}
+    assert {event["kind"] for event in find(kind="task.created")} == {"task.created"}
+
+
+def test_lists_of_sessions_and_tasks_come_in_pages(client: httpx.Client, board: Board):
+    for number in range(5):
+        board.agent(session=f"s{number}", project="/work/api").edit([{"op": "append", "items": ["One"]}], by="ada")
+        board.tasks("inbox").create(f"Task {number}")
+    for path, key, name in (("sessions", "sessions", "session"), ("task-lists/inbox/tasks", "tasks", "id")):
+        found: list[str] = []
+        after: dict[str, str] = {}
+        while True:
+            page = client.get(f"/api/v1/{path}", params={"limit": "2", **after}).json()
+            found += [row[name] for row in page[key]]
+            if page["next"] is None:
+                break
+            after = {"after": page["next"]}
+        assert len(found) == len(set(found)) == 5
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "command"),
+    [
+        ("now", None, ["now"]),
+        ("waits", "waits", ["answer", "--all"]),
+        ("report", None, ["report", "--all"]),
+        (f"report?session={OURS.session}", None, ["report", "--session", OURS.session]),
+        ("brief?after=0", None, ["brief", "--all", "--keep", "--after", "0"]),
+        ("stats", "costs", ["stats", "--all"]),
+        (f"task-lists/{OURS.list.replace('/', '%2F')}/tasks", "tasks", ["tasks", "list", "--all", "--list", OURS.list]),
+        (f"task-lists/{OURS.list.replace('/', '%2F')}/graph", None, ["tasks", "graph", "--all", "--list", OURS.list]),
+    ],
+)
+def test_the_api_has_the_same_values_as_the_command(
+    client: httpx.Client,
+    board: Board,
+    capsys: pytest.CaptureFixture[str],
+    path: str,
+    key: str | None,
+    command: list[str],
+):
+    build(board, OURS)
+    agent = board.agent(session=OURS.session)
+    agent.tool_started("c1", "Bash", {"command": "pytest -q"})
+    agent.tool_finished("c1", result="1 failed", exit_code=1)
+    assert main([*command, "--json", "--db", str(board.store.path)]) == 0
+    printed, served = json.loads(capsys.readouterr().out), client.get(f"/api/v1/{path}").json()
+    for one in (printed, served) if path == "now" else ():
+        del one["at"], one["done"]["since"]
+    assert _without_seconds(served if key is None else served[key]) == _without_seconds(printed)
+
+
+def _without_seconds(value: Any) -> Any:
+    """Return JSON without the time that items in progress have taken, which goes on."""
+    if isinstance(value, list):
+        return [_without_seconds(each) for each in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    return {name: _without_seconds(each) for name, each in fields.items() if name != "seconds"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import timedelta
 from typing import Final
@@ -66,6 +66,13 @@ class LiveRoster:
             self.load()
         assert self._roster is not None
         return self._roster
+
+    @property
+    def present(self) -> Sequence[Presence]:
+        """The agents that hosts know, as they were a few seconds ago at most."""
+        if time.monotonic() >= self._next_look:
+            self._look()
+        return self._present
 
     def take_problem(self) -> str:
         """Return why something cannot be read, once; empty if all is well."""

@@ -266,6 +266,11 @@ class Transaction(Queries):
         found = [readable(session_row, row) for row in self.all(name, {"project": project, "limit": limit})]
         return sorted(found, key=lambda row: row.updated_at or row.created_at, reverse=True)
 
+    def session(self, session: str) -> SessionRow | None:
+        """Return one session."""
+        row = self.one("session_by_id", {"session": session})
+        return None if row is None else readable(session_row, row)
+
     def _add_snapshot(self, number: int, revision: int, body: bytes) -> None:
         self.run("add_snapshot", (number, revision, records.checksum(whole_head(number, revision), body), body))
 

@@ -8,7 +8,7 @@ repeated under its `Idempotency-Key` is applied once, also where the server was 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,8 +16,10 @@ from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.core.person import doubt_person
+from punchlist.core.presence import Presence
 from punchlist.core.task import FLOWS
 from punchlist.errors import AgentUnknown, SessionUnknown, TaskListUnknown
+from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Grant
 from punchlist.server.problems import ApiProblem
 from punchlist.store import AgentRow, Transaction
@@ -53,6 +55,7 @@ class Call:
         revision: int | None = None,
         key: str | None = None,
         fingerprint: bytes = b"",
+        live: LiveRoster | None = None,
     ) -> None:
         self.board = board
         self.path = path or {}
@@ -64,6 +67,7 @@ class Call:
         self._status = status
         self._key = key
         self._fingerprint = fingerprint
+        self._live = live
 
     # The caller.
 
@@ -144,6 +148,10 @@ class Call:
         """Return the lists of tasks that the caller sees, with how many tasks they ever had."""
         found = self.board.store.read(lambda tx: tx.tasks.lists())
         return [(row, count) for row, count in found if row.name != FLOWS and self.sees(row.project)]
+
+    def find_present(self) -> Sequence[Presence] | None:
+        """Return the agents that hosts know, if the server follows them."""
+        return None if self._live is None else self._live.present
 
     # Changes.
 

@@ -126,7 +126,7 @@ class SearchQuery(Struct, forbid_unknown_fields=True):
 
 def show_now(call: Call, query: ProjectQuery) -> views.NowView:
     project = call.choose_project(query.project)
-    roster = load_first_screen(call.board, project=project, who=call.by)
+    roster = load_first_screen(call.board, project=project, who=call.by, present=call.find_present())
     return msgspec.convert(now_data(roster), views.NowView)
 
 
@@ -159,9 +159,8 @@ def list_sessions(call: Call, query: SessionsQuery) -> views.SessionsView:
 
 def show_session(call: Call) -> views.SessionView:
     session = call.path["session"]
-    project = call.find_project(session)
-    rows = call.board.store.sessions(project=project, limit=_MOST_SESSIONS)
-    row = next((row for row in rows if row.id == session), None)
+    call.find_project(session)
+    row = call.board.store.read(lambda tx: tx.session(session))
     if row is None:
         raise SessionUnknown(session=session)
     return _show_session(row, len(call.board.waits(session=session)))
@@ -274,12 +273,12 @@ def diff_plan(call: Call) -> views.PlanDiffView:
 
 
 def list_events(call: Call, query: EventsQuery) -> views.EventsView:
-    call.choose_session(query.session)
+    session, project = call.choose_session(query.session), call.choose_project(query.project)
     is_wanted = _make_filter(call, query)
     cursor, passed, found = parse_cursor(query.after), 0, list[Event]()
     more = True
     while more and len(found) < query.limit and passed < _MOST_PASSED:
-        page = call.board.store.events_after(cursor, _PAGE)
+        page = _read_page(call, session, project, cursor)
         more = len(page) == _PAGE
         for event in page:
             cursor, passed = event.seq, passed + 1
@@ -291,16 +290,24 @@ def list_events(call: Call, query: EventsQuery) -> views.EventsView:
     return views.EventsView(tuple(views.show_event(event) for event in found), str(cursor), more)
 
 
+def _read_page(call: Call, session: str | None, project: str | None, after: int) -> Sequence[Event]:
+    """Return the next events of a session, else of a project, else of the board."""
+    store = call.board.store
+    if session is None and project is None:
+        return store.events_after(after, _PAGE)
+    return store.read(lambda tx: tx.log.page(session, project, after, _PAGE))
+
+
 def _make_filter(call: Call, query: EventsQuery) -> Callable[[Event], bool]:
-    project, kind = call.choose_project(query.project), query.kind
+    kind = query.kind
     if kind is not None and kind not in KINDS and kind not in _GROUPS:
         detail = f"There is no such kind of event; the groups are {', '.join(sorted(_GROUPS))}."
         raise ApiProblem(422, "invalid_input", detail, field="kind")
 
     def is_wanted(event: Event) -> bool:
         return (
-            project in (None, event.project)
-            and query.session in (None, event.session)
+            call.sees(event.project)
+            and query.project in (None, event.project)
             and query.agent in (None, event.agent)
             and (kind is None or event.kind == kind or event.kind.startswith(f"{kind}."))
         )

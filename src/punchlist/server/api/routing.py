@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, NoReturn
@@ -37,6 +38,7 @@ _MOST_FIELDS: Final = 50
 _MOST_VALUES: Final = 50_000
 """Keys in a body: a list of 10,000 items has fewer."""
 
+_log = logging.getLogger("punchlist.server")
 _WHERE: Final = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`$")
 _NAMED: Final = re.compile(r"(?:missing required|contains unknown) field `(?P<name>[^`]*)`")
 _TAG: Final = re.compile(r'"(?P<revision>\d{1,18})(?:\.[0-9a-f]*)?"')
@@ -115,6 +117,7 @@ class Api:
             revision=_read_revision(request.headers) if route.takes_revision else None,
             key=None if route.method == "GET" else _read_key(request.headers),
             fingerprint=_fingerprint(request, scope, body),
+            live=state.live,
         )
         answer = await run_in_threadpool(_run, route, call, scope["query_string"], body)
         return _respond(answer, call, request)
@@ -171,7 +174,10 @@ def _respond(answer: Answer, call: Call, request: Request) -> Response:
 
     def run_after() -> None:
         for each in call.after:
-            each()
+            try:
+                each()
+            except Exception:  # the reply was sent, and the agent is told at its next turn
+                _log.exception("an agent could not be told what was changed")
 
     task = BackgroundTask(run_after) if call.after else None
     return Response(answer.body, answer.status, headers, "application/json", task)

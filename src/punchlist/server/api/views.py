@@ -14,6 +14,7 @@ from msgspec.structs import fields as fields_of
 from punchlist.core.approval import Plan
 from punchlist.core.commands import Problem
 from punchlist.core.events import Event
+from punchlist.core.overview import TokenTotal
 from punchlist.core.task import Task
 from punchlist.core.todo import Phase, TodoItem, TodoList
 from punchlist.store.plans import PlanRow
@@ -178,6 +179,7 @@ class AgentNowView(Struct, frozen=True, kw_only=True):
     check: str
     check_at: datetime | None
     silent_since: datetime | None
+    tokens: TokenTotal | None
     subagents: tuple[SubagentNowView, ...]
 
 

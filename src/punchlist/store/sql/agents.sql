@@ -130,6 +130,12 @@ SELECT s.id, s.project, s.created_at,
   (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id), s.state
 FROM sessions s WHERE s.project = :project ORDER BY s.recent DESC LIMIT :limit;
 
+-- name: session_by_id
+SELECT s.id, s.project, s.created_at,
+  (SELECT count(*) FROM agents a WHERE a.session = s.id),
+  (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id), s.state
+FROM sessions s WHERE s.id = :session;
+
 -- name: place_of_agent
 SELECT session, project FROM agents WHERE id = ?;
 
