@@ -16,6 +16,11 @@ PATHS = {
     "past": "/sessions/s1?agent=main&revision=1",
     "plan": "/sessions/plans/plan?agent=main",
     "brief": "/brief",
+    "tasks": "/tasks?list=default",
+    "table": "/tasks?list=default&view=table",
+    "graph": "/tasks?list=default&view=graph",
+    "stats": "/stats",
+    "search": "/search?q=the",
     "missing": "/sessions/nothing",
 }
 
@@ -34,6 +39,10 @@ def life(board: Board, agent: Agent) -> None:
     child = agent.spawn("explore", label="Look for readers of the old column")
     child.edit({"op": "append", "items": ["Search", "Report"]}, by="explore")
     agent.ask("2", "Which region should it be in: eu-west or us-east?")
+    tasks = board.tasks("default", by="ada")
+    for subject in ("Design the schema", "Write the importer", "Release"):
+        tasks.create(subject, labels=["db"], blocked_by=[task.id for task in tasks.list()])
+    tasks.claim("worker-1")
     planner = board.agent("main", session="plans", project="/work/infra")
     planner.enter_plan_mode()
     planner.propose_plan("# Move\n\n1. Pack")

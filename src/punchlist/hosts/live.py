@@ -49,6 +49,7 @@ class LiveRoster:
         self._who = who
         self._on_change: Callable[[], None] = lambda: None
         self._ends = threading.Event()
+        self._loading = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._presence = PresenceLog(board)
         self._present: list[Presence] = []
@@ -95,16 +96,18 @@ class LiveRoster:
 
     def load(self) -> None:
         """Load what the board holds; look for agents too, if that is due."""
-        if time.monotonic() >= self._next_look:
-            self._look()
-        basis = self.board.store.last_seq(), self._present
-        if basis == self._basis and time.monotonic() < self._next_load:
-            return
-        self._basis, self._next_load = basis, time.monotonic() + _LOAD_SECONDS
-        found = load_first_screen(self.board, project=self._project, who=self._who, present=self._present)
-        if self._roster is None or replace(self._roster, at=found.at) != found:
-            self._roster = found
-            self._on_change()
+        # Of two threads that load at once, the slower one would put an older state in place of a newer one.
+        with self._loading:
+            if time.monotonic() >= self._next_look:
+                self._look()
+            basis = self.board.store.last_seq(), self._present
+            if basis == self._basis and time.monotonic() < self._next_load:
+                return
+            self._basis, self._next_load = basis, time.monotonic() + _LOAD_SECONDS
+            found = load_first_screen(self.board, project=self._project, who=self._who, present=self._present)
+            if self._roster is None or replace(self._roster, at=found.at) != found:
+                self._roster = found
+                self._on_change()
 
     def _look(self) -> None:
         """Take what hooks left, settle tasks that are due, and ask the hosts for their agents."""

@@ -129,6 +129,15 @@ class OverviewRows(Rows):
             for agent, plan, body in self._rows.all("finished_items", (session,))
         ]
 
+    def latest_items(self, limit: int, *, status: str | None = None) -> Sequence[KeptRow]:
+        """Return the items of all lists, past ones too, the last changed first; with a status, those in it."""
+        rows = self._rows.all("latest_items", {"status": status, "limit": limit})
+        return [KeptRow(agent, plan, _item.decode(body)) for agent, plan, body in rows]
+
+    def places(self) -> dict[int, tuple[str, str, str]]:
+        """Return the project, the session and the name of every agent, by its number."""
+        return {number: (project, session, name) for number, project, session, name in self._rows.all("agent_places")}
+
     def items_since(self, agent: int, after: int) -> Sequence[KeptRow]:
         """Return the items of an agent that an event after a cursor is about."""
         return [

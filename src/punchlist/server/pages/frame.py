@@ -24,6 +24,7 @@ THEMES: Final = ("auto", "light", "dark")
 _THEME_COOKIE: Final = "punchlist_theme"
 _THEME_SECONDS: Final = 365 * 24 * 3600
 _MOST_FIELDS: Final = 50
+LONGEST_QUERY: Final = 200
 
 NOTICES: Final = {
     "answered": "Answered. The agent is told at its next turn, or now if it is idle.",
@@ -80,7 +81,7 @@ def _make_frame(request: Request, roster: Roster, problem: str) -> PageFrame:
     return PageFrame(
         path=request.url.path,
         back=f"{request.url.path}?{query}" if query else request.url.path,
-        query=request.query_params.get("q", "")[:200],
+        query=request.query_params.get("q", "")[:LONGEST_QUERY],
         theme=theme if theme in THEMES else "auto",
         waits=count_waits(roster),
         epoch=int(roster.at.timestamp()),

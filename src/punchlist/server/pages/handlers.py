@@ -22,6 +22,7 @@ from punchlist.hosts.reports import load_brief, save_mark
 from punchlist.server.access import needs
 from punchlist.server.pages.edits import edit_list
 from punchlist.server.pages.frame import (
+    LONGEST_QUERY,
     Values,
     act,
     author_of,
@@ -34,7 +35,10 @@ from punchlist.server.pages.frame import (
 from punchlist.server.pages.now import find_agent, load_now
 from punchlist.server.pages.plan import describe_steps, load_plan
 from punchlist.server.pages.rendering import session_path
+from punchlist.server.pages.search import search
 from punchlist.server.pages.session import LATEST, load_session
+from punchlist.server.pages.stats import load_stats
+from punchlist.server.pages.tasks import load_tasks
 from punchlist.server.state import ServerState
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_lines
@@ -144,6 +148,23 @@ async def _show_missing(request: Request, error: PunchlistError) -> Response:
     return await show_page(request, "problem.html", lambda _state, _roster: values, status=404)
 
 
+# Tasks, figures, search.
+
+
+async def show_tasks(request: Request) -> Response:
+    name, view = request.query_params.get("list"), request.query_params.get("view", "state")
+    return await show_page(request, "tasks.html", lambda state, _: {"tasks": load_tasks(state.board, name, view)})
+
+
+async def show_stats(request: Request) -> Response:
+    return await show_page(request, "stats.html", lambda state, _: {"stats": load_stats(state.board)})
+
+
+async def show_search(request: Request) -> Response:
+    query = request.query_params.get("q", "")[:LONGEST_QUERY].strip()
+    return await show_page(request, "search.html", lambda state, roster: {"search": search(state.board, roster, query)})
+
+
 # The brief.
 
 
@@ -242,6 +263,9 @@ routes: list[BaseRoute] = [
     Route("/sessions/{session:path}/plan", show_plan),
     Route("/sessions/{session:path}", show_session, methods=["GET"]),
     Route("/sessions/{session:path}", change_session, methods=["POST"]),
+    Route("/tasks", show_tasks),
+    Route("/stats", show_stats),
+    Route("/search", show_search),
     Route("/brief", show_brief, methods=["GET"]),
     Route("/brief", mark_read, methods=["POST"]),
     Route("/demo", play_demo, methods=["POST"]),

@@ -100,3 +100,11 @@ DELETE FROM overviews WHERE agent = :agent;
 
 -- name: delete_kept_items
 DELETE FROM kept_items WHERE agent = :agent;
+
+-- name: latest_items
+-- The items of all lists, those that changed last first; with a status, those in it.
+SELECT k.agent, k.plan, k.body FROM kept_items k WHERE :status IS NULL OR k.status = :status
+ORDER BY k.touched DESC LIMIT :limit;
+
+-- name: agent_places
+SELECT id, project, session, name FROM agents;
