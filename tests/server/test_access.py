@@ -1,5 +1,6 @@
 """The gate before the server: the link, cookies, tokens and their scopes."""
 
+import socket
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,7 @@ from starlette.routing import Route
 from punchlist.board import Board
 from punchlist.cli import main
 from punchlist.server.access import LONGEST_BODY, SECURITY_HEADERS, Access, Grant
+from punchlist.server.process import bind
 from punchlist.server.runs import load_secret
 from tests.server.conftest import Running, add_route, make_token
 
@@ -134,3 +136,10 @@ def test_a_token_is_made_listed_and_revoked_by_its_name(tmp_path: Path, capsys: 
     assert main(["--db", str(tmp_path / "board.db"), "token", "create", "ci"]) == 1
     run("revoke", "ci")
     assert main(["--db", str(tmp_path / "board.db"), "token", "revoke", "ci"]) == 1
+
+
+def test_a_connection_sends_at_once_what_there_is_to_send():
+    with bind("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1

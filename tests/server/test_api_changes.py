@@ -141,6 +141,27 @@ def test_a_request_that_was_refused_may_be_sent_again_under_its_key(client: http
     assert client.patch(f"{AGENT}/todos", json=edit, headers=headers).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("on", "url", "body"),
+    [("create", f"{LIST}/tasks", {"subject": "New"}), ("complete", f"{LIST}/tasks/1/complete", {"fence": 1})],
+)
+def test_a_gate_is_asked_outside_of_any_transaction_and_once_per_key(
+    client: httpx.Client, board: Board, on: str, url: str, body: object
+):
+    asked: list[str] = []
+
+    def write_elsewhere(task: Any) -> None:
+        asked.append(task.subject)
+        with Board.open(board.store.path) as other:  # it would wait for the lock of a transaction that is open
+            other.tasks("notes").create(f"Asked about {task.subject}")
+
+    board.gate(on, write_elsewhere, list=OURS.list)
+    first = client.post(url, json=body, headers={"idempotency-key": "k1"})
+    assert first.status_code in (200, 201), first.text
+    assert client.post(url, json=body, headers={"idempotency-key": "k1"}).content == first.content
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("key", ["", "x" * 201, "a\tb"])
 def test_a_key_has_a_bounded_length(client: httpx.Client, key: str):
     answer = client.post(f"{LIST}/tasks", json={"subject": "New"}, headers={"idempotency-key": key})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -14,9 +14,13 @@ from punchlist.hosts.copies import check_own_tasks, open_agent
 from punchlist.server.api import views
 from punchlist.server.api.calls import Answer, Call
 from punchlist.server.api.reading import Limit
+from punchlist.server.problems import ApiProblem
 from punchlist.store import Transaction
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.handle import ClaimOptions
+
+_MOST_IN_GRAPH: Final = 10_000
+"""Tasks in one reply, which has all of them: 20 MB."""
 
 # Queries and bodies. Limits of texts are those of tasks themselves; here are those of numbers and lists.
 
@@ -218,7 +222,11 @@ def list_ready(call: Call, query: ReadyQuery) -> views.TasksView:
 
 
 def show_graph(call: Call) -> views.TaskGraphView:
-    graph = call.open_tasks().graph()
+    tasks = call.open_tasks()
+    if any(row.name == tasks.name and count > _MOST_IN_GRAPH for row, count in call.list_task_lists()):
+        detail = f"The list has more than {_MOST_IN_GRAPH:,} tasks; read them page by page."
+        raise ApiProblem(422, "list_too_long", detail, field="list")
+    graph = tasks.graph()
     edges = tuple(views.EdgeView(blocker, task) for blocker, task in graph.edges)
     return views.TaskGraphView(_show(graph.tasks), edges)
 
