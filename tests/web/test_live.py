@@ -97,26 +97,42 @@ def test_eight_tabs_are_live_over_one_connection(tabs: Tabs, board: Board, agent
         expect(page.locator(".item", has_text=f"More of {number}")).to_be_visible()
 
 
-def test_killed_server_is_told_of_and_the_page_goes_on_without_a_gap(
+def test_killed_server_is_told_of_and_eight_tabs_go_on_without_a_gap(
     chromium: Browser, tmp_path: Path, port: int
 ) -> None:
     path = str(tmp_path / "board.db")
     with Board.open(path) as board:
-        agent = board.agent("main", session="s1", project="/work/shop")
-        agent.edit({"op": "init", "items": ["First"]}, by="main")
+        agents = [board.agent("main", session=f"s{number}", project="/work/shop") for number in range(7)]
+        for agent in agents:
+            agent.edit({"op": "init", "items": ["First"]}, by="main")
         with serving(path, port) as (process, link):
             tabs = Tabs(chromium, link, f"http://127.0.0.1:{port}")
-            page = tabs.open("/sessions/s1")
-            expect(page.locator("#link")).to_have_text("live")
+            context = tabs.open_context()
+            sessions, now = [context.new_page() for _ in agents], context.new_page()
+            for number, page in enumerate(sessions):
+                page.goto(f"{tabs.origin}/sessions/s{number}")
+            now.goto(tabs.origin)
+            for page in (*sessions, now):
+                expect(page.locator("#link")).to_have_text("live")
             os.kill(process.pid, signal.SIGKILL)
-            expect(page.locator("#link")).to_contain_text("connection lost")
-            page.get_by_label("Add an item to the list of main").fill("Lost?")
-            page.get_by_role("button", name="Add", exact=True).click()
-            expect(page.get_by_role("alert")).to_contain_text("nothing was changed")
-        agent.edit({"op": "append", "items": ["While it was down"]}, by="main")
+            for page in (*sessions, now):
+                expect(page.locator("#link")).to_contain_text("connection lost")
+            field = sessions[0].get_by_label("Add an item to the list of main")
+            field.fill("Lost?")
+            sessions[0].get_by_role("button", name="Add", exact=True).click()
+            expect(sessions[0].get_by_role("alert")).to_contain_text("nothing was changed")
+        for agent in agents:
+            agent.edit({"op": "append", "items": ["While it was down"]}, by="main")
         with serving(path, port):
-            expect(page.locator("#link")).to_have_text("live", timeout=20_000)
-            expect(page.locator(".item", has_text="While it was down")).to_be_visible()
-            expect(page.get_by_label("Add an item to the list of main")).to_have_value("Lost?")
+            for page in sessions:
+                expect(page.locator("#link")).to_have_text("live", timeout=20_000)
+                expect(page.locator(".item", has_text="While it was down")).to_be_visible()
+            expect(now.locator("#at-work .row")).to_have_count(7)
+            for row in now.locator("#at-work .row").all():
+                expect(row).to_contain_text("0/2")
+            expect(field).to_have_value("Lost?")
+            agents[6].ask("1", "Which region?")
+            expect(now.locator("#waits")).to_contain_text("Which region?")
+            expect(sessions[6].locator("#session-waits")).to_contain_text("Which region?")
             tabs.close()
             assert tabs.complaints == []
