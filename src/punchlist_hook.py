@@ -1,9 +1,10 @@
 """Hand a hook event of an agent to Punchlist: `python -I -S punchlist_hook.py HOST --board B`, the event on stdin.
 
 An agent starts this file for every tool call, so it imports a few modules of the standard library and nothing of the
-package. An event goes to the session's running `punchlist mcp` (a unix socket), else it is appended to the inbox next
-to the board, which the next process ingests. For the few events that need an answer, and no `mcp` gives one, `main`
-loads the package. Whatever goes wrong, the agent gets exit code 0 and an empty answer, and `B.hooks.log` has a line.
+package. An event goes to the session's running `punchlist mcp` (a unix socket), else to a running `punchlist serve`,
+else it is appended to the inbox next to the board, which the next process ingests. For the few events that need an
+answer, and no server gives one, `main` loads the package. Whatever goes wrong, the agent gets exit code 0 and an empty
+answer, and `B.hooks.log` has a line.
 
 The package imports the places and forms of these files from here, so that each rule exists once.
 """
@@ -41,6 +42,9 @@ _LONGEST_SOCKET = 100
 _DEEPEST = 32
 _ANCESTORS = 6
 """Generations of processes between a hook and its agent that are looked at."""
+
+ANY_HOST = 0
+"""In the name of a socket, in place of the process id of an agent: it is served for every agent of the board."""
 
 GATES = ("TaskCreated", "TaskCompleted")
 ANSWERED = ("UserPromptSubmit", "Stop", "SubagentStop", *GATES)
@@ -357,17 +361,17 @@ def _ancestors() -> Iterator[int]:
 
 
 def ask_server(board: str, line: bytes, seconds: float) -> dict[str, Any] | None:
-    """Hand a line to the `punchlist mcp` of this agent; return its reply, None if there is none."""
+    """Hand a line to the `punchlist mcp` of this agent, else to `punchlist serve`; return the reply, None for none."""
     ends = time.monotonic() + seconds
-    for path in _find_sockets(board):
+    for path in _find_sockets(board, ANY_HOST):
         reply = _exchange(path, line, ends)
         if reply is not None:
             return reply
     return None
 
 
-def _find_sockets(board: str) -> Iterator[str]:
-    """Yield the sockets of the processes that serve this agent, the likeliest first."""
+def _find_sockets(board: str, *others: int) -> Iterator[str]:
+    """Yield the sockets of the processes that serve this agent, the likeliest first, then those of `others`."""
     folder = socket_folder(board)
     if not is_private_folder(folder):
         return
@@ -377,7 +381,7 @@ def _find_sockets(board: str) -> Iterator[str]:
     by_host: dict[str, list[str]] = {}
     for name in sorted(names):
         by_host.setdefault(name.partition(".")[0], []).append(name)
-    for pid in dict.fromkeys(_ancestors()):
+    for pid in dict.fromkeys((*_ancestors(), *others)):
         for name in by_host.get(str(pid), ()):
             yield os.path.join(folder, name)
 

@@ -1,4 +1,4 @@
-"""Serve hooks: a unix socket on which a running `punchlist mcp` takes the events of its agent."""
+"""Serve hooks: a unix socket on which a running `punchlist mcp` takes the events of its agent, or `serve` of all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _BACKLOG: Final = 16
 
 
 class HookServer:
-    """A socket and the thread that answers it, one hook after the other: an agent's events are taken in order."""
+    """A socket and the thread that answers it, one hook after the other: an agent's events are taken in order.
+
+    With `ANY_HOST` as `host_pid` it serves the hooks of every agent that no server of its own answers.
+    """
 
     def __init__(self, board: Board, host_pid: int, on_event: OnEvent | None = None) -> None:
         self._board = board

@@ -93,13 +93,13 @@ def _walk_work(agent: Agent) -> Iterator[str]:
             yield f"- {render_item(item)}" if is_task_item(item) else f"- {item.id} {render_item(item)}"
 
 
-def _write_brief(board: Board, _caller: Caller) -> str:
+def _write_brief(board: Board, caller: Caller) -> str:
     from punchlist.config import project_of
     from punchlist.surfaces.brief import brief_lines
     from punchlist.surfaces.headlines import Around
     from punchlist.surfaces.spans import UNICODE, plain_text
 
-    lines = brief_lines(board.brief(project=project_of()), Around(), {}, UNICODE)
+    lines = brief_lines(board.brief(project=project_of(caller.project)), Around(), {}, UNICODE)
     return plain_text(lines) or "Nothing happened in this project yet.\n"
 
 

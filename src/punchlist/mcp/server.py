@@ -44,22 +44,24 @@ _BATCH_VERSION = "2025-03-26"
 
 
 class McpServer:
-    """One server for one client."""
+    """One server for one client. Without a connection it asks the client nothing: no dialogs are shown."""
 
     def __init__(
         self,
         open_board: Callable[[], Board],
         tools: ToolSet,
-        connection: Connection,
+        connection: Connection | None = None,
         *,
         host: str | None = None,
         environment: Mapping[str, str] = os.environ,
+        project: str | None = None,
     ) -> None:
         self._open_board = open_board
         self._tools = tools
         self._connection = connection
         self._named_host = host
         self._environment = environment
+        self._project = project
         self._opened: tuple[Board, SessionFinder] | None = None
         self._opening = threading.Lock()  # a call and the hooks may both be the first to need the board
         self.has_batches = False
@@ -99,7 +101,7 @@ class McpServer:
                 from punchlist.mcp.sessions import SessionFinder
 
                 board = self._open_board()
-                self._opened = board, SessionFinder(board, self.host, self._environment)
+                self._opened = board, SessionFinder(board, self.host, self._environment, project=self._project)
         return self._opened
 
     # The handshake.
@@ -133,18 +135,23 @@ class McpServer:
             board, sessions = self.open()
             caller = sessions.find(call.params.get("_meta"))
             profile = sessions.profile
-            agent = board.agent(caller.agent, session=caller.session, dialect=dialect, profile=profile)
+            agent = board.agent(
+                caller.agent, session=caller.session, dialect=dialect, profile=profile, project=caller.project
+            )
             reply = agent.call(name, arguments, call_id=caller.call_id)
             asked = _find_asked(reply)
-            if (reply.awaits is not None or asked) and has_dialogs(self.capabilities):
-                return lambda: self._show_dialogs(call, agent, reply, asked)
+            connection = self._connection
+            if (reply.awaits is not None or asked) and connection is not None and has_dialogs(self.capabilities):
+                return lambda: self._show_dialogs(connection, call, agent, reply, asked)
             return describe_reply(reply, _list_news(agent))
         except PunchlistError as error:
             return describe_reply(Reply(str(error), is_error=True))
 
-    def _show_dialogs(self, call: Call, agent: Agent, reply: Reply, asked: Sequence[str]) -> Message:
+    def _show_dialogs(
+        self, connection: Connection, call: Call, agent: Agent, reply: Reply, asked: Sequence[str]
+    ) -> Message:
         """Ask the person before the call is answered."""
-        dialogs = Dialogs(self._connection, self.host, call.cancelled.is_set)
+        dialogs = Dialogs(connection, self.host, call.cancelled.is_set)
         try:
             if reply.awaits is not None:
                 reply = dialogs.decide_plan(agent, reply.awaits) or reply

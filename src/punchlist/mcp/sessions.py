@@ -23,18 +23,23 @@ _MOST_SERVERS = 64
 
 
 class Caller(NamedTuple):
-    """The agent that made a call. `call_id` is the host's own id of the call, if it tells one."""
+    """The agent that made a call. `call_id` is the host's own id of the call, if it tells one.
+
+    `project` is the folder that a new session belongs to; None for that of this process.
+    """
 
     session: str
     agent: str = MAIN
     call_id: str | None = None
+    project: str | None = None
 
 
 class SessionFinder:
     """Finds the callers of one server. `host` is the agent program at the other end."""
 
-    def __init__(self, board: Board, host: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, board: Board, host: str, environment: Mapping[str, str], *, project: str | None = None) -> None:
         self._board = board
+        self._project = project
         self._host = host
         self._environment = environment
         self._own: str | None = None
@@ -45,6 +50,9 @@ class SessionFinder:
 
         What hooks told of the call says which agent of the conversation made it.
         """
+        return self._find(meta)._replace(project=self._project)
+
+    def _find(self, meta: Any) -> Caller:
         given = read_object(meta)
         call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
         ingest(self._board)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
+from importlib import import_module
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from punchlist.hosts.sockets import HookServer, serve_hooks
 from punchlist.server import feed, health, openapi, topics
-from punchlist.server.access import AccessGate, guard_routes
+from punchlist.server.access import AccessGate, guard_routes, needs
 from punchlist.server.pages import handlers
 from punchlist.server.pages.fragments import render_topic
 from punchlist.server.problems import exception_handlers
 from punchlist.server.state import ServerState
 from punchlist.server.topics import TopicHub
+from punchlist_hook import ANY_HOST
+
+_log = logging.getLogger("punchlist.server")
 
 
 def list_routes() -> Iterator[BaseRoute]:
@@ -26,8 +32,26 @@ def list_routes() -> Iterator[BaseRoute]:
     yield from health.routes
     yield from feed.routes
     yield from topics.routes
+    yield Route("/mcp", McpEndpoint(), methods=["POST"])
     yield from openapi.routes
     yield from handlers.routes
+
+
+@needs("edit")
+class McpEndpoint:
+    """Answers `/mcp`. The SDK takes a second to import, so only the first request does that."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        state: ServerState = scope["app"].state.server
+        if state.mcp is None:
+            await run_in_threadpool(import_module, "punchlist.server.mcp_http")
+        front = state.mcp
+        if front is None:
+            from punchlist.server.mcp_http import McpFront
+
+            state.mcp = front = McpFront(state.board)
+            state.mcp_task = asyncio.ensure_future(front.run())
+        await front.handle(scope, receive, send)
 
 
 def make_app(state: ServerState) -> ASGIApp:
@@ -38,9 +62,15 @@ def make_app(state: ServerState) -> ASGIApp:
         state.broadcaster.start()
         state.topics.start()
         state.live.start(state.topics.mark_from_thread)
+        hooks = await run_in_threadpool(_serve_hooks, state)
         try:
             yield
         finally:
+            if state.mcp_task is not None:
+                state.mcp_task.cancel()
+                await asyncio.wait([state.mcp_task])
+            if hooks is not None:
+                await run_in_threadpool(hooks.close)
             await asyncio.gather(run_in_threadpool(state.broadcaster.join), run_in_threadpool(state.live.stop))
 
     app = Starlette(routes=guard_routes(list_routes()), exception_handlers=exception_handlers, lifespan=live)
@@ -49,3 +79,11 @@ def make_app(state: ServerState) -> ASGIApp:
     state.broadcaster.on_change.append(state.topics.mark_changed)
     state.app = app
     return AccessGate(app, state.access)
+
+
+def _serve_hooks(state: ServerState) -> HookServer | None:
+    try:
+        return serve_hooks(state.board, ANY_HOST)
+    except OSError as error:  # hooks use the inbox, which is ingested every two seconds
+        _log.warning("hooks are not served: %s", error)
+        return None

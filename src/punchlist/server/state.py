@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,7 +18,8 @@ from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
 
 if TYPE_CHECKING:
-    from punchlist.server.topics import TopicHub  # it imports this module
+    from punchlist.server.mcp_http import McpFront  # these import this module
+    from punchlist.server.topics import TopicHub
 
 
 @dataclass
@@ -33,6 +35,9 @@ class ServerState:
     """The agents of this machine; it follows them while the server runs."""
     topics: TopicHub = field(init=False)
     """The parts of pages that are read live; `make_app` sets it."""
+    mcp: McpFront | None = None
+    """Answers `/mcp`, from the first request on."""
+    mcp_task: asyncio.Task[None] | None = None
     started_at: datetime = field(init=False)
     app: Starlette = field(init=False)
     """The application behind the gate; `make_app` sets it."""
