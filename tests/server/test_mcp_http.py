@@ -26,7 +26,10 @@ def run(running: Running, talk: Talk, *, query: str = "?session=s1", mode: str =
     async def connect() -> None:
         headers = {"Authorization": f"Bearer {running.access.secret}"}
         async with httpx.AsyncClient(headers=headers, timeout=30) as http:
-            transport = streamable_http_client(f"{running.origin}/mcp{query}", http_client=http)
+            transport = streamable_http_client(
+                f"{running.origin}/mcp{query}",
+                http_client=http,  # pyright: ignore[reportArgumentType]
+            )
             async with Client(transport, mode=mode) as client:
                 await talk(client)
 
