@@ -213,7 +213,7 @@ def test_tasks_are_shown_by_state_as_a_table_and_as_a_graph(browser: httpx.Clien
     tasks.claim("worker-1")
     by_state = browser.get("/tasks?list=release").text
     assert "worker-1" in by_state
-    assert "data-until=" in by_state
+    assert "data-until>" in by_state
     assert "blocked by 1, 2" in by_state
     assert "blocked by 1, 2" in browser.get("/tasks").text
     assert "<td>1, 2</td>" in browser.get("/tasks?list=release&view=table").text

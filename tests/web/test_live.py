@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def port() -> int:
 
 
 @contextmanager
-def serving(path: str, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(path: str, port: int) -> Generator[tuple[subprocess.Popen[str], str]]:
     """Run `punchlist serve` on a port; yield its process and the link that it prints."""
     command = [sys.executable, "-m", "punchlist", "serve", "--no-watch", "--port", str(port), "--db", path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

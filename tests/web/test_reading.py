@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
+from playwright.sync_api import Page, expect
 
 from punchlist.agent import Agent
 from punchlist.board import Board
@@ -50,6 +50,14 @@ def life(board: Board, agent: Agent) -> None:
     planner.propose_plan("# Move\n\n1. Ask\n2. Pack")
 
 
+def find_serious(page: Page) -> list[str]:
+    """Return what axe calls serious or critical on a page, each with the first place."""
+    run: Any = Axe().run  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    found: list[dict[str, Any]] = run(page).response["violations"]
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in serious]
+
+
 @pytest.mark.usefixtures("life")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(tabs: Tabs, theme: str) -> None:
@@ -59,11 +67,7 @@ def test_axe_finds_nothing_serious(tabs: Tabs, theme: str) -> None:
         page.goto(tabs.origin + path)
         for details in page.locator("details").all():
             details.evaluate("element => { element.open = true }")
-        found: Any = Axe().run(page).response["violations"]
-        serious = [
-            (one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in ("serious", "critical")
-        ]
-        assert serious == [], name
+        assert find_serious(page) == [], name
         page.close()
 
 

@@ -35,7 +35,7 @@ _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
 """The template of each part of a topic, by the id of its element."""
 
 
-_CLOCK: Final = re.compile(r"(<time [^>]*data-(?:since|until)=[^>]*>)[^<]*")
+_CLOCK: Final = re.compile(r"(<time [^>]*data-(?:age|until)[^>]*>)[^<]*")
 
 
 def render_topic(state: ServerState, topic: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
@@ -45,6 +45,7 @@ def _environment() -> Environment:
         "sentence": _begin_sentence,
         "breakable": _breakable,
         "age": _age,
+        "time": format_time,
         "path_of": session_path,
     }
     made.filters.update(filters)
@@ -85,13 +86,14 @@ def _age(since: datetime | None, now: datetime, *, exact: bool = False) -> Marku
     """Return a time as its age, which a script keeps running."""
     if since is None:
         return Markup()
-    precise = Markup(" data-exact") if exact else ""
-    return Markup('<time datetime="{}" data-since="{}"{}>{}</time>').format(
-        since.astimezone().isoformat(timespec="seconds"),
-        int(since.timestamp()),
-        precise,
-        format_age(since, now, exact=exact),
+    return Markup('<time datetime="{}" data-age{}>{}</time>').format(
+        format_time(since), Markup("=exact") if exact else "", format_age(since, now, exact=exact)
     )
+
+
+def format_time(at: datetime) -> str:
+    """Return a time to the second, as an attribute holds it."""
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 # Names in a page.

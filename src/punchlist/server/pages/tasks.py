@@ -20,7 +20,6 @@ from punchlist.surfaces.tasks import find_neighbours, standing_words
 from punchlist.text import fit
 
 View = Literal["state", "table", "graph"]
-VIEWS: Final[tuple[View, ...]] = ("state", "table", "graph")
 
 _MOST_TASKS: Final = 1_000
 _MOST_ENDED: Final = 50
@@ -112,7 +111,7 @@ def load_tasks(board: Board, name: str | None = None, view: str = "state") -> Ta
     lists = [ListLink(row.name, title_of(row.name), number) for row, number in rows if row.name != FLOWS]
     lists.sort(key=lambda one: -one.number)
     chosen = name if name is not None else (lists[0].name if lists else "default")
-    shown: View = next((one for one in VIEWS if one == view), "state")
+    shown: View = view if view == "table" or view == "graph" else "state"  # noqa: PLR1714 (narrows the type)
     found = board.tasks(chosen).graph()
     now = board.now()
     tasks = found.tasks[-_MOST_TASKS:]

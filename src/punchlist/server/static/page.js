@@ -60,10 +60,11 @@ function until(seconds) {
 function tick() {
   if (document.hidden) return;
   const now = Date.now() / 1000 - skew;
-  for (const time of document.querySelectorAll("time[data-since], time[data-until]")) {
-    const words = time.dataset.until
-      ? until(Math.floor(time.dataset.until - now))
-      : age(Math.max(0, Math.floor(now - time.dataset.since)), "exact" in time.dataset);
+  for (const time of document.querySelectorAll("time[data-age], time[data-until]")) {
+    const at = Date.parse(time.dateTime) / 1000;
+    const words = "until" in time.dataset
+      ? until(Math.floor(at - now))
+      : age(Math.max(0, Math.floor(now - at)), time.dataset.age === "exact");
     if (time.textContent !== words) time.textContent = words;
   }
 }
