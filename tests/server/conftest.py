@@ -64,10 +64,10 @@ def add_route(running: Running, route: BaseRoute) -> None:
     running.state.app.router.routes.extend(guard_routes([route]))
 
 
-def make_token(board: Board, name: str, scope: str, project: str | None = None) -> str:
+def make_token(board: Board, name: str, scope: str, project: str | None = None, *, person: bool = False) -> str:
     """Make a token and return its secret."""
     digest = sha256(f"secret of {name}".encode()).digest()
-    board.store.transact(lambda tx: tx.tokens.add(name, digest, scope, project, at=board.now()))
+    board.store.transact(lambda tx: tx.tokens.add(name, digest, scope, project, at=board.now(), is_person=person))
     return f"secret of {name}"
 
 

@@ -1,6 +1,5 @@
 """Changes over HTTP: at a revision that was seen, once per key, by a person or a program."""
 
-from hashlib import sha256
 from typing import Any
 
 import httpx
@@ -10,7 +9,7 @@ from punchlist import Board
 from punchlist.config import login_name
 from punchlist.core.events import Draft
 from punchlist.store import Transaction
-from tests.server.conftest import Running
+from tests.server.conftest import Running, make_token
 from tests.server.worlds import OURS, build
 
 AGENT = f"/api/v1/sessions/{OURS.session}/agents/main"
@@ -171,19 +170,9 @@ def test_a_key_has_a_bounded_length(client: httpx.Client, key: str):
 # Who does it.
 
 
-def make_token(
-    board: Board, name: str, *, scope: str = "edit", project: str | None = None, person: bool = False
-) -> str:
-    """Return a new token, as `punchlist token create` makes it."""
-    secret = f"pl_{name}_{'x' * 40}"
-    digest = sha256(secret.encode()).digest()
-    board.store.transact(lambda tx: tx.tokens.add(name, digest, scope, project, at=board.now(), is_person=person))
-    return secret
-
-
 @pytest.mark.parametrize(("person", "grade"), [(True, "confirmed"), (False, None)])
 def test_only_what_a_person_completes_is_confirmed(running: Running, board: Board, *, person: bool, grade: str | None):
-    secret = make_token(board, "ada", person=person)
+    secret = make_token(board, "ada", "edit", person=person)
     with running.open_client(headers={"Authorization": f"Bearer {secret}"}) as client:
         done = client.patch(f"{AGENT}/todos", json={"operations": [{"op": "done", "item": "2"}]})
         assert done.json()["items"][1]["grade"] == grade

@@ -8,8 +8,7 @@ import pytest
 from punchlist import Board
 from punchlist.server.api.routing import ApiRoute
 from punchlist.server.api.table import ROUTES
-from tests.server.conftest import Running
-from tests.server.test_api_changes import make_token
+from tests.server.conftest import Running, make_token
 from tests.server.worlds import OTHERS, OURS, Example, build, make_example, name_route
 
 SCOPES = ("look", "answer", "edit")
@@ -24,7 +23,7 @@ def world(board: Board) -> None:
 @pytest.fixture
 def limited(running: Running, board: Board) -> Iterator[httpx.Client]:
     """A client whose token is for our project alone."""
-    secret = make_token(board, "limited", project=OURS.project)
+    secret = make_token(board, "limited", "edit", OURS.project)
     with running.open_client(headers={"Authorization": f"Bearer {secret}"}) as client:
         yield client
 
@@ -92,7 +91,7 @@ def test_a_new_list_belongs_to_the_project_of_the_token(limited: httpx.Client, b
 @pytest.mark.parametrize("route", ROUTES, ids=name_route)
 def test_a_scope_opens_its_own_routes_alone(route: ApiRoute, running: Running, board: Board):
     for scope in SCOPES:
-        secret = make_token(board, scope, scope=scope)
+        secret = make_token(board, scope, scope)
         with running.open_client(headers={"Authorization": f"Bearer {secret}"}) as client:
             answer = send(client, make_example(route, OURS))
         is_open = SCOPES.index(scope) >= SCOPES.index(route.scope)

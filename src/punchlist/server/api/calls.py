@@ -29,7 +29,8 @@ from punchlist.tasks import Tasks
 from punchlist.tasks.fields import check_list_name
 from punchlist.text.hashing import blake2b
 
-_encode: Final = msgspec.json.Encoder().encode
+# In one order, as the board keeps a reply: the same call again has the same bytes.
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _SESSION: Final = "session:"
 _PROJECT: Final = "project:"
 
