@@ -12,7 +12,6 @@ from punchlist.board import Board
 from punchlist.core.todo import Status
 from punchlist.server.access import SECURITY_HEADERS
 from punchlist.server.pages.fragments import render_topic
-from punchlist.server.pages.tasks import load_tasks
 from tests.server.conftest import Running
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'><img src=x onerror=alert(2)>"
@@ -205,36 +204,6 @@ def test_no_text_of_a_board_becomes_markup(browser: httpx.Client, running: Runni
         assert "\u202e" not in text
 
 
-def test_tasks_are_shown_by_state_as_a_table_and_as_a_graph(browser: httpx.Client, board: Board) -> None:
-    tasks = board.tasks("release", by="ada")
-    tasks.create("Build it")
-    tasks.create("Test it", blocked_by=["1"])
-    tasks.create("Ship it", blocked_by=["1", "2"])
-    tasks.claim("worker-1")
-    by_state = browser.get("/tasks?list=release").text
-    assert "worker-1" in by_state
-    assert "data-until>" in by_state
-    assert "blocked by 1, 2" in by_state
-    assert "blocked by 1, 2" in browser.get("/tasks").text
-    assert "<td>1, 2</td>" in browser.get("/tasks?list=release&view=table").text
-    graph = browser.get("/tasks?list=release&view=graph").text
-    assert graph.count('class="edge"') == 3
-    assert graph.count('class="node') == 3
-    assert "No tasks" in browser.get("/tasks?list=nothing&view=table").text
-
-
-def test_graph_lays_each_task_right_of_its_blockers(board: Board) -> None:
-    tasks = board.tasks("release", by="ada")
-    for blockers in ([], ["1"], ["1"], ["2", "3"], ["1", "4"], []):
-        tasks.create("Task", blocked_by=blockers)
-    view = load_tasks(board, "release", "graph")
-    assert view.graph is not None
-    left = {node.task.id: node.x for node in view.graph.nodes}
-    assert left.keys() == {"1", "2", "3", "4", "5"}
-    assert all(left[blocker] < left[task] for blocker, task in tasks.graph().edges)
-    assert len({(node.x, node.y) for node in view.graph.nodes}) == 5
-
-
 def test_figures_count_what_was_completed_and_what_it_cost(browser: httpx.Client, agent: Agent) -> None:
     assert "Nothing is completed yet" in browser.get("/stats").text
     agent.call("todo", {"done": "1"})
@@ -251,6 +220,7 @@ def test_search_finds_items_sessions_and_tasks(browser: httpx.Client, board: Boa
     page = browser.get("/search?q=second").text
     assert "2 found" in page
     assert "Second thoughts" in page
+    assert 'href="/tasks/default/1"' in page
     assert 'href="/sessions/s1"' in page
     assert "Nothing on this board" in browser.get("/search?q=nowhere-at-all").text
 

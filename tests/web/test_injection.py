@@ -83,7 +83,9 @@ def fill(board: Board, number: int, payload: str) -> str:
     planner.enter_plan_mode()
     planner.propose_plan(f"# {payload}\n\n1. {payload}")
     tasks = board.tasks("default", by=name)
-    tasks.create(payload, description=payload, labels=["x"])
+    task = tasks.create(payload, description=payload, labels=["x"], checklist=[payload], state={payload: payload})
+    tasks.create(f"{payload} 2", blocked_by=[task.id], active_form=payload)
+    tasks.fail(task.id, payload)
     return session
 
 
@@ -108,7 +110,8 @@ def test_fifty_payloads_in_every_field_run_nothing(tabs: Tabs, board: Board, par
     sessions = [fill(board, number, payload) for number, payload in enumerate(PAYLOADS[part * 10 : part * 10 + 10])]
     context = tabs.open_context()
     page = context.new_page()
-    for path in ("/", "/brief", "/tasks?list=default", "/tasks?list=default&view=graph", "/stats"):
+    tasks = ("/tasks", "/tasks/default", "/tasks/default?view=table", "/tasks/default?view=graph", "/tasks/default/1")
+    for path in ("/", "/brief", *tasks, "/stats"):
         page.goto(tabs.origin + path)
         check(page)
     for session in sessions:

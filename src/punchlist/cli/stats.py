@@ -10,7 +10,16 @@ from punchlist.cli.arguments import Parser, command_parser, find_folder
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import Cost, sum_costs
-from punchlist.surfaces.costs import cost_data, said_size
+from punchlist.surfaces.costs import (
+    COST_HEADINGS,
+    COST_LEGEND,
+    cost_cells,
+    cost_data,
+    cost_remarks,
+    cost_title,
+    said_size,
+    tokens_each,
+)
 from punchlist.surfaces.spans import Line, Span, plural, safe_line
 
 _EXAMPLES = """\
@@ -18,10 +27,6 @@ _EXAMPLES = """\
   punchlist stats --session s1                                 of one session
   punchlist stats --compare claude-code/quiet claude-code/classic
 """
-_LEGEND = (
-    "Estimated tokens (4 bytes of ASCII each, 3 of anything else). tools: their descriptions, once a turn, as every "
-    "request carries them; said: put before the model; written: arguments of calls; read: replies."
-)
 
 
 def parser() -> Parser:
@@ -49,7 +54,7 @@ def _show(options: Namespace) -> int:
         agents = len({(row.session, row.agent) for row in rows})
         print(f"What the todo layer cost {plural(agents, 'agent')}:\n")
         show(map(detect_display().cut, _table(costs)))
-        print(f"\n{_LEGEND}")
+        print(f"\n{COST_LEGEND}")
     return OK
 
 
@@ -68,7 +73,7 @@ def _compare(costs: list[Cost], one: str, other: str, *, as_json: bool) -> int:
     for name in (one, other):
         cost = _find_cost(costs, name)
         if cost is None:
-            known = ", ".join(f"`{_title(cost)}`" for cost in costs) or "nothing yet"
+            known = ", ".join(f"`{cost_title(cost)}`" for cost in costs) or "nothing yet"
             return complain(f"Nothing is counted for `{name}`; there is: {known}.", FAILED)
         found.append(cost)
     if as_json:
@@ -88,56 +93,24 @@ def _find_cost(costs: Iterable[Cost], name: str) -> Cost | None:
     return total if total is None or profile else Cost(dialect, "", total.calls, total.spent)
 
 
-_HEADINGS = ("turns", "calls", "share", "tools", "said", "written", "read", "tokens", "a turn")
-
-
 def _table(costs: Sequence[Cost]) -> Iterator[Line]:
     """Yield a row for each dialect and profile, in estimated tokens, and below it what is out of the ordinary."""
-    name = max(len(_title(cost)) for cost in costs)
-    rows = [(_title(cost), *_cells(cost)) for cost in costs]
-    wide = [max(len(_HEADINGS[at]), *(len(row[at + 1]) for row in rows)) for at in range(len(_HEADINGS))]
-    heads = "  ".join(head.rjust(width) for head, width in zip(_HEADINGS, wide, strict=True))
+    name = max(len(cost_title(cost)) for cost in costs)
+    rows = [(cost_title(cost), *cost_cells(cost)) for cost in costs]
+    wide = [max(len(COST_HEADINGS[at]), *(len(row[at + 1]) for row in rows)) for at in range(len(COST_HEADINGS))]
+    heads = "  ".join(head.rjust(width) for head, width in zip(COST_HEADINGS, wide, strict=True))
     yield (Span(f"{'':<{name}}  {heads}", "dim"),)
     for cost, (called, *cells) in zip(costs, rows, strict=True):
         line = "  ".join(cell.rjust(width) for cell, width in zip(cells, wide, strict=True))
         yield Span(called.ljust(name), "bold"), Span(f"  {line}")
-        if remarks := _remarks(cost):
+        if remarks := cost_remarks(cost):
             yield (Span(f"  {remarks}", "dim"),)
-
-
-def _title(cost: Cost) -> str:
-    return f"{cost.dialect}/{cost.profile}" if cost.profile else cost.dialect
-
-
-def _cells(cost: Cost) -> tuple[str, ...]:
-    parts = (cost.spent.descriptions, said_size(cost), cost.calls.arguments, cost.calls.replies)
-    return (
-        f"{cost.spent.turns:,}",
-        f"{cost.calls.arguments.count:,}",
-        f"{cost.share:.0%}",
-        *(f"{part.tokens:,}" for part in parts),
-        f"{cost.tokens:,}",
-        _each(cost.tokens, cost.spent.turns),
-    )
-
-
-def _remarks(cost: Cost) -> str:
-    kinds = ", ".join(f"{size.count} × {kind}" for kind, size in sorted(cost.spent.injections.items()))
-    spent = cost.spent
-    facts = (
-        f"said: {kinds}" if kinds else "",
-        f"{plural(spent.caused, 'turn')} caused by the stop guard" if spent.caused else "",
-        f"{plural(spent.own_turns, 'turn')} with no other tool than ours" if spent.own_turns else "",
-        f"{plural(cost.calls.refused, 'call')} refused" if cost.calls.refused else "",
-        f"{plural(spent.withheld, 'text')} kept back by the budget" if spent.withheld else "",
-    )
-    return "; ".join(fact for fact in facts if fact)
 
 
 def _comparison(one: Cost, other: Cost) -> Iterator[Line]:
     """Yield two costs side by side; where it makes sense, per turn, so that long and short sessions compare."""
     rows = list(_comparison_rows(one, other))
-    names = (_title(one), _title(other))
+    names = (cost_title(one), cost_title(other))
     label = max(len(row[0]) for row in rows)
     left = max(len(names[0]), *(len(row[1]) for row in rows))
     right = max(len(names[1]), *(len(row[2]) for row in rows))
@@ -159,7 +132,7 @@ def _comparison_rows(one: Cost, other: Cost) -> Iterable[tuple[str, str, str, st
     ):
         turns, others = one.spent.turns, other.spent.turns
         ratio = _ratio(first / turns, second / others) if turns and others else ""
-        yield what, _each(first, turns), _each(second, others), ratio
+        yield what, tokens_each(first, turns), tokens_each(second, others), ratio
     yield _plain("turns caused by the stop guard", one.spent.caused, other.spent.caused)
     yield _plain("turns with no other tool", one.spent.own_turns, other.spent.own_turns)
     yield _plain("calls refused", one.calls.refused, other.calls.refused)
@@ -168,10 +141,6 @@ def _comparison_rows(one: Cost, other: Cost) -> Iterable[tuple[str, str, str, st
 
 def _plain(what: str, first: int, second: int) -> tuple[str, str, str, str]:
     return what, f"{first:,}", f"{second:,}", _ratio(first, second)
-
-
-def _each(total: float, turns: int) -> str:
-    return f"{total / turns:,.1f}" if turns else "-"
 
 
 def _ratio(first: float, second: float) -> str:

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
 import msgspec
-from msgspec.structs import replace
 
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number
@@ -39,6 +38,7 @@ from punchlist.surfaces.tasks import (
     wait_words,
 )
 from punchlist.tasks import TaskChanges, Tasks
+from punchlist.tasks.queries import name_workers
 from punchlist.text import for_terminal, repair
 
 _LISTED, _READY = 100, 20
@@ -139,22 +139,7 @@ def describe_empty(tasks: Tasks) -> str:
 
 
 def _name_workers(tasks: Tasks, found: Sequence[Task]) -> list[Task]:
-    """Return tasks to show to a person: one that an agent began without a name as owner gets the agent's."""
-
-    def find_worker(tx: Transaction, task: Task) -> str | None:
-        where = tx.tasks.find_list(task.list)
-        row = None if where is None else tx.tasks.find(where, int(task.id), alone=True)
-        return None if row is None or row.agent is None else tx.tasks.agent_name(row.agent)
-
-    def name(tx: Transaction) -> list[Task]:
-        return [
-            replace(task, owner=find_worker(tx, task))
-            if task.status is TaskStatus.IN_PROGRESS and task.owner is None
-            else task
-            for task in found
-        ]
-
-    return tasks.board.store.read(name)
+    return tasks.board.store.read(lambda tx: name_workers(tx, found))
 
 
 def _find_fence(options: Namespace, task: Task) -> int | None:

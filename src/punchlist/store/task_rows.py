@@ -27,6 +27,14 @@ class TaskListRow(Struct, frozen=True):
     session: str | None
 
 
+class TaskCounts(Struct, frozen=True):
+    """How many tasks a list has in each status, how many of them are ready, and when one of them last changed."""
+
+    statuses: Mapping[str, int]
+    ready: int
+    changed_at: datetime
+
+
 class TaskRow(Struct, frozen=True):
     """A task as stored, with its neighbours. `number`, `parent` and `agent` are the store's own keys."""
 

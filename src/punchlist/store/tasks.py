@@ -21,6 +21,7 @@ from punchlist.store.task_edges import Edges
 from punchlist.store.task_rows import (
     SECOND,
     Reservation,
+    TaskCounts,
     TaskListRow,
     TaskRow,
     decode_outline,
@@ -63,6 +64,18 @@ class TaskRows:
 
     def lists(self) -> Sequence[tuple[TaskListRow, int]]:
         return [(TaskListRow(*row[:4]), row[4]) for row in self._queries.all("task_lists", ())]
+
+    def count(self) -> dict[int, TaskCounts]:
+        """Return how many tasks each list has, by the number of the list."""
+        found: dict[int, TaskCounts] = {}
+        for where, status, count, ready, changed in self._queries.all("count_tasks", ()):
+            before = found.get(where) or TaskCounts({}, 0, records.moment(changed))
+            found[where] = TaskCounts(
+                {**before.statuses, status: count},
+                before.ready + (ready if status == TaskStatus.PENDING else 0),
+                max(before.changed_at, records.moment(changed)),
+            )
+        return found
 
     def lists_due(self, now: datetime) -> Sequence[TaskListRow]:
         return [TaskListRow(*row) for row in self._queries.all("task_lists_due", {"now": records.microseconds(now)})]
@@ -120,6 +133,20 @@ class TaskRows:
         """Return the tasks of a list with their text, status, owner, times and grade alone, by id."""
         rows = self._queries.all("task_outlines", {"list": where.number})
         return [readable(lambda row: decode_outline(row, where), row) for row in rows]
+
+    def latest_settled(self, where: TaskListRow, *, limit: int) -> Sequence[TaskRow]:
+        """Return the tasks of a list that are completed or cancelled, the latest first."""
+        return self._all(where, "latest_settled_tasks", {"list": where.number, "limit": limit})
+
+    def latest_completed(self, *, limit: int, without: str) -> Sequence[TaskRow]:
+        """Return the outlines of the tasks that were completed last, of all lists `without` the one of that name."""
+        lists = {row.number: row for row, _ in self.lists()}
+        rows = self._queries.all("latest_completed_tasks", {"limit": limit, "without": without})
+        return [readable(lambda row: decode_outline(row[1:], lists[row[0]]), row) for row in rows]
+
+    def worker(self, where: TaskListRow, id: int) -> tuple[str, str] | None:
+        """Return the session and the name of the agent that works on a task; None if none of this board does."""
+        return self._queries.one("agent_of_task", {"list": where.number, "id": id})
 
     def _load(self, where: TaskListRow, row: Any) -> TaskRow:
         found = sorted(self._queries.all("neighbours_of_task", {"task": row[0]}))

@@ -14,7 +14,7 @@ from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, ce
 from punchlist.text import fit, for_terminal
 
 _BOXES = {TaskStatus.WAITING: "blocked"}
-_STYLES: dict[TaskStatus, tuple[Style, Style]] = {
+TASK_STYLES: dict[TaskStatus, tuple[Style, Style]] = {
     TaskStatus.PENDING: ("plain", "plain"),
     TaskStatus.IN_PROGRESS: ("focus", "focus"),
     TaskStatus.WAITING: ("warning", "plain"),
@@ -58,10 +58,7 @@ class TaskColumns:
 def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns, *, before: str = "") -> Line:
     """Return one row: box, id, priority where they differ, subject, and why it waits or who has it."""
     glyphs = display.glyphs
-    box_style, style = _STYLES[task.status]
-    box = _BOXES.get(task.status, task.status.value)
-    if task.is_blocked:
-        box_style, box = "warning", "blocked"
+    (box, box_style), style = find_box(task), TASK_STYLES[task.status][1]
     priority = f"p{task.priority} " if columns.priority else ""
     start = (
         Span(before, "dim"),
@@ -74,6 +71,13 @@ def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns,
         room = display.columns - cells(start)
         text = fit(text, max(room - cells(rest), room // 2), glyphs.ellipsis)
     return display.cut((*start, Span(text, style), *rest))
+
+
+def find_box(task: Task) -> tuple[str, Style]:
+    """Return the name of a task's box, and the style of it."""
+    if task.is_blocked:
+        return "blocked", "warning"
+    return _BOXES.get(task.status, task.status.value), TASK_STYLES[task.status][0]
 
 
 def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
@@ -158,7 +162,7 @@ def _indent(depth: int, glyphs: Glyphs) -> str:
 def task_card(task: Task, display: Display, now: datetime) -> Iterator[Line]:
     """Yield the row of a task, each fact about it on a line, its checklist and its description."""
     yield task_line(task, display, now, TaskColumns([task]))
-    for name, text in _facts(task, display.glyphs, now):
+    for name, text in task_facts(task, display.glyphs, now):
         line = (Span(f"  {name:<{_LABEL}}  ", "dim"), Span(text))
         yield display.cut(line)
     for check in task.checklist:
@@ -171,7 +175,8 @@ def task_card(task: Task, display: Display, now: datetime) -> Iterator[Line]:
             yield display.cut((Span(f"  {line}"),))
 
 
-def _facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str]]:
+def task_facts(task: Task, glyphs: Glyphs, now: datetime) -> Iterator[tuple[str, str]]:
+    """Yield each fact about a task: its name, and the words."""
     yield "status", _status(task, now)
     yield "list", safe_line(task.list)
     for name, value in (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.task import ChecklistLine, Task, Worked, share
+from punchlist.core.task import ChecklistLine, Task, TaskStatus, Worked, share
 from punchlist.core.todo import Progress, Status, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_rows import TaskRow
@@ -38,6 +40,22 @@ def with_list_progress(tx: Transaction, row: TaskRow) -> Task:
     agent, progress = found
     now = Worked(session=agent.session, agent=agent.name, plan_id=worked.plan_id)
     return replace(task, progress=progress, worked=now)
+
+
+def name_workers(tx: Transaction, found: Sequence[Task]) -> list[Task]:
+    """Return tasks to show to a person: one that an agent began without a name as owner gets the agent's."""
+    return [
+        replace(task, owner=_find_worker(tx, task))
+        if task.status is TaskStatus.IN_PROGRESS and task.owner is None
+        else task
+        for task in found
+    ]
+
+
+def _find_worker(tx: Transaction, task: Task) -> str | None:
+    where = tx.tasks.find_list(task.list)
+    worker = None if where is None else tx.tasks.worker(where, int(task.id))
+    return None if worker is None else worker[1]
 
 
 def with_list_ticks(tx: Transaction, row: TaskRow) -> Task:

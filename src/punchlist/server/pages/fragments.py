@@ -3,8 +3,9 @@
 `/live?topic=…&topic=…` sends them as server-sent events: `data: {"topic": "now", "parts": {id: html, …}}`. All parts
 of a topic come first, so that a page that lost the connection misses nothing; then those that changed.
 
-A topic is `now`, `session:` and the id of a session, or `tasks:`, a view and the name of a list: `tasks:graph:x`. Its
-parts are elements with these ids; a page replaces those that it has. They hold no more than a reader with the scope
+A topic is `now`; `session:` and the id of a session; `tasks` for all lists of tasks; `tasks-states:`, `tasks-table:` or
+`tasks-graph:` and the name of a list; `task:`, the name of a list, a slash and the id of a task.
+Its parts are elements with these ids; a page replaces those that it has. They hold no more than a reader with the scope
 `look` may see: what a reader may not do, their page hides.
 """
 
@@ -18,7 +19,7 @@ from punchlist.errors import InvalidInput
 from punchlist.server.pages.now import count_waits, find_agent, load_now
 from punchlist.server.pages.rendering import render
 from punchlist.server.pages.session import load_session
-from punchlist.server.pages.tasks import load_tasks
+from punchlist.server.pages.tasks import find_look, load_list, load_lists, load_task
 from punchlist.server.state import ServerState
 
 _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -31,11 +32,15 @@ _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
         "events": "events",
     },
     "tasks": {"tasks": "tasks"},
+    "tasks-states": {"tasks-head": "task_list_head", "tasks-states": "task_states"},
+    "tasks-table": {"tasks-head": "task_list_head", "tasks-table": "task_table"},
+    "tasks-graph": {"tasks-head": "task_list_head", "tasks-graph": "task_graph"},
+    "task": {"task-head": "task_head", "task-body": "task_body", "task-history": "task_history"},
 }
 """The template of each part of a topic, by the id of its element."""
 
 
-_CLOCK: Final = re.compile(r"(<time [^>]*data-(?:age|until)[^>]*>)[^<]*")
+_CLOCK: Final = re.compile(r"(<time [^>]*data-(?:age|until)[^>]*>)[^<]*|(<rect class=\"left\") width=\"[^\"]*\"")
 
 
 def render_topic(state: ServerState, topic: str) -> dict[str, str]:
@@ -48,17 +53,21 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
             values["now"] = load_now(roster)
         case "session" if name:
             values["session"] = load_session(state.board, name, find_agent(roster, name))
-        case "tasks" if name:
-            view, _, tasks = name.partition(":")
-            values["tasks"] = load_tasks(state.board, tasks, view)
+        case "tasks" if not name:
+            values["lists"] = load_lists(state.board)
+        case "tasks-states" | "tasks-table" | "tasks-graph" if name:
+            values["tasks"] = load_list(state.board, name, find_look(kind.removeprefix("tasks-")))
+        case "task" if name.rpartition("/")[2].isdecimal():
+            where, _, number = name.rpartition("/")
+            values["task"] = load_task(state.board, where, number)
         case "":
             pass  # a page without parts of its own still counts what waits
         case _:
-            raise InvalidInput(problem=f"`{topic}` is no topic; use `now`, `session:ID` or `tasks:VIEW:LIST`.")
+            raise InvalidInput(problem=f"`{topic}` is no topic; use `now`, `session:ID` or `tasks`.")
     parts = {"count": "count", **_PARTS.get(kind, {})}
     return {element: _stop_clocks(render(f"parts/{template}.html", values)) for element, template in parts.items()}
 
 
 def _stop_clocks(html: str) -> str:
     """Leave out how long ago times were: the page says that itself, and a part would change all the time."""
-    return _CLOCK.sub(r"\1", html).strip()
+    return _CLOCK.sub(r"\1\2", html).strip()

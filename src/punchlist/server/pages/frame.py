@@ -34,6 +34,9 @@ NOTICES: Final = {
     "rejected": "Plan rejected; the agent is told why.",
     "playing": "The demo plays: three agents begin to work.",
     "read": "Marked as read.",
+    "deleted": "The task is deleted; its history stays.",
+    "delivered": "The event was delivered.",
+    "kept": "No task waits for it yet; it is kept for the first that does.",
 }
 """Notices after a redirect, by the word in its address: no text from an address is shown."""
 
@@ -71,6 +74,12 @@ async def show_page(request: Request, template: str, load: Load, *, problem: str
         return render(template, {"page": frame, **load(state, roster)})
 
     return HTMLResponse(await run_in_threadpool(make), status)
+
+
+async def show_missing(request: Request, error: PunchlistError) -> Response:
+    """Answer that there is no such thing, with a page that says what was looked for."""
+    values = {"title": "Not found", "text": str(error)}
+    return await show_page(request, "problem.html", lambda _state, _roster: values, status=404)
 
 
 def _make_frame(request: Request, roster: Roster, problem: str) -> PageFrame:

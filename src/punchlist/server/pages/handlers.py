@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from punchlist.board import Board
 from punchlist.config import login_name
 from punchlist.core.presence import Roster
-from punchlist.errors import PlanMissing, PunchlistError, SessionUnknown, StoreClosed
+from punchlist.errors import PlanMissing, SessionUnknown, StoreClosed
 from punchlist.hosts.answers import deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
 from punchlist.hosts.reports import load_brief, save_mark
@@ -30,6 +30,7 @@ from punchlist.server.pages.frame import (
     own_path,
     read_form,
     set_theme,
+    show_missing,
     show_page,
 )
 from punchlist.server.pages.now import find_agent, load_now
@@ -38,7 +39,6 @@ from punchlist.server.pages.rendering import session_path
 from punchlist.server.pages.search import search
 from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.stats import load_stats
-from punchlist.server.pages.tasks import load_tasks
 from punchlist.server.state import ServerState
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_lines
@@ -106,7 +106,7 @@ async def show_session(request: Request, problem: str = "") -> Response:
     try:
         return await show_page(request, "session.html", load, problem=problem, status=409 if problem else 200)
     except SessionUnknown as error:
-        return await _show_missing(request, error)
+        return await show_missing(request, error)
 
 
 async def change_session(request: Request) -> Response:
@@ -132,7 +132,7 @@ async def show_plan(request: Request) -> Response:
     try:
         return await show_page(request, "plan.html", load)
     except PlanMissing as error:
-        return await _show_missing(request, error)
+        return await show_missing(request, error)
 
 
 def _read_number(request: Request, name: str) -> int | None:
@@ -143,17 +143,7 @@ def _parse_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
-async def _show_missing(request: Request, error: PunchlistError) -> Response:
-    values = {"title": "Not found", "text": str(error)}
-    return await show_page(request, "problem.html", lambda _state, _roster: values, status=404)
-
-
-# Tasks, figures, search.
-
-
-async def show_tasks(request: Request) -> Response:
-    name, view = request.query_params.get("list"), request.query_params.get("view", "state")
-    return await show_page(request, "tasks.html", lambda state, _: {"tasks": load_tasks(state.board, name, view)})
+# Figures, search.
 
 
 async def show_stats(request: Request) -> Response:
@@ -263,7 +253,6 @@ routes: list[BaseRoute] = [
     Route("/sessions/{session:path}/plan", show_plan),
     Route("/sessions/{session:path}", show_session, methods=["GET"]),
     Route("/sessions/{session:path}", change_session, methods=["POST"]),
-    Route("/tasks", show_tasks),
     Route("/stats", show_stats),
     Route("/search", show_search),
     Route("/brief", show_brief, methods=["GET"]),

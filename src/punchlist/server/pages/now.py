@@ -13,7 +13,7 @@ from punchlist.core.presence import AgentNow, DoneSince, Roster
 from punchlist.errors import AttachRefused
 from punchlist.hosts.attach import find_attachment
 from punchlist.hosts.programs import HOSTS, Host, is_found
-from punchlist.server.pages.rendering import element_id, session_path
+from punchlist.server.pages.rendering import element_id, session_path, task_path
 from punchlist.surfaces.lists import GRADES, STATES
 from punchlist.surfaces.now import NowRow, Section, now_sections
 from punchlist.surfaces.spans import UNICODE, Line, Span, Style, plural
@@ -141,9 +141,9 @@ def _view_row(row: NowRow) -> RowView:
 
 
 def _find_path(wait: PersonWait) -> str:
-    if wait.session:
-        return session_path(wait.session)
-    return "/tasks"
+    if wait.kind == "task":
+        return task_path(wait.list, wait.id)
+    return session_path(wait.session) if wait.session else "/tasks"
 
 
 def _view_done(done: DoneSince, now: datetime) -> DoneView:

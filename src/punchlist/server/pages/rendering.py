@@ -16,6 +16,7 @@ from punchlist.core.overview import PersonWait
 from punchlist.core.presence import AgentNow
 from punchlist.surfaces.now import format_age
 from punchlist.surfaces.spans import Span
+from punchlist.surfaces.tasks import until_words
 from punchlist.surfaces.top import key_of
 from punchlist.text import for_terminal
 from punchlist.text.hashing import blake2b
@@ -46,7 +47,9 @@ def _environment() -> Environment:
         "breakable": _breakable,
         "age": _age,
         "time": format_time,
+        "until": _until,
         "path_of": session_path,
+        "list_path": list_path,
     }
     made.filters.update(filters)
     return made
@@ -96,6 +99,11 @@ def format_time(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+def _until(at: datetime, now: datetime) -> Markup:
+    """Return how far away a time is; a script keeps it running."""
+    return Markup('<time datetime="{}" data-until>{}</time>').format(format_time(at), until_words(at, now))
+
+
 # Names in a page.
 
 
@@ -103,6 +111,16 @@ def element_id(subject: AgentNow | PersonWait | tuple[str, ...]) -> str:
     """Return the id of the element about an agent or a wait: the same in every rendering."""
     key = subject if isinstance(subject, tuple) else key_of(subject)
     return f"e{blake2b(repr(key).encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def list_path(name: str) -> str:
+    """Return the path of the page of a list of tasks."""
+    return f"/tasks/{quote(name, safe='')}"
+
+
+def task_path(name: str, task: str) -> str:
+    """Return the path of the page of a task."""
+    return f"{list_path(name)}/{quote(task, safe='')}"
 
 
 def session_path(session: str) -> str:

@@ -6,18 +6,18 @@ import os
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
-from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.core.presence import Roster
-from punchlist.core.task import FLOWS
+from punchlist.core.task import FLOWS, Task
 from punchlist.server.pages.now import NowView, load_now
-from punchlist.server.pages.rendering import session_path
+from punchlist.server.pages.rendering import session_path, task_path
 from punchlist.server.pages.tasks import title_of
 from punchlist.surfaces.lists import GRADES, STYLES, grade_word
 from punchlist.surfaces.spans import UNICODE, Style
+from punchlist.surfaces.tasks import find_box
 
 _MOST_ITEMS: Final = 20_000
 """Items that are looked at, those that changed last."""
@@ -108,17 +108,23 @@ def _find_tasks(board: Board, words: Sequence[str]) -> HitGroup:
     for row, _ in board.store.read(lambda tx: tx.tasks.lists()):
         if row.name == FLOWS:
             continue
-        for task in board.tasks(row.name).list(limit=_MOST_TASKS):
-            if _holds(f"{task.subject} {task.description} {' '.join(task.labels)} {task.owner or ''}", words):
-                path = f"/tasks?{urlencode({'list': row.name})}"
-                hits.append(
-                    Hit(
-                        path=path,
-                        glyph=UNICODE.boxes.get(task.status.value, "⊘"),
-                        style="plain",
-                        text=f"{task.id} {task.subject}",
-                        place=title_of(row.name),
-                        at=task.updated_at,
-                    )
-                )
+        hits += [
+            _view_task(task)
+            for task in board.tasks(row.name).list(limit=_MOST_TASKS)
+            if _holds(f"{task.subject} {task.description} {' '.join(task.labels)} {task.owner or ''}", words)
+        ]
     return HitGroup("tasks", len(hits), hits[:_MOST_SHOWN])
+
+
+def _view_task(task: Task) -> Hit:
+    box, style = find_box(task)
+    return Hit(
+        path=task_path(task.list, task.id),
+        glyph=UNICODE.boxes[box],
+        style=style,
+        text=f"{task.id} {task.subject}",
+        place=title_of(task.list),
+        grade=task.grade or "",
+        grade_style=GRADES.get(task.grade or "", "dim"),
+        at=task.updated_at,
+    )

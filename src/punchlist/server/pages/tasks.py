@@ -1,320 +1,584 @@
-"""The page of durable tasks: by state, as a table, as a graph; what is ready, and who is at what."""
+"""The pages of durable tasks: all lists with the claims on them, one list by state, as a table or a graph, one task."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
-from typing import Final, Literal
+from typing import Any, Final, Literal, cast
+from urllib.parse import urlencode
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.core.task import FLOWS, USUAL, Task, TaskStatus
-from punchlist.core.todo import Status
-from punchlist.server.pages.rendering import element_id
-from punchlist.surfaces.lists import GRADES, STYLES
+from punchlist.config import project_of
+from punchlist.core.events import Event
+from punchlist.core.task import FLOWS, REASON, SETTLED, USUAL, Task, TaskStatus
+from punchlist.errors import TaskError, TaskListUnknown
+from punchlist.hosts.copies import check_own_tasks
+from punchlist.server.pages.rendering import element_id, list_path, session_path, task_path
+from punchlist.server.pages.task_graph import HEIGHT, MOST_NODES, WIDTH, TaskGraphLayout, lay_out_graph
+from punchlist.store import Transaction
+from punchlist.store.task_rows import TaskCounts, TaskListRow
+from punchlist.surfaces.lists import GRADES
+from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, Style
-from punchlist.surfaces.tasks import find_neighbours, standing_words
+from punchlist.surfaces.tasks import TASK_STYLES, find_box, standing_words, task_facts
+from punchlist.tasks import Tasks
+from punchlist.tasks.queries import name_workers
 from punchlist.text import fit
 
-View = Literal["state", "table", "graph"]
+Look = Literal["states", "table", "graph"]
 
-_MOST_TASKS: Final = 1_000
-_MOST_ENDED: Final = 50
-"""Ended tasks that a column shows, the latest ones."""
+_MOST_LISTS: Final = 100
+_MOST_CLAIMS: Final = 100
+_MOST_PENDING: Final = 500
+_MOST_ROWS: Final = 60
+"""Tasks of one state that are shown; the table has all."""
 
-_COLUMNS: Final = {
-    "ready": "ready",
-    "held": "held back",
-    "in_progress": "in progress",
-    "completed": "completed",
-    "failed": "failed or cancelled",
-}
+_MOST_DONE: Final = 12
+_TABLE_PAGE: Final = 200
+_MOST_EVENTS: Final = 200
+_NODE_CHARACTERS: Final = 26
+_MOST_DRAWN: Final = 2_000
+"""Tasks of each status that the graph is drawn from."""
 
 
-class TaskView(Struct, frozen=True, kw_only=True):
-    """One task. `words` say why it does not move, who has it, or the grade of its end."""
+def find_look(name: str) -> Look:
+    """Return the look of that name, else by state."""
+    match name:
+        case "table" | "graph":
+            return name
+        case _:
+            return "states"
+
+
+# One task in a row.
+
+
+class TaskLine(Struct, frozen=True, kw_only=True):
+    """A task as a row shows it. `word` says its status in words; `owner_path` leads to the session of its worker."""
 
     element: str
     id: str
-    subject: str
+    list: str
+    list_title: str
+    path: str
     glyph: str
     style: Style
+    text_style: Style
     word: str
+    text: str
     words: str
-    owner: str
-    lease_until: datetime | None
-    since: datetime | None
+    status: str
+    priority: int
     labels: Sequence[str]
-    priority: str
+    owner: str
+    owner_path: str
+    lease_until: datetime | None
+    lease_seconds: float
+    lease_percent: int
+    started_at: datetime | None
+    updated_at: datetime | None
     blocked_by: Sequence[str]
-    progress: str
+    done: int
+    total: int
+    percent: int
     grade: str
     grade_style: Style
-    path: str
+    verbs: Sequence[tuple[str, str]]
+
+    @property
+    def is_usual(self) -> bool:
+        return self.priority == USUAL
 
 
-class TaskColumn(Struct, frozen=True):
-    id: str
-    title: str
-    number: int
-    tasks: Sequence[TaskView]
-    more: int
+_VERBS: Final[Mapping[TaskStatus, Sequence[tuple[str, str]]]] = {
+    TaskStatus.PENDING: (("done", "Done"), ("start", "Start")),
+    TaskStatus.IN_PROGRESS: (("done", "Done"), ("release", "Release")),
+    TaskStatus.WAITING: (("resume", "Go on"), ("done", "Done")),
+    TaskStatus.FAILED: (("retry", "Retry"),),
+    TaskStatus.COMPLETED: (("retry", "Reopen"),),
+    TaskStatus.CANCELLED: (("retry", "Reopen"),),
+}
+"""What a person does to a task in its row, by its status."""
 
 
-class ListLink(Struct, frozen=True):
-    """A list of tasks that the page may show, with the number of its tasks."""
-
-    name: str
-    title: str
-    number: int
-
-
-class Node(Struct, frozen=True):
-    """A task as a box of the graph."""
-
-    x: int
-    y: int
-    task: TaskView
-    title: str
-
-
-class Graph(Struct, frozen=True):
-    """Tasks in layers, blockers to the left; `edges` are paths."""
-
-    width: int
-    height: int
-    nodes: Sequence[Node]
-    edges: Sequence[str]
-    more: int
-    """Tasks that are left out."""
-
-
-class TasksView(Struct, frozen=True, kw_only=True):
-    at: datetime
-    lists: Sequence[ListLink]
-    name: str
-    title: str
-    view: View
-    columns: Sequence[TaskColumn]
-    table: Sequence[TaskView]
-    claims: Sequence[TaskView]
-    graph: Graph | None
-    more: int
-
-
-def load_tasks(board: Board, name: str | None = None, view: str = "state") -> TasksView:
-    """Return the page of a list of tasks, by default of the one with most tasks."""
-    rows = board.store.read(lambda tx: tx.tasks.lists())
-    lists = [ListLink(row.name, title_of(row.name), number) for row, number in rows if row.name != FLOWS]
-    lists.sort(key=lambda one: -one.number)
-    chosen = name if name is not None else (lists[0].name if lists else "default")
-    shown: View = view if view == "table" or view == "graph" else "state"  # noqa: PLR1714 (narrows the type)
-    found = board.tasks(chosen).graph()
-    now = board.now()
-    tasks = found.tasks[-_MOST_TASKS:]
-    views = {task.id: _view(task, now) for task in tasks}
-    claims = [task for task in tasks if task.status is TaskStatus.IN_PROGRESS]
-    return TasksView(
-        at=now,
-        lists=lists,
-        name=chosen,
-        title=title_of(chosen),
-        view=shown,
-        columns=_columns(tasks, views) if shown == "state" else (),
-        table=list(views.values()) if shown == "table" else (),
-        claims=[views[task.id] for task in sorted(claims, key=lambda task: task.lease_until or now)],
-        graph=lay_out_graph(tasks, found.edges, views) if shown == "graph" and tasks else None,
-        more=len(found.tasks) - len(tasks),
+def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) -> TaskLine:
+    """Return a task as a row. `worker` is the session and the name of the agent of the board that has it."""
+    box, style = find_box(task)
+    lease = task.lease or 0.0
+    left = 0.0 if task.lease_until is None else max(0.0, (task.lease_until - now).total_seconds())
+    is_claimed = task.status is TaskStatus.IN_PROGRESS
+    done, total, percent = task.progress
+    return TaskLine(
+        element=element_id(("task", task.list, task.id)),
+        id=task.id,
+        list=task.list,
+        list_title=title_of(task.list),
+        path=task_path(task.list, task.id),
+        glyph=UNICODE.boxes[box],
+        style=style,
+        text_style=TASK_STYLES[task.status][1],
+        word="blocked" if task.is_blocked else task.status.value.replace("_", " "),
+        text=task.label if is_claimed else task.subject,
+        words=("to be cancelled" if task.cancel_requested else "") if is_claimed else _words(task, now),
+        status=task.status.value,
+        priority=task.priority,
+        labels=task.labels,
+        owner=task.owner or "",
+        owner_path="" if worker is None else session_path(worker[0]),
+        lease_until=task.lease_until if is_claimed else None,
+        lease_seconds=lease,
+        lease_percent=min(100, round(100 * left / lease)) if lease else 0,
+        started_at=task.started_at,
+        updated_at=task.updated_at,
+        blocked_by=task.blocked_by,
+        done=done,
+        total=total,
+        percent=percent,
+        grade=task.grade or "",
+        grade_style=GRADES.get(task.grade or "", "dim"),
+        verbs=_VERBS[task.status],
     )
+
+
+def _words(task: Task, now: datetime) -> str:
+    """Return why a task does not move, in the words of the model that said so; its grade has a place of its own."""
+    if task.status is TaskStatus.COMPLETED:
+        return ""
+    state: Mapping[str, Any] = cast("Mapping[str, Any]", task.state) if isinstance(task.state, dict) else {}
+    said = state.get(REASON)
+    if task.status is TaskStatus.WAITING and isinstance(said, str) and said:
+        return said
+    return standing_words(task, now)
 
 
 def title_of(name: str) -> str:
-    """Return the name of a list as people say it."""
+    """Return a short name of a list: that of its project's folder, of its session, or its own."""
     kind, _, rest = name.partition(":")
-    if kind == "project" and rest:
-        return os.path.basename(rest) or rest
-    return f"session {rest}" if kind == "session" and rest else name
+    if kind == "project":
+        return rest.rstrip("/").rpartition("/")[2] or rest
+    return f"session {rest}" if kind == "session" else name
 
 
-def _view(task: Task, now: datetime) -> TaskView:
-    is_held = task.status is TaskStatus.WAITING or task.is_blocked
-    box = "blocked" if is_held else task.status.value
-    style, _ = STYLES[Status(box)]
-    word = "ready" if task.is_ready else "held back" if is_held else task.status.value.replace("_", " ")
-    done, total, _ = task.progress
-    words = standing_words(task, now)
-    return TaskView(
-        element=element_id(("task", task.list, task.id)),
-        id=task.id,
-        subject=task.label if task.status is TaskStatus.IN_PROGRESS else task.subject,
-        glyph=UNICODE.boxes[box],
-        style=style,
-        word=word,
-        # The owner, the lease and the grade have places of their own.
-        words="" if task.status in (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED) else words,
-        owner=task.owner or "",
-        lease_until=task.lease_until if task.status is TaskStatus.IN_PROGRESS else None,
-        since=task.finished_at or task.started_at or task.created_at,
-        labels=task.labels,
-        priority="" if task.priority == USUAL else f"p{task.priority}",
-        blocked_by=task.blocked_by,
-        progress=f"{done}/{total}" if total > 1 and task.is_open else "",
-        grade=task.grade or "" if task.status is TaskStatus.COMPLETED else "",
-        grade_style=GRADES.get(task.grade or "", "dim"),
-        path="" if task.worked is None else task.worked.session,
+# All lists.
+
+
+class ListLine(Struct, frozen=True, kw_only=True):
+    """A list in short: how many tasks are in which state."""
+
+    element: str
+    name: str
+    title: str
+    path: str
+    project: str
+    counts: Sequence[tuple[str, int, Style]]
+    done: int
+    total: int
+    percent: int
+    changed_at: datetime
+
+
+class TaskListsView(Struct, frozen=True, kw_only=True):
+    """The page of all lists. `targets` are the lists that a new task may be put in, the likeliest first."""
+
+    at: datetime
+    claims: Sequence[TaskLine]
+    lists: Sequence[ListLine]
+    more: int
+    targets: Sequence[tuple[str, str]]
+
+
+def load_lists(board: Board) -> TaskListsView:
+    """Return all lists of the board that hold tasks, those that changed last first, and the claims on their tasks."""
+    now = board.now()
+    for row in board.store.read(lambda tx: tx.tasks.lists_due(now)):
+        if row.name != FLOWS:
+            _settle(_open(board, row))
+    rows, counts = board.store.read(lambda tx: ([row for row, _ in tx.tasks.lists()], tx.tasks.count()))
+    known = [(row, counts[row.number]) for row in rows if row.name != FLOWS and row.number in counts]
+    known.sort(key=lambda pair: (not _count_open(pair[1]), -pair[1].changed_at.timestamp()))
+    claims: list[TaskLine] = []
+    for row, count in known:
+        if count.statuses.get("in_progress") and len(claims) < _MOST_CLAIMS:
+            found = _open(board, row).list(status="in_progress", limit=_MOST_CLAIMS)
+            claims += _view_lines(board, row, found, now)
+    claims.sort(key=lambda line: (line.lease_until is None, line.lease_until or now))
+    own = f"project:{project_of()}"
+    names = [row.name for row, _ in known if row.session is None]
+    targets = dict.fromkeys([own, *names] if own in names else [*names, own])
+    return TaskListsView(
+        at=now,
+        claims=claims[:_MOST_CLAIMS],
+        lists=[_view_list(row, count) for row, count in known[:_MOST_LISTS]],
+        more=max(0, len(known) - _MOST_LISTS),
+        targets=[(name, title_of(name)) for name in targets],
     )
 
 
-def _columns(tasks: Sequence[Task], views: Mapping[str, TaskView]) -> list[TaskColumn]:
-    """Return the tasks by state; of those that have ended the latest."""
-    groups: dict[str, list[Task]] = {name: [] for name in _COLUMNS}
-    for task in tasks:
-        groups[_find_column(task)].append(task)
-    groups["ready"].sort(key=lambda task: (task.priority, int(task.id)))
-    columns: list[TaskColumn] = []
-    for name, title in _COLUMNS.items():
-        group = groups[name]
-        if name in ("completed", "failed"):
-            group = sorted(group, key=_end_of, reverse=True)[:_MOST_ENDED]
-        number = len(groups[name])
-        columns.append(TaskColumn(name, title, number, [views[task.id] for task in group], number - len(group)))
-    return columns
+def _count_open(counts: TaskCounts) -> int:
+    return sum(number for status, number in counts.statuses.items() if status not in SETTLED)
 
 
-def _find_column(task: Task) -> str:
-    match task.status:
-        case TaskStatus.IN_PROGRESS:
-            return "in_progress"
-        case TaskStatus.COMPLETED:
-            return "completed"
-        case TaskStatus.FAILED | TaskStatus.CANCELLED:
-            return "failed"
-        case _:
-            return "ready" if task.is_ready else "held"
-
-
-def _end_of(task: Task) -> float:
-    return 0.0 if task.finished_at is None else task.finished_at.timestamp()
-
-
-# The graph.
-
-_BOX: Final = (190, 34)
-_GAP: Final = (56, 12)
-_MARGIN: Final = 8
-_MOST_NODES: Final = 200
-_TITLE_CELLS: Final = 22
-_SWEEPS: Final = 4
-
-_Edge = tuple[str, str]
-_Place = tuple[int, int]
-
-
-def lay_out_graph(tasks: Sequence[Task], edges: Sequence[_Edge], views: Mapping[str, TaskView]) -> Graph:
-    """Return tasks with edges in layers: each stands one layer right of the last of its blockers.
-
-    Tasks without an edge are left out, unless there are no others. Within a layer a task is placed near its
-    neighbours. An edge over several layers has a free place in each, so that it runs behind no task.
-    """
-    known = {task.id for task in tasks}
-    edges = [edge for edge in edges if known.issuperset(edge)]
-    drawn = _choose_nodes(tasks, edges)
-    edges = [edge for edge in edges if set(drawn).issuperset(edge)]
-    level = _find_levels(drawn, edges)
-    layers: list[list[str]] = [[] for _ in range(max(level.values()) + 1)]
-    for task in drawn:
-        layers[level[task]].append(task)
-    chains = [_make_chain(edge, level, layers) for edge in edges]
-    _order_layers(layers, [link for chain in chains for link in pairwise(chain)])
-    places = {
-        name: (_MARGIN + column * (_BOX[0] + _GAP[0]), _MARGIN + row * (_BOX[1] + _GAP[1]))
-        for column, layer in enumerate(layers)
-        for row, name in enumerate(layer)
-    }
-    tallest = max(len(layer) for layer in layers)
-    return Graph(
-        width=2 * _MARGIN + len(layers) * (_BOX[0] + _GAP[0]) - _GAP[0],
-        height=2 * _MARGIN + tallest * (_BOX[1] + _GAP[1]) - _GAP[1],
-        nodes=[Node(*places[task], views[task], fit(views[task].subject, _TITLE_CELLS)) for task in drawn],
-        edges=[_draw_edge([places[name] for name in chain]) for chain in chains],
-        more=len(tasks) - len(drawn),
+def _view_list(row: TaskListRow, counts: TaskCounts) -> ListLine:
+    done = counts.statuses.get("completed", 0)
+    total = sum(counts.statuses.values()) - counts.statuses.get("cancelled", 0)
+    return ListLine(
+        element=element_id(("tasks", row.name)),
+        name=row.name,
+        title=title_of(row.name),
+        path=list_path(row.name),
+        project=row.project,
+        counts=[*_view_counts(counts)],
+        done=done,
+        total=total,
+        percent=100 * done // total if total else 0,
+        changed_at=counts.changed_at,
     )
 
 
-def _choose_nodes(tasks: Sequence[Task], edges: Sequence[_Edge]) -> list[str]:
-    """Return the tasks to draw; of too many those that hang together with open ones."""
-    linked = {task for edge in edges for task in edge}
-    drawn = [task.id for task in tasks if task.id in linked or not linked]
-    if len(drawn) <= _MOST_NODES:
-        return drawn
-    wanted: set[str] = set()
-    for task in tasks:
-        if task.is_open and task.id in linked and len(wanted) < _MOST_NODES:
-            wanted |= find_neighbours(task.id, edges)
-    return [task for task in drawn if task in wanted or not wanted][:_MOST_NODES]
+def _view_counts(counts: TaskCounts) -> Iterable[tuple[str, int, Style]]:
+    """Yield the states that a list has tasks in, those that need a person first."""
+    found = counts.statuses
+    blocked = found.get("pending", 0) - counts.ready
+    words: Sequence[tuple[str, int, Style]] = (
+        ("at work", found.get("in_progress", 0), "focus"),
+        ("ready", counts.ready, "bold"),
+        ("waiting", found.get("waiting", 0), "warning"),
+        ("failed", found.get("failed", 0), "bad"),
+        ("not ready", blocked, "dim"),
+    )
+    return (word for word in words if word[1])
 
 
-def _find_levels(tasks: Sequence[str], edges: Sequence[_Edge]) -> dict[str, int]:
-    """Return for each task the length of the longest way to it."""
-    after: dict[str, list[str]] = {}
-    waits = dict.fromkeys(tasks, 0)
-    for blocker, task in edges:
-        after.setdefault(blocker, []).append(task)
-        waits[task] += 1
-    level = dict.fromkeys(tasks, 0)
-    free = [task for task in tasks if not waits[task]]
-    while free:  # edges close no cycle
-        blocker = free.pop()
-        for task in after.get(blocker, ()):
-            level[task] = max(level[task], level[blocker] + 1)
-            waits[task] -= 1
-            if not waits[task]:
-                free.append(task)
-    return level
+# One list.
 
 
-def _make_chain(edge: _Edge, level: Mapping[str, int], layers: Sequence[list[str]]) -> list[str]:
-    """Return the places that an edge runs through, and add those between its ends to their layers."""
-    blocker, task = edge
-    between = [f"{blocker}>{task}:{at}" for at in range(level[blocker] + 1, level[task])]
-    for at, name in enumerate(between, level[blocker] + 1):
-        layers[at].append(name)
-    return [blocker, *between, task]
+class StateGroup(Struct, frozen=True):
+    """The tasks in one state; `more` of them are not shown."""
+
+    id: str
+    title: str
+    tasks: Sequence[TaskLine]
+    number: int
+    status: str
+    """The status by which the table shows all of them."""
+
+    @property
+    def more(self) -> int:
+        return self.number - len(self.tasks)
 
 
-def _order_layers(layers: Sequence[list[str]], links: Sequence[_Edge]) -> None:
-    """Sort each layer by the mean place of its neighbours, to and fro: fewer edges cross."""
-    before: dict[str, list[str]] = {}
-    after: dict[str, list[str]] = {}
-    for left, right in links:
-        before.setdefault(right, []).append(left)
-        after.setdefault(left, []).append(right)
-    place = {name: row for layer in layers for row, name in enumerate(layer)}
-    for sweep in range(_SWEEPS):
-        is_forth = sweep % 2 == 0
-        neighbours = before if is_forth else after
+class NodeView(Struct, frozen=True):
+    """A drawn task: its box, and what stands in it."""
 
-        def find_mean(name: str, neighbours: Mapping[str, Sequence[str]] = neighbours) -> float:
-            found = [place[one] for one in neighbours.get(name, ())]
-            return sum(found) / len(found) if found else float(place[name])
-
-        for layer in layers if is_forth else reversed(layers):
-            layer.sort(key=find_mean)
-            place.update({name: row for row, name in enumerate(layer)})
+    line: TaskLine
+    x: int
+    y: int
+    text: str
+    words: str
 
 
-def _draw_edge(places: Sequence[_Place]) -> str:
-    """Return the path of an edge, from the right side of the first box to the left side of the last."""
-    x, y = places[0][0] + _BOX[0], places[0][1] + _BOX[1] // 2
-    path = f"M{x} {y}"
-    bend = _GAP[0] // 2
-    for left, top in places[1:]:
-        to = top + _BOX[1] // 2
-        path += f"C{x + bend} {y} {left - bend} {to} {left} {to}"
-        x, y = left + _BOX[0], to
-        if (left, top) != places[-1]:
-            path += f"H{x}"
-    return path
+class TableView(Struct, frozen=True, kw_only=True):
+    """Tasks as a table, with what they were filtered by; `after` is the id after which there are more."""
+
+    tasks: Sequence[TaskLine]
+    status: str
+    owner: str
+    label: str
+    after: str
+    next: str
+
+
+class GraphView(Struct, frozen=True):
+    """The drawing of what waits for what; `has_done`: it holds what is done, too."""
+
+    layout: TaskGraphLayout
+    nodes: Sequence[NodeView]
+    has_done: bool
+    width: int = WIDTH
+    height: int = HEIGHT
+    most: int = MOST_NODES
+
+
+class TaskListView(Struct, frozen=True, kw_only=True):
+    """The page of a list."""
+
+    at: datetime
+    name: str
+    title: str
+    path: str
+    project: str
+    look: Look
+    counts: Sequence[tuple[str, int, Style]]
+    done: int
+    total: int
+    percent: int
+    groups: Sequence[StateGroup] = ()
+    table: TableView | None = None
+    graph: GraphView | None = None
+    problem: str = ""
+    """Why the list can only be read; empty if it can be changed."""
+    is_live: bool = True
+
+    @property
+    def topic(self) -> str:
+        return f"tasks-{self.look}:{self.name}" if self.is_live else ""
+
+
+class TableQuery(Struct, frozen=True):
+    """A table's filters, empty where there is none, and the id after which it begins."""
+
+    status: str = ""
+    owner: str = ""
+    label: str = ""
+    after: str = ""
+
+
+def load_list(
+    board: Board, name: str, look: Look, query: TableQuery | None = None, *, has_done: bool = False
+) -> TaskListView:
+    """Return the page of a list; raise `TaskListUnknown` if the board has none of that name."""
+    row, tasks = open_list(board, name)
+    _settle(tasks)
+    now = board.now()
+    counts = board.store.read(lambda tx: tx.tasks.count()).get(row.number) or TaskCounts({}, 0, now)
+    short = _view_list(row, counts)
+    return TaskListView(
+        at=now,
+        name=name,
+        title=short.title,
+        path=short.path,
+        project=row.project,
+        look=look,
+        counts=short.counts,
+        done=short.done,
+        total=short.total,
+        percent=short.percent,
+        groups=_load_groups(board, row, tasks, counts, now) if look == "states" else (),
+        table=_load_table(board, row, tasks, query or TableQuery(), now) if look == "table" else None,
+        graph=_load_graph(board, row, tasks, now, has_done=has_done) if look == "graph" else None,
+        problem=_find_problem(tasks),
+        is_live=not has_done and query in (None, TableQuery()),
+    )
+
+
+def open_list(board: Board, name: str, *, by: str = "") -> tuple[TaskListRow, Tasks]:
+    """Return a list of the board; raise `TaskListUnknown` if there is none of that name."""
+    row = board.store.read(lambda tx: tx.tasks.find_list(name)) if name != FLOWS else None
+    if row is None:
+        raise TaskListUnknown(list=name[:200], known="the page Tasks shows those that there are")
+    return row, board.tasks(row.name, project=row.project, by=by)
+
+
+def _open(board: Board, row: TaskListRow) -> Tasks:
+    return board.tasks(row.name, project=row.project)
+
+
+def _settle(tasks: Tasks) -> None:
+    """Write what has come due in a list, as every reading of it does, before its tasks are counted."""
+    tasks.list(limit=0)
+
+
+def _find_problem(tasks: Tasks) -> str:
+    try:
+        check_own_tasks(tasks)
+    except TaskError as error:
+        return str(error)
+    return ""
+
+
+def _view_lines(board: Board, row: TaskListRow, found: Sequence[Task], now: datetime) -> list[TaskLine]:
+    """Return tasks of one list as rows, with the agents that work on them."""
+
+    def load(tx: Transaction) -> list[TaskLine]:
+        return [
+            view_line(task, now, tx.tasks.worker(row, int(task.id)) if task.status is TaskStatus.IN_PROGRESS else None)
+            for task in name_workers(tx, found)
+        ]
+
+    return board.store.read(load)
+
+
+def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCounts, now: datetime) -> list[StateGroup]:
+    """Return the tasks of a list by state, those that need a person before those that need nobody."""
+    working = tasks.list(status="in_progress", limit=_MOST_CLAIMS)
+    waiting = tasks.list(status="waiting", limit=_MOST_PENDING)
+    asking = [task for task in waiting if task.wait is None or task.wait.kind == "manual"]
+    later = [task for task in waiting if task not in asking]
+    ready = tasks.ready(_MOST_ROWS)
+    pending = [task for task in tasks.list(status="pending", limit=_MOST_PENDING) if not task.is_ready]
+    done = board.store.read(lambda tx: [one.task for one in tx.tasks.latest_settled(row, limit=_MOST_DONE)])
+    number = counts.statuses.get
+    found: Sequence[tuple[str, str, Sequence[Task], int, str]] = (
+        ("at-work", "at work", working, number("in_progress", 0), "in_progress"),
+        ("asking", "waits on you", asking, len(asking), "waiting"),
+        ("failed", "failed", tasks.list(status="failed", limit=_MOST_ROWS), number("failed", 0), "failed"),
+        ("ready", "ready", ready, counts.ready, "pending"),
+        ("blocked", "not ready yet", pending, number("pending", 0) - counts.ready, "pending"),
+        ("waiting", "waits for a time or an event", later, number("waiting", 0) - len(asking), "waiting"),
+        ("done", "done", done, number("completed", 0) + number("cancelled", 0), "completed"),
+    )
+    return [
+        StateGroup(name, title, _view_lines(board, row, rows[:_MOST_ROWS], now), count, status)
+        for name, title, rows, count, status in found
+    ]
+
+
+def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery, now: datetime) -> TableView:
+    statuses = [status.value for status in TaskStatus]
+    found = tasks.list(
+        status=query.status if query.status in statuses else None,
+        owner=query.owner or None,
+        label=query.label or None,
+        after=query.after or None,
+        limit=_TABLE_PAGE + 1,
+    )
+    page = found[:_TABLE_PAGE]
+    filters = {"status": query.status, "owner": query.owner, "label": query.label}
+    link = {"view": "table", **{name: value for name, value in filters.items() if value}}
+    return TableView(
+        tasks=_view_lines(board, row, page, now),
+        status=query.status,
+        owner=query.owner,
+        label=query.label,
+        after=query.after,
+        next=f"{list_path(row.name)}?{urlencode({**link, 'after': page[-1].id})}" if len(found) > len(page) else "",
+    )
+
+
+def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, has_done: bool) -> GraphView:
+    found = [
+        task
+        for status in ("pending", "in_progress", "waiting", "failed")
+        for task in tasks.list(status=status, limit=_MOST_DRAWN)
+    ]
+    if has_done:
+        found += board.store.read(lambda tx: [one.task for one in tx.tasks.latest_settled(row, limit=_MOST_DRAWN // 4)])
+    found.sort(key=lambda task: int(task.id))
+    layout = lay_out_graph(found)
+    lines = _view_lines(board, row, [node.task for node in layout.nodes], now)
+    nodes = [
+        NodeView(line, node.x, node.y, fit(line.text, _NODE_CHARACTERS), fit(_name_state(line), _NODE_CHARACTERS - 6))
+        for line, node in zip(lines, layout.nodes, strict=True)
+    ]
+    return GraphView(layout, nodes, has_done)
+
+
+def _name_state(line: TaskLine) -> str:
+    if line.status == "in_progress" and line.owner:
+        return line.owner
+    return "ready" if line.status == "pending" and line.word != "blocked" and not line.words else line.word
+
+
+# One task.
+
+
+class TaskEvent(Struct, frozen=True):
+    seq: int
+    at: datetime
+    words: str
+    style: Style
+
+
+class TaskCheck(Struct, frozen=True):
+    place: int
+    text: str
+    done: bool
+
+
+class TaskPage(Struct, frozen=True, kw_only=True):
+    """The page of a task. `task` is None if it was deleted: its history stays."""
+
+    at: datetime
+    id: str
+    list: str
+    list_title: str
+    list_path: str
+    path: str
+    task: Task | None
+    line: TaskLine | None
+    words: str = ""
+    """Why it does not move, or that it is ready; empty while it is at work."""
+    facts: Sequence[tuple[str, str]] = ()
+    checks: Sequence[TaskCheck] = ()
+    blockers: Sequence[TaskLine] = ()
+    dependents: Sequence[TaskLine] = ()
+    children: Sequence[TaskLine] = ()
+    parent: TaskLine | None = None
+    events: Sequence[TaskEvent] = ()
+    more: int = 0
+    problem: str = ""
+
+    @property
+    def is_leased(self) -> bool:
+        """True if a worker has it under a lease."""
+        return self.line is not None and self.line.lease_until is not None
+
+
+_SHOWN_APART: Final = frozenset({"status", "list", "labels", "blocked by", "blocks", "part of", "progress", "lease"})
+"""Facts that have a place of their own on the page."""
+
+_EVENT_STYLES: Final[Mapping[str, Style]] = {
+    "task.completed": "good",
+    **dict.fromkeys(("task.failed", "task.late", "task.refused"), "bad"),
+    **dict.fromkeys(("task.retrying", "task.waiting", "task.cancel_requested"), "warning"),
+    **dict.fromkeys(("task.claimed", "task.started", "task.resumed"), "focus"),
+    **dict.fromkeys(("task.changed", "task.graded"), "dim"),
+}
+
+
+def load_task(board: Board, name: str, wanted: str) -> TaskPage:
+    """Return the page of a task; raise `TaskListUnknown` or `TaskUnknown` if there is none, and never was."""
+    row, tasks = open_list(board, name)
+    history = tasks.history(wanted)
+    now = board.now()
+    number = int(wanted)
+    exists = board.store.read(lambda tx: tx.tasks.find(row, number, alone=True)) is not None
+    task = tasks.get(wanted) if exists else None
+    page = TaskPage(
+        at=now,
+        id=str(number),
+        list=name,
+        list_title=title_of(name),
+        list_path=list_path(name),
+        path=task_path(name, str(number)),
+        task=None,
+        line=None,
+        events=[_view_event(event) for event in reversed(history[-_MOST_EVENTS:])],
+        more=max(0, len(history) - _MOST_EVENTS),
+        problem=_find_problem(tasks),
+    )
+    return page if task is None else _fill_page(board, row, tasks, task, page)
+
+
+def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: TaskPage) -> TaskPage:
+    now = page.at
+
+    def find(ids: Iterable[str]) -> list[Task]:
+        def load(tx: Transaction) -> list[Task]:
+            rows = (tx.tasks.find(row, int(one), alone=True) for one in ids)
+            return [found.task for found in rows if found is not None]
+
+        return board.store.read(load)
+
+    (named,) = board.store.read(lambda tx: name_workers(tx, [task]))
+    (line,) = _view_lines(board, row, [task], now)
+    facts = list(task_facts(named, UNICODE, now))
+    return replace(
+        page,
+        task=named,
+        line=line,
+        words=line.words if line.status == "in_progress" else dict(facts)["status"].partition(", ")[2],
+        facts=[fact for fact in facts if fact[0] not in _SHOWN_APART],
+        checks=[TaskCheck(place, check.text, check.done) for place, check in enumerate(task.checklist)],
+        blockers=_view_lines(board, row, find(task.blocked_by[:_MOST_ROWS]), now),
+        dependents=_view_lines(board, row, find(task.blocks[:_MOST_ROWS]), now),
+        children=_view_lines(board, row, tasks.list(parent=task.id, limit=_MOST_ROWS), now),
+        parent=None if task.parent is None else next(iter(_view_lines(board, row, find([task.parent]), now)), None),
+    )
+
+
+def _view_event(event: Event) -> TaskEvent:
+    return TaskEvent(event.seq, event.at, sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain"))

@@ -30,12 +30,12 @@ function notice(text) {
   main.prepend(said);
 }
 
-/** Do something to the item of a row, as one of its buttons would. */
+/** Do something to the item or task of a row, as one of its buttons would. */
 export function act(row, verb, extra = {}) {
   const form = row.querySelector("form");
   const made = document.createElement("form");
   Object.assign(made, { method: "post", action: form.action });
-  for (const name of ["agent", "plan", "item"]) addField(made, name, form.querySelector(`[name=${name}]`).value);
+  for (const { name, value } of form.querySelectorAll("input[type=hidden]")) addField(made, name, value);
   for (const [name, value] of Object.entries({ do: verb, ...extra })) addField(made, name, value);
   return send(made);
 }

@@ -60,7 +60,7 @@ function press(event) {
   const row = current();
   const item = row?.matches(".item") ? row : null;
   if (altKey) {
-    if (!item || !/^Arrow(Up|Down)$/.test(key)) return false;
+    if (!item?.querySelector("[data-handle]") || !/^Arrow(Up|Down)$/.test(key)) return false;
     change(item, key === "ArrowUp" ? "up" : "down");
     return true;
   }

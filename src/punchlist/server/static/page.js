@@ -51,10 +51,13 @@ function age(seconds, exact) {
   return `${Math.floor(seconds / 86400)}d`;
 }
 
-/** The words until a lease ends. */
+/** The words until a lease ends, as the server says them. */
 function until(seconds) {
   if (seconds <= 0) return "now";
-  return seconds < 120 ? `in ${seconds} s` : `in ${Math.round(seconds / 60)} min`;
+  for (const [size, unit] of [[86400, "day"], [3600, "hour"], [60, "minute"]]) {
+    if (seconds >= 2 * size) return `in ${Math.round(seconds / size)} ${unit}s`;
+  }
+  return `in ${seconds} second${seconds === 1 ? "" : "s"}`;
 }
 
 function tick() {
@@ -66,6 +69,10 @@ function tick() {
       ? until(Math.floor(at - now))
       : age(Math.max(0, Math.floor(now - at)), time.dataset.age === "exact");
     if (time.textContent !== words) time.textContent = words;
+  }
+  for (const bar of document.querySelectorAll("svg[data-lease]")) {
+    const left = Math.max(0, bar.dataset.until - now) / bar.dataset.lease;
+    bar.querySelector(".left").setAttribute("width", Math.min(100, 100 * left).toFixed(1));
   }
 }
 

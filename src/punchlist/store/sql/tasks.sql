@@ -37,6 +37,13 @@ WHERE l.number IN (
       AND EXISTS (SELECT 1 FROM tasks t WHERE t.list = o.number AND t.due_at <= :now)
 );
 
+-- name: count_tasks
+-- Of each list, by status: how many tasks, how many of them may be claimed if they are pending, and the last change.
+SELECT list, status, count(*),
+  count(CASE WHEN owner IS NULL AND open_blockers = 0 AND due_at IS NULL AND cancel_requested = 0 THEN 1 END),
+  max(updated_at)
+FROM tasks GROUP BY list, status;
+
 -- name: next_task_id
 UPDATE task_lists SET next_id = next_id + 1 WHERE number = :list RETURNING next_id - 1;
 
@@ -176,6 +183,20 @@ WHERE l.project = :project AND l.session IS NULL AND t.owner = :owner AND t.stat
 -- name: task_outlines
 SELECT number, id, status, owner, agent, created_at, started_at, finished_at, sum, body FROM tasks
 WHERE list = :list ORDER BY id;
+
+-- name: latest_settled_tasks
+SELECT number FROM tasks WHERE list = :list AND status IN ('completed', 'cancelled')
+ORDER BY finished_at DESC, number DESC LIMIT :limit;
+
+-- name: latest_completed_tasks
+-- Of all lists but one.
+SELECT list, number, id, status, owner, agent, created_at, started_at, finished_at, sum, body FROM tasks
+WHERE status = 'completed' AND list NOT IN (SELECT number FROM task_lists WHERE name = :without)
+ORDER BY finished_at DESC, number DESC LIMIT :limit;
+
+-- name: agent_of_task
+-- The agent that works on a task, by its present session.
+SELECT a.session, a.name FROM tasks t JOIN agents a ON a.id = t.agent WHERE t.list = :list AND t.id = :id;
 
 -- name: any_task
 -- True if a session has a list of tasks, or an agent that began one elsewhere.
