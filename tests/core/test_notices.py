@@ -31,13 +31,21 @@ def at(seconds: float) -> datetime:
 
 
 def agent(state: PresenceState, since: float = 0, **fields: Any) -> AgentNow:
-    known = {"project": "/home/ada/shop", "host": "claude-code", "session": "s1", "agent": "main"}
+    known: dict[str, Any] = {"project": "/home/ada/shop", "host": "claude-code", "session": "s1", "agent": "main"}
     return AgentNow(**{**known, **fields}, state=state, since=at(since))
 
 
 def wait(since: float = 0, **fields: Any) -> PersonWait:
-    known = {"kind": "question", "project": "/home/ada/shop", "session": "s1", "agent": "main", "id": "3"}
-    return PersonWait(**{**known, "title": "Deploy", "text": "Which region?", **fields}, since=at(since))
+    known: dict[str, Any] = {
+        "kind": "question",
+        "project": "/home/ada/shop",
+        "session": "s1",
+        "agent": "main",
+        "id": "3",
+        "title": "Deploy",
+        "text": "Which region?",
+    }
+    return PersonWait(**{**known, **fields}, since=at(since))
 
 
 class Person:

@@ -16,7 +16,6 @@ from punchlist.transcripts.activity import (
     ListWrite,
     Step,
     SubagentStart,
-    TurnEnd,
     UserTurn,
     read_steps,
 )
@@ -45,7 +44,7 @@ def told(steps: list[Step]) -> list[Any]:
                 found.append("user")
             case SubagentStart():
                 found.append(f"+{step.agent}")
-            case TurnEnd():
+            case _:
                 pass
     return found
 
