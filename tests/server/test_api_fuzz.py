@@ -20,7 +20,7 @@ from tests.sizes import size
 
 SCHEMA: Any = schemathesis.openapi.from_dict(describe_api())
 OPERATIONS: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]
-EXAMPLES = size(12, 400)
+EXAMPLES = size(6, 400)
 
 
 @pytest.fixture(scope="module")

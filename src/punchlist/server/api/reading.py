@@ -275,11 +275,12 @@ def diff_plan(call: Call) -> views.PlanDiffView:
 def list_events(call: Call, query: EventsQuery) -> views.EventsView:
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     is_wanted = _make_filter(call, query)
+    size = _PAGE if query.kind or query.agent else query.limit + 1
     cursor, passed, found = parse_cursor(query.after), 0, list[Event]()
     more = True
     while more and len(found) < query.limit and passed < _MOST_PASSED:
-        page = _read_page(call, session, project, cursor)
-        more = len(page) == _PAGE
+        page = _read_page(call, session, project, cursor, size)
+        more = len(page) == size
         for event in page:
             cursor, passed = event.seq, passed + 1
             if is_wanted(event):
@@ -290,12 +291,12 @@ def list_events(call: Call, query: EventsQuery) -> views.EventsView:
     return views.EventsView(tuple(views.show_event(event) for event in found), str(cursor), more)
 
 
-def _read_page(call: Call, session: str | None, project: str | None, after: int) -> Sequence[Event]:
+def _read_page(call: Call, session: str | None, project: str | None, after: int, size: int) -> Sequence[Event]:
     """Return the next events of a session, else of a project, else of the board."""
     store = call.board.store
     if session is None and project is None:
-        return store.events_after(after, _PAGE)
-    return store.read(lambda tx: tx.log.page(session, project, after, _PAGE))
+        return store.events_after(after, size)
+    return store.read(lambda tx: tx.log.page(session, project, after, size))
 
 
 def _make_filter(call: Call, query: EventsQuery) -> Callable[[Event], bool]:
