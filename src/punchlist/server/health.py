@@ -18,11 +18,12 @@ from punchlist.server.state import ServerState, state_of
 @needs("public")
 async def check_health(request: Request) -> Response:
     """Answer 200 if the board can be read, else 503. It tells nothing else: it needs no token."""
+    state = state_of(request)
     try:
-        await run_in_threadpool(state_of(request).board.store.last_seq)
+        await run_in_threadpool(state.board.store.last_seq)
     except StoreError as error:
         return PlainTextResponse(f"{error.code}\n", 503)
-    return PlainTextResponse("ok\n")
+    return PlainTextResponse("ok\n") if not state.broadcaster.problem else PlainTextResponse("not followed\n", 503)
 
 
 @needs("look")
@@ -38,6 +39,9 @@ def _list_metrics(state: ServerState) -> Iterator[str]:
     yield _metric("punchlist_uptime_seconds", "gauge", "Seconds since the server started.", round(uptime, 3))
     yield _metric("punchlist_events_total", "counter", "Number of the latest event.", board.store.last_seq())
     yield _metric("punchlist_waits", "gauge", "What waits on a person.", len(board.waits()))
+    feed = state.broadcaster
+    yield _metric("punchlist_streams", "gauge", "Open streams of events and pages.", len(feed.readers))
+    yield _metric("punchlist_streams_cut_off_total", "counter", "Streams cut off: nothing was read.", feed.cut_off)
 
 
 def _metric(name: str, kind: str, about: str, value: float, labels: str = "") -> str:
