@@ -50,7 +50,7 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
     values: dict[str, Any] = {"page": {"waits": count_waits(roster)}}
     match kind:
         case "now" if not name:
-            values["now"] = load_now(roster)
+            values["now"] = load_now(state.board, roster)
         case "session" if name:
             values["session"] = load_session(state.board, name, find_agent(roster, name))
         case "tasks" if not name:

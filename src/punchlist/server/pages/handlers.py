@@ -56,7 +56,7 @@ async def show_now(request: Request, problem: str = "") -> Response:
     return await show_page(
         request,
         "now.html",
-        lambda _, roster: {"now": load_now(roster)},
+        lambda state, roster: {"now": load_now(state.board, roster)},
         problem=problem,
         status=409 if problem else 200,
     )

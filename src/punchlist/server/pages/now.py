@@ -8,11 +8,13 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from punchlist.board import Board
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import AgentNow, DoneSince, Roster
 from punchlist.errors import AttachRefused
 from punchlist.hosts.attach import find_attachment
 from punchlist.hosts.programs import HOSTS, Host, is_found
+from punchlist.server.pages.plan import describe_plan
 from punchlist.server.pages.rendering import element_id, session_path, task_path
 from punchlist.surfaces.lists import GRADES, STATES
 from punchlist.surfaces.now import NowRow, Section, now_sections
@@ -80,10 +82,10 @@ class NowView(Struct, frozen=True, kw_only=True):
     attachable: Sequence[Host] = ()
 
 
-def load_now(roster: Roster, words: str = "") -> NowView:
+def load_now(board: Board, roster: Roster, words: str = "") -> NowView:
     """Return the first screen; with words, only the rows that hold all of them."""
     sections = find_rows(roster, UNICODE, words) if words else now_sections(roster, UNICODE, most=_MOST_IDLE)
-    views = {section.title: _view_section(section) for section in sections}
+    views = {section.title: _view_section(board, section) for section in sections}
     waits = views.pop("waits on you", SectionView("waits", "waits on you", 0, (), 0))
     empty = [
         SectionView(name.replace(" ", "-"), name, 0, (), 0) for name in ("at work", "idle", "gone") if name not in views
@@ -104,13 +106,13 @@ def count_waits(roster: Roster) -> int:
     return sum(section.number for section in now_sections(roster, UNICODE, most=0) if section.title == "waits on you")
 
 
-def _view_section(section: Section) -> SectionView:
-    rows = [_view_row(row) for row in section.rows]
+def _view_section(board: Board, section: Section) -> SectionView:
+    rows = [_view_row(board, row) for row in section.rows]
     name = "waits" if section.title == "waits on you" else section.title.replace(" ", "-")
     return SectionView(name, section.title, section.number, rows, section.number - len(rows))
 
 
-def _view_row(row: NowRow) -> RowView:
+def _view_row(board: Board, row: NowRow) -> RowView:
     of = row.of
     if isinstance(of, PersonWait):
         return RowView(
@@ -120,6 +122,7 @@ def _view_row(row: NowRow) -> RowView:
             name=row.name,
             path=_find_path(of),
             headline=row.headline,
+            tail=(Span(words, "dim"),) if of.kind == "plan" and (words := describe_plan(board, of)) else (),
             since=of.since,
             wait=of,
         )
@@ -131,10 +134,10 @@ def _view_row(row: NowRow) -> RowView:
         name=row.name,
         path=session_path(of.list_session or of.session),
         headline=row.headline,
-        tail=row.tail,
+        tail=() if of.state == "waiting" else row.tail,
         count=row.count,
         percent=None if row.share is None else round(100 * row.share),
-        since=None if is_silent else row.began,
+        since=None if is_silent else of.since if of.state == "waiting" else row.began,
         is_exact=of.state == "busy",
         silent_since=of.silent_since,
     )

@@ -104,5 +104,19 @@ def _view_revision(plan: Plan, now: datetime) -> RevisionView:
 
 def describe_steps(view: PlanView) -> str:
     """Return the number of steps, and how many came and went: `6 steps (+2 −1 since r1)`."""
-    said = count_words(view.steps, "step") if view.steps else ""
-    return f"{said} ({view.changes})" if said and view.changes else said
+    return _step_words(view.steps, view.changes)
+
+
+def describe_plan(board: Board, wait: PersonWait) -> str:
+    """Return the same of a plan that waits."""
+    plans = [plan for plan in board.handle(wait.agent, session=wait.session).plans if plan.text]
+    chosen = next((plan for plan in plans if str(plan.revision) == wait.id), None)
+    if chosen is None:
+        return ""
+    before = next((plan for plan in reversed(plans) if plan.revision < chosen.revision), None)
+    return _step_words(len(chosen.todos.items), "" if before is None else _count_changes(before, chosen))
+
+
+def _step_words(steps: int, changes: str) -> str:
+    said = count_words(steps, "step") if steps else ""
+    return f"{said} ({changes})" if said and changes else said

@@ -62,7 +62,7 @@ def search(board: Board, roster: Roster, query: str) -> SearchView:
     """Return everything that holds all words of the query, in any case."""
     words = query.lower().split()
     groups = [_find_items(board, words), _find_sessions(board, words), _find_tasks(board, words)] if words else []
-    return SearchView(query, roster.at, load_now(roster, query), [group for group in groups if group.number])
+    return SearchView(query, roster.at, load_now(board, roster, query), [group for group in groups if group.number])
 
 
 def _holds(text: str, words: Sequence[str]) -> bool:
