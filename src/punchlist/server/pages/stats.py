@@ -1,11 +1,10 @@
-"""The page of figures: completed items by day and grade, the time that items take, the cost of the layer itself."""
+"""The page of figures: items and tasks completed by day and grade, the time they take, the cost of the layer itself."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from statistics import median
 from typing import Final
 
 from msgspec import Struct
@@ -13,7 +12,10 @@ from msgspec import Struct
 from punchlist.board import Board
 from punchlist.core.overview import KeptItem
 from punchlist.core.report import known_stints, sum_stints
-from punchlist.guidance.ledger import NOTHING, Cost, Size, sum_costs
+from punchlist.core.task import FLOWS, Task
+from punchlist.guidance.ledger import Cost, sum_costs
+from punchlist.store import Transaction
+from punchlist.surfaces.costs import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title, said_size
 from punchlist.surfaces.lists import GRADES
 from punchlist.surfaces.sentences import span
 from punchlist.surfaces.spans import Style
@@ -24,6 +26,7 @@ _HOURS: Final = 24
 _WIDTH: Final = 480
 _HEIGHT: Final = 120
 _NO_GRADE: Final = "not judged"
+_COST_LOOKS: Final = ("tools", "said", "written", "read")
 _SPANS: Final = (
     ("under 1 min", timedelta(minutes=1)),
     ("1 to 5 min", timedelta(minutes=5)),
@@ -42,12 +45,23 @@ class Part(Struct, frozen=True):
     look: str
 
 
+class Completed(Struct, frozen=True):
+    """An item or a task that was completed, and how long it was in progress; None if that is not known."""
+
+    at: datetime | None
+    grade: str
+    elapsed: timedelta | None
+
+
 class Bar(Struct, frozen=True):
+    """A bar of a chart; `when` and `words` say the same in a table."""
+
     x: float
     width: float
     middle: float
     label: str
-    title: str
+    when: str
+    words: str
     total: int
     top: float
     parts: Sequence[Part]
@@ -57,6 +71,10 @@ class Chart(Struct, frozen=True):
     width: int
     height: int
     bars: Sequence[Bar]
+
+    @property
+    def total(self) -> int:
+        return sum(bar.total for bar in self.bars)
 
 
 class Share(Struct, frozen=True):
@@ -68,22 +86,27 @@ class Share(Struct, frozen=True):
     style: Style = "plain"
 
 
+class CostPart(Struct, frozen=True):
+    """What one part of a cost takes of the bar of the largest, in percent."""
+
+    look: str
+    x: float
+    width: float
+
+
 class CostView(Struct, frozen=True):
-    """A dialect and profile in estimated tokens."""
+    """A dialect and profile in estimated tokens, as `punchlist stats` shows them."""
 
     name: str
-    turns: str
-    calls: str
-    share: str
-    parts: Sequence[str]
-    tokens: str
-    per_turn: str
-    percent: int
+    cells: Sequence[str]
+    remarks: str
+    parts: Sequence[CostPart]
 
 
 class StatsView(Struct, frozen=True, kw_only=True):
     at: datetime
-    completed: int
+    items: int
+    tasks: int
     is_cut: bool
     days: Chart
     hours: Chart
@@ -91,34 +114,51 @@ class StatsView(Struct, frozen=True, kw_only=True):
     times: Sequence[Share]
     median: str
     costs: Sequence[CostView]
+    headings: Sequence[str] = COST_HEADINGS
+    legend: str = COST_LEGEND
 
 
 def load_stats(board: Board) -> StatsView:
-    """Return the figures of the board: of items as people's and agents' lists keep them, also past ones."""
-    rows = board.store.read(lambda tx: tx.overviews.latest_items(_MOST_ITEMS, status="completed"))
-    items = [row.kept for row in rows if not row.kept.is_gone]
+    """Return the figures of the board: of the items of all lists, also past ones, and of tasks."""
+
+    def load(tx: Transaction) -> tuple[list[KeptItem], list[Task]]:
+        rows = tx.overviews.latest_items(_MOST_ITEMS, status="completed")
+        tasks = tx.tasks.latest_completed(limit=_MOST_ITEMS, without=FLOWS)
+        return [row.kept for row in rows if not row.kept.is_gone], [row.task for row in tasks]
+
+    items, tasks = board.store.read(load)
     now = board.now()
-    elapsed = [length for item in items if (length := _find_length(item, now)) is not None]
-    grades = Counter(item.item.grade or _NO_GRADE for item in items)
+    completed = [*(_complete_item(item, now) for item in items), *map(_complete_task, tasks)]
+    elapsed = sorted(one.elapsed for one in completed if one.elapsed is not None)
+    grades = Counter(one.grade for one in completed)
     costs = sum_costs(row.cost for row in board.costs())
     return StatsView(
         at=now,
-        completed=len(items),
-        is_cut=len(rows) == _MOST_ITEMS,
-        days=_chart(items, now, timedelta(days=1), _DAYS, "%d"),
-        hours=_chart(items, now, timedelta(hours=1), _HOURS, "%H"),
+        items=len(items),
+        tasks=len(tasks),
+        is_cut=_MOST_ITEMS in (len(items), len(tasks)),
+        days=_chart(completed, now, timedelta(days=1), _DAYS, "%d"),
+        hours=_chart(completed, now, timedelta(hours=1), _HOURS, "%H"),
         grades=_shares([(name, grades[name]) for name in (*GRADES, _NO_GRADE) if grades[name]]),
         times=_shares(_count_spans(elapsed)) if elapsed else (),
-        median=span(median(elapsed)) if elapsed else "",
+        median=span(elapsed[(len(elapsed) - 1) // 2]) if elapsed else "",
         costs=[_view_cost(cost, max(one.tokens for one in costs)) for cost in costs],
     )
 
 
-def _find_length(kept: KeptItem, now: datetime) -> timedelta | None:
-    return sum_stints(kept.stints or known_stints(kept.item), now)
+def _complete_item(kept: KeptItem, now: datetime) -> Completed:
+    elapsed = sum_stints(kept.stints or known_stints(kept.item), now)
+    return Completed(kept.item.finished_at, kept.item.grade or _NO_GRADE, elapsed)
 
 
-def _chart(items: Iterable[KeptItem], now: datetime, step: timedelta, number: int, form: str) -> Chart:
+def _complete_task(task: Task) -> Completed:
+    elapsed = None
+    if task.started_at is not None and task.finished_at is not None:
+        elapsed = task.finished_at - task.started_at
+    return Completed(task.finished_at, task.grade or _NO_GRADE, elapsed)
+
+
+def _chart(completed: Iterable[Completed], now: datetime, step: timedelta, number: int, form: str) -> Chart:
     """Return completions per step of time, the latest on the right, as bars of stacked grades."""
     local = now.astimezone()
     begin = local.replace(minute=0, second=0, microsecond=0)
@@ -126,12 +166,11 @@ def _chart(items: Iterable[KeptItem], now: datetime, step: timedelta, number: in
         begin = begin.replace(hour=0)
     starts = [begin - step * back for back in range(number - 1, -1, -1)]
     counts: list[Counter[str]] = [Counter() for _ in starts]
-    for kept in items:
-        at = kept.item.finished_at
-        if at is not None:
-            place = number - 1 - int((begin + step - at.astimezone(local.tzinfo)) / step)
+    for one in completed:
+        if one.at is not None:
+            place = number - 1 - int((begin + step - one.at.astimezone(local.tzinfo)) / step)
             if 0 <= place < number:
-                counts[place][kept.item.grade or _NO_GRADE] += 1
+                counts[place][one.grade] += 1
     most = max([sum(count.values()) for count in counts], default=0) or 1
     bars = [
         _stack(place, number, start, form, count, most)
@@ -156,7 +195,8 @@ def _stack(place: int, number: int, start: datetime, form: str, count: Counter[s
         width=round(step * 3 / 4, 1),
         middle=round(place * step + step / 2, 1),
         label=start.strftime(form) if number <= _DAYS or start.hour % 3 == 0 else "",
-        title=f"{start:%d %b} {start:%H:%M}: {words or 'nothing'}",
+        when=f"{start:%d %b}" if number <= _DAYS else f"{start:%d %b %H:%M}",
+        words=words or "nothing",
         total=count.total(),
         top=round(top - 4, 1),
         parts=parts,
@@ -174,15 +214,11 @@ def _shares(counts: Sequence[tuple[str, int]]) -> list[Share]:
 
 
 def _view_cost(cost: Cost, most: int) -> CostView:
-    said = sum(cost.spent.injections.values(), NOTHING)
-    sizes: tuple[Size, ...] = (cost.spent.descriptions, said, cost.calls.arguments, cost.calls.replies)
-    return CostView(
-        name=f"{cost.dialect}/{cost.profile}" if cost.profile else cost.dialect,
-        turns=f"{cost.spent.turns:,}",
-        calls=f"{cost.calls.arguments.count:,}",
-        share=f"{cost.share:.0%}",
-        parts=[f"{size.tokens:,}" for size in sizes],
-        tokens=f"{cost.tokens:,}",
-        per_turn=f"{cost.tokens / cost.spent.turns:,.1f}" if cost.spent.turns else "-",
-        percent=round(100 * cost.tokens / most) if most else 0,
-    )
+    sizes = (cost.spent.descriptions, said_size(cost), cost.calls.arguments, cost.calls.replies)
+    parts: list[CostPart] = []
+    x = 0.0
+    for look, size in zip(_COST_LOOKS, sizes, strict=True):
+        width = round(100 * size.tokens / most, 2) if most else 0.0
+        parts.append(CostPart(look, round(x, 2), width))
+        x += width
+    return CostView(cost_title(cost), cost_cells(cost), cost_remarks(cost), parts)
