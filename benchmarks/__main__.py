@@ -21,6 +21,7 @@ NAMES = (
     "reading",
     "briefs",
     "follow",
+    "serve",
     "top",
     "bytes",
     "identity",

@@ -60,6 +60,15 @@ def test_a_token_reaches_as_far_as_its_scope_until_it_is_revoked(running: Runnin
         assert person.get("/metrics").status_code == 401
 
 
+def test_cookies_of_other_servers_on_this_host_do_not_sign_out(running: Running):
+    with running.open_client() as client:
+        own = client.get(running.access.link).headers["set-cookie"].partition(";")[0]
+    others = ['theme={"dark": true}; a=b', "x", "=;;==", 'quoted="a; b"', "sess=[1,2]"]
+    for cookies in [f"{other}; {own}" for other in others] + [f"{own}; {other}" for other in others]:
+        with running.open_client(headers={"Cookie": cookies}) as client:
+            assert client.get("/metrics").status_code == 200, cookies
+
+
 def test_the_link_leads_to_no_other_host(running: Running):
     with running.open_client() as client:
         for path in ("//evil.example/", "/\\evil.example", "///evil.example"):

@@ -12,13 +12,13 @@ import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -345,11 +345,9 @@ class AccessGate:
         return response
 
     async def _find_cookie(self, headers: Headers) -> KnownToken | None:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self._access.cookie_name)
-        except CookieError:
-            return None
-        return None if found is None else await run_in_threadpool(self._access.find_cookie, found.value)
+        # `http.cookies` stops at a cookie that it cannot read, and other servers of this host have theirs here too.
+        found = cookie_parser(headers.get("cookie", "")).get(self._access.cookie_name)
+        return None if found is None else await run_in_threadpool(self._access.find_cookie, found)
 
 
 def _read_bearer(headers: Headers) -> str | None:

@@ -40,6 +40,8 @@ class BoardServer(uvicorn.Server):
             uvicorn.Config(
                 make_app(state),
                 ws="none",
+                lifespan="on",
+                proxy_headers=False,  # nothing here depends on who asks or by which scheme
                 access_log=False,  # an address may hold a token
                 log_level="warning",
                 server_header=False,
