@@ -2,12 +2,15 @@
 
 import { morphPage } from "./morph.js";
 
+let drawSince = () => {};
+
 /** Load a page by a form's method and draw it here; fall back to the browser's own way. */
 export async function send(form, submitter) {
   const fields = new URLSearchParams(new FormData(form, submitter));
   const isPost = form.method === "post";
   const address = isPost ? form.action : `${form.action.split("?")[0]}?${fields}`;
   const typed = [...form.querySelectorAll("input:not([type=hidden], [type=range], [type=checkbox]), textarea")];
+  const began = performance.now();
   let response;
   try {
     response = await fetch(address, isPost ? { method: "POST", body: fields } : {});
@@ -19,6 +22,7 @@ export async function send(form, submitter) {
   const edit = response.ok && form.querySelector("details.edit[open]");
   if (edit) edit.open = false;
   if (!morphPage(await response.text())) return notice("The server answered with something that is no page.");
+  drawSince(began); // parts that came meanwhile may be newer than the answer
   if (!isPost) history.replaceState(null, "", response.url);
 }
 
@@ -44,7 +48,8 @@ function addField(form, name, value) {
   form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
 }
 
-export function startForms() {
+export function startForms(draw) {
+  drawSince = draw;
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.method === "dialog" || form.matches(".search, .theme")) return;

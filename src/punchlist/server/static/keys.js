@@ -44,7 +44,8 @@ function edit(row) {
 async function change(row, verb) {
   const id = row.id;
   await act(row, verb);
-  choose(document.getElementById(id));
+  // Unless the person has gone on meanwhile.
+  if (document.activeElement === document.body) choose(document.getElementById(id));
 }
 
 function press(event) {

@@ -19,7 +19,7 @@ export function morphPage(text) {
     const count = next.getElementById("count");
     if (count) morphNode(document.getElementById("count"), document.adoptNode(count));
   });
-  document.body.dataset.topic = next.body.dataset.topic;
+  if (document.body.dataset.topic !== next.body.dataset.topic) document.body.dataset.topic = next.body.dataset.topic;
   return true;
 }
 

@@ -14,11 +14,20 @@ function showState(state) {
   link.textContent = { live: "live", lost: "connection lost, trying again", opening: "connecting" }[state];
 }
 
+const received = new Map(); // the latest parts of the topic: id -> [html, when it came]
+
 function take(message) {
   if (message.state) showState(message.state);
   if (!message.parts || message.topic !== document.body.dataset.topic) return;
-  for (const [id, html] of Object.entries(message.parts)) {
-    const element = document.getElementById(id);
+  const now = performance.now();
+  for (const [id, html] of Object.entries(message.parts)) received.set(id, [html, now]);
+  drawSince(now);
+}
+
+/** Draw the parts that came since a time. */
+function drawSince(begin) {
+  for (const [id, [html, at]] of received) {
+    const element = at >= begin && document.getElementById(id);
     if (element && !element.querySelector(".dragged")) morph(element, html);
   }
   tick();
@@ -35,7 +44,10 @@ function follow() {
     const stream = new Stream();
     want = (topic) => (topic === undefined ? stream.remove(take) : stream.add(topic, take));
   }
-  const begin = () => want(document.body.dataset.topic);
+  const begin = () => {
+    received.clear();
+    want(document.body.dataset.topic);
+  };
   begin();
   addEventListener("pagehide", () => want(undefined));
   addEventListener("pageshow", (event) => event.persisted && begin());
@@ -77,6 +89,6 @@ function tick() {
 }
 
 follow();
-startForms();
+startForms(drawSince);
 startKeys();
 setInterval(tick, 1000);
