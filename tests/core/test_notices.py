@@ -1,5 +1,6 @@
 """What a person is told of agents: each fact once, whichever program looks, and however late."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -243,6 +244,15 @@ def test_secrets_in_the_words_of_a_model_are_not_sent() -> None:
         3, agent("waiting", 2, waits_for="permission: curl -H 'Authorization: Bearer abcdef0123456789'")
     )
     assert "abcdef0123456789" not in fact.text
+
+
+def test_no_word_of_a_fact_shows_what_the_user_calls_a_secret() -> None:
+    agents = (agent("busy", 2, project="/x/ACME-1", silent_since=at(2), doing="deploy ACME-2"),)
+    asked = wait(2, text=f"{'x ' * 145}ACME-34567890?", session="s9", project="/x/ACME-5")
+    roster = Roster(at=at(3), agents=agents, waits=(asked,))
+    facts = find_news(NoticeMemory(NOON, {}, ()), roster, secrets=re.compile("ACME-[0-9]+")).facts
+    assert [fact.kind for fact in facts] == ["waits", "stalled"]
+    assert not any("ACME" in word for fact in facts for word in (fact.title, fact.text, fact.project))
 
 
 def test_two_agents_of_one_name_are_told_apart() -> None:

@@ -181,6 +181,25 @@ def test_a_permission_prompt_names_the_call_without_its_secrets(home: Path, star
     assert "ghp_0123456789" not in found
 
 
+def test_the_user_says_what_is_secret_and_how_much_of_a_call_is_shown(
+    home: Path, start: Start, board: Board, monkeypatch: pytest.MonkeyPatch
+):
+    settings = home / "config.toml"
+    monkeypatch.setenv("PUNCHLIST_CONFIG", str(settings))
+    settings.write_text('redact = ["ACME-[0-9]+"]\n')
+    write_session(home, start().pid, status="waiting", waitingFor="permission prompt", name="ACME-1", nameSource="user")
+    write_transcript(home, "c-1", use("Bash", {"command": "deploy --key ACME-4242"}))
+    PresenceLog(board).look()
+    found = find_one()
+    assert (found.waits_for, found.title) == ("permission: deploy --key ***", "***")
+    states = [event.data for event in board.events() if event.kind == "agent.state"]
+    assert [state["waits_for"] for state in states] == [found.waits_for]
+    settings.write_text("previews = 0\n")
+    assert find_one().waits_for == "permission: Bash"
+    settings.write_text("previews = 9\n")
+    assert find_one().doing == "deploy -…"
+
+
 def test_a_busy_agent_shows_its_last_call(home: Path, start: Start):
     write_session(home, start().pid)
     write_transcript(

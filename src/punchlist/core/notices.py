@@ -24,6 +24,7 @@ from punchlist.core.session_line import name_wait
 from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.previews import preview
+from punchlist.text.redaction import redact
 
 FactKind = Literal["waits", "finished", "stalled", "red"]
 NoticeKind = Literal["waits", "finished", "stalled", "red", "progress", "summary", "test"]
@@ -105,15 +106,17 @@ class News(NamedTuple):
     waits: Collection[str]
 
 
-def find_news(memory: NoticeMemory, roster: Roster) -> News:
-    """Return what began since the memory was kept."""
+def find_news(memory: NoticeMemory, roster: Roster, *, secrets: re.Pattern[str] | None = None) -> News:
+    """Return what began since the memory was kept; `secrets` is the user's pattern of secrets, which no fact shows."""
     # A session that comes back after a day brings its old troubles with it, which are no news.
     floor = max(memory.began, roster.at - GONE_SHOWN)
     changed: dict[str, SeenAgent] = {}
     facts: list[PersonNotice] = []
     keys = {key_of_wait(wait): wait for wait in roster.waits}
     new_waits = [key for key in keys if key not in memory.waits]
-    facts += [_tell_wait(key, keys[key], roster) for key in new_waits if (keys[key].since or roster.at) > floor]
+    facts += [
+        _tell_wait(key, keys[key], roster, secrets) for key in new_waits if (keys[key].since or roster.at) > floor
+    ]
     asked = {(wait.session, wait.agent) for wait in roster.waits}
     names = name_agents(roster.agents)
     red: set[str] = set()
@@ -132,7 +135,7 @@ def find_news(memory: NoticeMemory, roster: Roster) -> News:
         if subject not in present and known.state == "busy":
             changed[subject], own = _miss(known, subject, roster.at)
             facts += own
-    return News(facts, changed, new_waits)
+    return News([mask_notice(fact, secrets) for fact in facts], changed, new_waits)
 
 
 def key_of_wait(wait: PersonWait) -> str:
@@ -239,7 +242,7 @@ def _start_fact(known: SeenAgent, subject: str) -> Callable[..., PersonNotice]:
     )
 
 
-def _tell_wait(key: str, wait: PersonWait, roster: Roster) -> PersonNotice:
+def _tell_wait(key: str, wait: PersonWait, roster: Roster, secrets: re.Pattern[str] | None) -> PersonNotice:
     rows = [row for row in roster.agents if row.list_session == wait.session and row.agent == wait.agent]
     own = rows[0] if rows and wait.session else None
     if own is None:
@@ -250,7 +253,7 @@ def _tell_wait(key: str, wait: PersonWait, roster: Roster) -> PersonNotice:
     return PersonNotice(
         kind="waits",
         title=f"{name} waits on you",
-        text=quote_text(name_wait(wait)),
+        text=quote_text(name_wait(wait), secrets),
         at=wait.since or roster.at,
         project=clean_text(wait.project),
         host="" if own is None else clean_text(own.host),
@@ -315,9 +318,19 @@ def clean_text(text: str) -> str:
     return cut(for_terminal(text[: 4 * _LONGEST_TEXT]), _LONGEST_TEXT)
 
 
-def quote_text(text: str) -> str:
+def quote_text(text: str, secrets: re.Pattern[str] | None = None) -> str:
     """Return words of a model as one clean line, also without secrets: a message may leave the machine."""
-    return preview(text, _LONGEST_TEXT)
+    return preview(text, _LONGEST_TEXT, own=secrets)
+
+
+def mask_notice(notice: PersonNotice, secrets: re.Pattern[str] | None) -> PersonNotice:
+    """Return a message without secrets in its words; the ids by which an agent is found stay."""
+    return replace(
+        notice,
+        title=redact(notice.title, secrets),
+        text=redact(notice.text, secrets),
+        project=redact(notice.project, secrets),
+    )
 
 
 def summarise_facts(facts: Sequence[PersonNotice], now: datetime) -> PersonNotice:

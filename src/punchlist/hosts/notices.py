@@ -30,6 +30,7 @@ from punchlist.bridges.notifications import (
 )
 from punchlist.bridges.progress import AgentProgress, ProgressFeed
 from punchlist.bridges.sinks import Outbox, Sink, describe_failure
+from punchlist.config import own_secrets
 from punchlist.core.notices import (
     NoticeMemory,
     PersonNotice,
@@ -38,6 +39,7 @@ from punchlist.core.notices import (
     find_news,
     key_of_agent,
     key_of_wait,
+    mask_notice,
     name_agents,
     parse_quiet_hours,
     summarise_facts,
@@ -189,7 +191,7 @@ class Notifier:
             tx.notices.save_look(memory.began, now)
             present = {key_of_agent(row) for row in roster.agents} | {key_of_wait(wait) for wait in roster.waits}
             tx.notices.forget(present, now)
-        news = find_news(self._narrow(memory), roster)
+        news = find_news(self._narrow(memory), roster, secrets=own_secrets())
         tx.notices.save_news(news, now)
         wanted = [fact for fact in news.facts if fact.kind in self._settings.facts]
         if self._is_quiet(now):
@@ -238,6 +240,7 @@ class Notifier:
             session=clean_text(progress.session),
             agent=clean_text(progress.agent),
         )
+        notice = mask_notice(notice, own_secrets())
         if self._on_progress is not None:
             self._on_progress(notice)
         self._send_away(notice)

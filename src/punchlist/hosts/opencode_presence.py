@@ -12,16 +12,15 @@ from datetime import datetime
 from typing import Any, Final
 
 from punchlist.bridges.homes import find_home
-from punchlist.core.presence import Presence, PresenceState, describe_call
+from punchlist.core.presence import Presence, PresenceState
 from punchlist.errors import TranscriptError
+from punchlist.hosts.host_words import describe_arguments, shorten
 from punchlist.hosts.processes import find_folder, find_open_files, find_start
-from punchlist.text.previews import preview, shown_arguments
 from punchlist.transcripts.decoding import moment, name, object_at, objects, record
 from punchlist.transcripts.stores import read_rows
 
 _HOST: Final = "opencode"
 _QUESTION: Final = "question"
-_LONGEST: Final = 160
 _SESSIONS: Final = """
 SELECT id, title FROM session WHERE directory = ? AND parent_id IS NULL AND time_updated >= ?
 ORDER BY time_updated DESC LIMIT ?
@@ -67,9 +66,9 @@ def _read_sessions(store: str, folder: str, pids: list[int]) -> list[Presence]:
                 since=since,
                 project=folder,
                 waits_for=waits_for if state == "busy" else "",
-                title=_shorten(title),
+                title=shorten(title),
                 pid=pid,
-                doing=_describe(call) if state == "busy" and call is not None else "",
+                doing=_describe_call(call) if state == "busy" and call is not None else "",
             )
         )
     return found
@@ -100,13 +99,8 @@ def _find_question(call: dict[str, Any] | None) -> str:
     if call is None or call.get("tool") != _QUESTION or state.get("status") not in ("pending", "running"):
         return ""
     asked = objects(object_at(state, "input").get("questions"))
-    return (_shorten(asked[0].get("question")) if asked else "") or "input needed"
+    return (shorten(asked[0].get("question")) if asked else "") or "input needed"
 
 
-def _describe(call: dict[str, Any]) -> str:
-    args = object_at(call, "state").get("input")
-    return _shorten(describe_call(str(call.get("tool")), shown_arguments(args, _LONGEST)))
-
-
-def _shorten(text: Any) -> str:
-    return preview(text, _LONGEST) if isinstance(text, str) else ""
+def _describe_call(call: dict[str, Any]) -> str:
+    return describe_arguments(str(call.get("tool")), object_at(call, "state").get("input"))

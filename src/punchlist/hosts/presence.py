@@ -22,10 +22,11 @@ from msgspec.structs import replace
 
 from punchlist.config import project_of
 from punchlist.core.events import Draft
-from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describe_call, find_missing, join_roads
+from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, find_missing, join_roads
 from punchlist.errors import StoreBusy
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.hosts.conversations import MAIN
+from punchlist.hosts.host_words import describe_arguments, shorten
 from punchlist.hosts.opencode_presence import find_opencode
 from punchlist.hosts.processes import (
     can_list_files,
@@ -40,9 +41,8 @@ from punchlist.reader import BoardReader
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text import clean
-from punchlist.text.previews import preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
-from punchlist.transcripts.decoding import call_key, decode, moment, name, object_at, objects, path, record
+from punchlist.transcripts.decoding import decode, moment, name, object_at, objects, path, record
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 
 PRESENCE_SECONDS: Final = 1.5
@@ -54,7 +54,6 @@ _LARGEST: Final = 64 * 1024
 _TAIL: Final = 256 * 1024
 """Bytes at the end of a transcript that are searched for the last tool call, and at the beginning for its session."""
 
-_LONGEST: Final = 160
 _MOST_SESSIONS: Final = 500
 _MOST_ROLLOUTS: Final = 100
 _MOST_DAYS: Final = 30
@@ -148,11 +147,11 @@ def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
             state=state,
             since=since,
             project=_find_project(cwd),
-            title=_shorten(found.get("name")) if is_named else "",
+            title=shorten(found.get("name")) if is_named else "",
             pid=pid,
         )
         if state != "idle":
-            seen = _add_claude_call(seen, home, cwd or "", _shorten(found.get("waitingFor")))
+            seen = _add_claude_call(seen, home, cwd or "", shorten(found.get("waitingFor")))
         if is_running(pid, ticks=ticks if isinstance(ticks, str) else "", before=since):
             yield seen
         else:
@@ -168,13 +167,13 @@ def _add_claude_call(seen: Presence, home: str, cwd: str, waits_for: str) -> Pre
         os.path.realpath(home) + os.sep
     ):
         call, is_open = _find_claude_call(file)
-    doing = "" if call is None else _describe(call)
+    doing = "" if call is None else describe_arguments(call.name, call.args)
     if seen.state != "waiting":
         return replace(seen, doing=doing)
     if call is not None and is_open:
         asked = objects(object_at(call.args).get("questions")) if call.name == "AskUserQuestion" else []
         if asked:
-            waits_for = _shorten(asked[0].get("question")) or waits_for
+            waits_for = shorten(asked[0].get("question")) or waits_for
         elif call.name == "ExitPlanMode":
             waits_for = "approval of its plan"
         elif waits_for == "permission prompt":
@@ -226,7 +225,7 @@ def _ask_codex() -> Iterator[Presence]:
             since=moment(thread.get("updatedAt")),
             project=_find_project(path(thread.get("cwd"))),
             waits_for=", ".join(waits),
-            title=_shorten(thread.get("name")) or _shorten(thread.get("preview")),
+            title=shorten(thread.get("name")) or shorten(thread.get("preview")),
             pid=pid,
         )
 
@@ -311,7 +310,7 @@ def _read_rollout(file: str) -> Presence | None:
         found = record(line) or {}
         payload, kind = object_at(found, "payload"), object_at(found, "payload").get("type")
         if kind in _CODEX_CALLS and not doing:
-            doing = _describe(_read_codex_call(payload))
+            doing = _describe_codex_call(payload)
         elif kind in _TURN_STARTS or kind in _TURN_ENDS:
             state, since = ("idle" if kind in _TURN_ENDS else "busy"), moment(found.get("timestamp"))
             break
@@ -330,10 +329,10 @@ def _read_rollout(file: str) -> Presence | None:
     )
 
 
-def _read_codex_call(payload: dict[str, Any]) -> TranscriptCall:
+def _describe_codex_call(payload: dict[str, Any]) -> str:
     given = payload.get("arguments", payload.get("action", payload.get("input")))
     args = decode(given) if isinstance(given, str) and given.startswith("{") else given
-    return TranscriptCall(str(payload.get("name", "shell")), args, call_key(payload.get("call_id")), codex.Origin())
+    return describe_arguments(str(payload.get("name", "shell")), args)
 
 
 # Hooks of attached agents.
@@ -420,14 +419,6 @@ def _find_project(folder: str | None) -> str:
     with suppress(OSError, ValueError):
         return clean(project_of(folder), lines=False).text
     return ""
-
-
-def _describe(call: TranscriptCall) -> str:
-    return _shorten(describe_call(call.name, shown_arguments(call.args, _LONGEST)))
-
-
-def _shorten(text: Any) -> str:
-    return preview(text, _LONGEST) if isinstance(text, str) else ""
 
 
 # Events.
