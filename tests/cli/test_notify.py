@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +131,44 @@ def test_two_programs_tell_each_fact_once_and_a_restart_repeats_none(home: Path,
         wait_for(2)
     facts = [json.loads(line) for line in log.read_text().replace("}{", "}\n{").splitlines()]
     assert [(fact["kind"], fact["session"]) for fact in facts] == [("waits", "s-1"), ("waits", "s-2")]
+
+
+def test_a_fact_that_was_held_in_quiet_hours_is_printed_once(home: Path, claude: Claude, board: Board) -> None:
+    log = home / "log"
+    (home / "config.toml").write_text(f"[notify]\nterminal = []\ncommand = ['tee', '-a', '{log}']\n")
+    now = datetime.now(UTC).astimezone()
+    hours = f"{now - timedelta(hours=1):%H:%M}-{now + timedelta(hours=1):%H:%M}"
+    claude.set("busy")
+    with ExitStack() as stack:
+        printed = stack.enter_context((home / "printed").open("w+"))
+
+        def start(*words: str) -> "subprocess.Popen[bytes]":
+            command = [sys.executable, "-m", "punchlist", "notify", "--no-watch", "--json", *words]
+            program = subprocess.Popen(command, stdout=printed)
+            stack.callback(lambda: (program.kill(), program.wait()))
+            return program
+
+        def wait_for(file: Path, text: str) -> None:
+            ends = time.monotonic() + PATIENCE
+            while not file.exists() or text not in file.read_text():
+                assert time.monotonic() < ends
+                time.sleep(0.05)
+
+        quiet = start("--quiet", hours)
+        wait_until_seen(board, "busy")
+        claude.set("waiting", waitingFor="one")
+        wait_for(home / "printed", "one")
+        quiet.terminate()
+        quiet.wait()
+        assert not log.exists()
+        start()
+        wait_for(log, "one")
+        claude.set("busy")
+        wait_until_seen(board, "busy")
+        claude.set("waiting", waitingFor="two")
+        wait_for(home / "printed", "two")
+    facts = [json.loads(line) for line in (home / "printed").read_text().splitlines()]
+    assert [fact["text"] for fact in facts] == ["one", "two"]
 
 
 def test_a_test_tries_every_way_and_fails_if_one_does(home: Path, run: Run) -> None:

@@ -283,6 +283,17 @@ def test_what_was_settled_meanwhile_is_left_out_of_a_summary() -> None:
     assert drop_settled([done], still) == [done]
 
 
+def test_of_a_wait_that_was_answered_and_came_again_the_last_is_left() -> None:
+    person = Person()
+    person.look(1, agent("busy", 0))
+    facts = person.look(3, agent("waiting", 2, waits_for="x"))
+    person.look(5, agent("busy", 4))
+    facts += person.look(7, agent("waiting", 6, waits_for="y"))
+    now = Roster(at=at(9), agents=(agent("waiting", 6, waits_for="y"),), waits=())
+    assert [fact.text for fact in facts] == ["x", "y"]
+    assert [fact.text for fact in drop_settled(facts, now)] == ["y"]
+
+
 @pytest.mark.parametrize(
     ("hours", "clock", "is_quiet"),
     [

@@ -106,13 +106,13 @@ def _notify(options: Namespace) -> int:
 
 
 def _look(notifier: Notifier, live: LiveRoster) -> Sequence[PersonNotice]:
-    """Return the facts that are news. A board that is busy or full is looked at again later."""
+    """Return the facts that are news, in quiet hours too. A board that is busy or full is looked at again later."""
     try:
         told = notifier.look(live.roster)
     except (StoreBusy, StoreFull) as error:
         _warn(str(error))
         return ()
-    return (*told.released, *told.facts, *told.held)
+    return (*told.facts, *told.held)
 
 
 def _write(escapes: str) -> None:

@@ -353,11 +353,19 @@ def summarise_facts(facts: Sequence[PersonNotice], now: datetime) -> PersonNotic
 
 def drop_settled(facts: Iterable[PersonNotice], roster: Roster) -> list[PersonNotice]:
     """Return the facts without those that were settled meanwhile: answers that were given, silences that ended."""
-    waits = {key_of_wait(wait) for wait in roster.waits}
-    waits |= {key_of_agent(row) for row in roster.agents if row.state == "waiting"}
-    silent = {key_of_agent(row) for row in roster.agents if row.silent_since is not None}
+    waits = {key_of_wait(wait): wait.since for wait in roster.waits}
+    waits |= {key_of_agent(row): row.since for row in roster.agents if row.state == "waiting"}
+    silent = {key_of_agent(row): row.silent_since for row in roster.agents if row.silent_since is not None}
     lasting = {"waits": waits, "stalled": silent}
-    return [fact for fact in facts if fact.kind not in lasting or fact.subject in lasting[fact.kind]]
+    return [fact for fact in facts if fact.kind not in lasting or _is_lasting(fact, lasting[fact.kind])]
+
+
+def _is_lasting(fact: PersonNotice, begins: Mapping[str, datetime | None]) -> bool:
+    """True if the subject of a fact is still so, and not again so after an end."""
+    if fact.subject not in begins:
+        return False
+    since = begins[fact.subject]
+    return since is None or fact.at is None or fact.at >= since
 
 
 # Quiet hours.
