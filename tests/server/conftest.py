@@ -85,6 +85,23 @@ def running(board: Board) -> Iterator[Running]:
     server.stop()
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One server for all tests of a module that leave each other alone: starting one takes longer than a test."""
+    with Board.open(tmp_path_factory.mktemp("shared") / "board.db") as board:
+        server = Running(board)
+        server.start()
+        yield server
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def shared_client(shared: Running) -> Iterator[httpx.Client]:
+    """A client of the shared server with the token of its link."""
+    with shared.open_client(headers={"Authorization": f"Bearer {shared.access.secret}"}) as client:
+        yield client
+
+
 @pytest.fixture
 def client(running: Running) -> Iterator[httpx.Client]:
     """A client with the token of the link, as a program has it."""

@@ -4,7 +4,6 @@ Half of those that fit are about what is on the board, at whichever revision, so
 is no such session".
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,26 +11,14 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis import GenerationMode
 
-from punchlist import Board
 from punchlist.server.openapi import describe_api
 from tests.server.conftest import Running
-from tests.server.worlds import OURS, Place, build
+from tests.server.worlds import Place, build
 from tests.sizes import size
 
 SCHEMA: Any = schemathesis.openapi.from_dict(describe_api())
 OPERATIONS: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]
 EXAMPLES = size(6, 400)
-
-
-@pytest.fixture(scope="module")
-def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One server for all requests: what they leave on the board is there for the next."""
-    with Board.open(tmp_path_factory.mktemp("fuzzed") / "board.db") as board:
-        build(board, OURS)
-        server = Running(board)
-        server.start()
-        yield server
-        server.stop()
 
 
 def run_cases(server: Running, strategy: Any, *, at_revision: bool = True) -> None:
@@ -58,15 +45,15 @@ def run_cases(server: Running, strategy: Any, *, at_revision: bool = True) -> No
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.label)
-def test_requests_that_fit_get_no_5xx(operation: Any, fuzzed: Running):
-    run_cases(fuzzed, operation.as_strategy())
+def test_requests_that_fit_get_no_5xx(operation: Any, shared: Running):
+    run_cases(shared, operation.as_strategy())
     place = Place(f"place{OPERATIONS.index(operation)}")
-    build(fuzzed.board, place)
+    build(shared.board, place)
     known = {one.name: place.path[one.name] for one in operation.path_parameters}
     if known:
-        run_cases(fuzzed, operation.as_strategy(path_parameters=known), at_revision=False)
+        run_cases(shared, operation.as_strategy(path_parameters=known), at_revision=False)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.label)
-def test_requests_that_do_not_fit_get_no_5xx(operation: Any, fuzzed: Running):
-    run_cases(fuzzed, operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
+def test_requests_that_do_not_fit_get_no_5xx(operation: Any, shared: Running):
+    run_cases(shared, operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))

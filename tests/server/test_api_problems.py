@@ -7,15 +7,23 @@ import httpx
 import pytest
 
 from punchlist import Board
+from tests.server.conftest import Running
 from tests.server.worlds import OURS, build
 
 TODOS = f"/api/v1/sessions/{OURS.session}/agents/main/todos"
 TASK = f"/api/v1/task-lists/{OURS.list.replace('/', '%2F')}/tasks/1"
 
 
-@pytest.fixture(autouse=True)
-def world(board: Board) -> None:
-    build(board, OURS)
+@pytest.fixture(scope="module")
+def board(shared: Running) -> Board:
+    build(shared.board, OURS)
+    return shared.board
+
+
+@pytest.fixture(scope="module")
+def client(board: Board, shared_client: httpx.Client) -> httpx.Client:
+    """A client of one server for all tests: what they ask for is refused."""
+    return shared_client
 
 
 @pytest.mark.parametrize(

@@ -9,23 +9,37 @@ from punchlist import Board
 from punchlist.server.api.routing import ApiRoute
 from punchlist.server.api.table import ROUTES
 from tests.server.conftest import Running, make_token
-from tests.server.worlds import OTHERS, OURS, Example, build, make_example, name_route
+from tests.server.worlds import OTHERS, OURS, Example, Place, build, make_example, name_route
 
 SCOPES = ("look", "answer", "edit")
 
 
-@pytest.fixture(autouse=True)
-def world(board: Board) -> None:
-    build(board, OURS)
-    build(board, OTHERS)
+@pytest.fixture(scope="module")
+def board(shared: Running) -> Board:
+    """One board for all tests: what they change is in a project of their own."""
+    build(shared.board, OURS)
+    build(shared.board, OTHERS)
+    for scope in SCOPES:
+        make_token(shared.board, scope, scope)
+    make_token(shared.board, "limited", "edit", OURS.project)
+    return shared.board
 
 
-@pytest.fixture
-def limited(running: Running, board: Board) -> Iterator[httpx.Client]:
+def open_client(shared: Running, token: str) -> httpx.Client:
+    return shared.open_client(headers={"Authorization": f"Bearer secret of {token}"})
+
+
+@pytest.fixture(scope="module")
+def limited(shared: Running, board: Board) -> Iterator[httpx.Client]:
     """A client whose token is for our project alone."""
-    secret = make_token(board, "limited", "edit", OURS.project)
-    with running.open_client(headers={"Authorization": f"Bearer {secret}"}) as client:
+    with open_client(shared, "limited") as client:
         yield client
+
+
+def make_place(route: ApiRoute, board: Board, word: str) -> Place:
+    place = Place(f"{word}{ROUTES.index(route)}")
+    build(board, place)
+    return place
 
 
 def send(client: httpx.Client, example: Example, **query: str) -> httpx.Response:
@@ -60,8 +74,11 @@ def test_no_filter_leads_to_another_project(route: ApiRoute, field: str, limited
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=name_route)
-def test_the_own_project_is_seen(route: ApiRoute, limited: httpx.Client):
-    answer = send(limited, make_example(route, OURS))
+def test_the_own_project_is_seen(route: ApiRoute, shared: Running, board: Board):
+    place = make_place(route, board, "own")
+    make_token(board, place.word, "edit", place.project)
+    with open_client(shared, place.word) as client:
+        answer = send(client, make_example(route, place))
     assert answer.status_code < 300 or answer.json()["code"] in ("nothing_to_undo", "transition_refused"), answer.text
 
 
@@ -89,11 +106,11 @@ def test_a_new_list_belongs_to_the_project_of_the_token(limited: httpx.Client, b
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=name_route)
-def test_a_scope_opens_its_own_routes_alone(route: ApiRoute, running: Running, board: Board):
+def test_a_scope_opens_its_own_routes_alone(route: ApiRoute, shared: Running, board: Board):
+    place = make_place(route, board, "scoped")
     for scope in SCOPES:
-        secret = make_token(board, scope, scope)
-        with running.open_client(headers={"Authorization": f"Bearer {secret}"}) as client:
-            answer = send(client, make_example(route, OURS))
+        with open_client(shared, scope) as client:
+            answer = send(client, make_example(route, place))
         is_open = SCOPES.index(scope) >= SCOPES.index(route.scope)
         assert (answer.status_code != 403) is is_open, answer.text
         if not is_open:

@@ -10,9 +10,27 @@ from punchlist import Board
 from punchlist.server.api.routing import ApiRoute
 from punchlist.server.api.table import PATH_PARAMETERS, ROUTES
 from punchlist.server.openapi import describe_api
-from tests.server.worlds import OURS, build, make_example, name_route
+from tests.server.conftest import Running
+from tests.server.worlds import OURS, Place, build, make_example, name_route
 
 API = describe_api()
+
+
+@pytest.fixture(scope="module")
+def board(shared: Running) -> Board:
+    return shared.board
+
+
+@pytest.fixture(scope="module")
+def client(shared_client: httpx.Client) -> httpx.Client:
+    """A client of one server for all tests: each has a place of its own on the board."""
+    return shared_client
+
+
+def make_place(route: ApiRoute, board: Board, word: str) -> Place:
+    place = Place(f"{word}{ROUTES.index(route)}")
+    build(board, place)
+    return place
 
 
 def check_answer(route: ApiRoute, answer: httpx.Response) -> None:
@@ -32,18 +50,18 @@ def check_answer(route: ApiRoute, answer: httpx.Response) -> None:
 
 @pytest.mark.parametrize("route", ROUTES, ids=name_route)
 def test_a_request_is_answered_as_described(route: ApiRoute, client: httpx.Client, board: Board):
-    build(board, OURS)
+    place = make_place(route, board, "answered")
     match route.path.rpartition("/")[2]:
         case "retry":
-            board.tasks(OURS.list).complete("1")
+            board.tasks(place.list).complete("1")
         case "resume":
-            board.tasks(OURS.list).wait("1")
+            board.tasks(place.list).wait("1")
         case "undo":
             edit = {"operations": [{"op": "note", "item": "2", "text": "Hm"}]}
-            assert client.patch(f"/api/v1/sessions/{OURS.session}/agents/main/todos", json=edit).status_code == 200
+            assert client.patch(f"/api/v1/sessions/{place.session}/agents/main/todos", json=edit).status_code == 200
         case _:
             pass
-    example = make_example(route, OURS)
+    example = make_example(route, place)
     answer = client.request(route.method, example.url, params=example.query, json=example.body)
     assert answer.status_code == route.status, answer.text
     assert "etag" in answer.headers
@@ -63,9 +81,9 @@ MALFORMED = ((b"{", 400), (b'{"x":1,"x":2}', 400), (b'{"nothing_of_the_kind": 1}
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.body is not None], ids=name_route)
 def test_a_body_that_does_not_fit_is_refused_as_described(route: ApiRoute, client: httpx.Client, board: Board):
-    build(board, OURS)
+    place = make_place(route, board, "refused")
     before = board.store.last_seq()
-    url = make_example(route, OURS).url
+    url = make_example(route, place).url
     for body, status in MALFORMED:
         answer = client.request(route.method, url, content=body, headers={"content-type": "application/json"})
         assert answer.status_code == status, answer.text
