@@ -3,13 +3,14 @@
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
 
 from punchlist.board import Board
 from punchlist.core.events import Event
-from tests.server.conftest import Running
+from tests.server.conftest import Running, make_token
 from tests.server.streams import Stream, open_stream
 from tests.sizes import size
 
@@ -81,6 +82,25 @@ def test_a_snapshot_comes_first_and_then_the_events_after_it(client: httpx.Clien
         write(board, "two")
         later = list(board.events(seen))
         assert [frame.id for frame in stream.take(len(later))] == seqs(later)
+
+
+def test_a_token_for_one_project_sees_nothing_of_another(running: Running, board: Board):
+    secret = make_token(board, "ours", "look", "/ours")
+    for project in ("/ours", "/theirs"):
+        agent = board.agent(session=project.strip("/"), project=project)
+        agent.call("todo", {"add": ["A secret"]})
+        agent.ask("1", "Which?")
+    with running.open_client(headers={"Authorization": f"Bearer {secret}"}) as client:
+        queries: list[dict[str, Any]] = [{"session": "theirs"}, {"project": "/theirs"}, {"session": "ours"}, {}]
+        for query in queries:
+            with open_stream(client, snapshot=1, **query) as stream:
+                (first,) = stream.take(1)
+            shown = {row["project"] for row in (*first.data["lists"], *first.data["waits"])}
+            assert shown <= {"/ours"}
+            assert bool(shown) is (query.get("session") != "theirs")
+        with open_stream(client, after=0) as stream:
+            ours = [event for event in board.events() if event.project == "/ours"]
+            assert [frame.id for frame in stream.take(len(ours))] == seqs(ours)
 
 
 def test_a_number_of_another_board_is_answered_with_a_reset(client: httpx.Client, board: Board):

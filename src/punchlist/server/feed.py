@@ -76,11 +76,15 @@ def _make_snapshot(board: Board, wanted: EventFilter) -> tuple[int, bytes]:
     """Return the number of the last event, and the message with the lists and waits as of that event."""
     now = board.now()
 
+    def is_wanted(project: str, agent: str) -> bool:
+        return wanted.project in (None, project) and wanted.agent in (None, agent)
+
     def read(tx: Transaction) -> tuple[int, dict[str, Any]]:
         where = {"project": wanted.project, "session": wanted.session}
         lists = tx.lists(**where, limit=_MOST_LISTS)
-        found = [row for row in lists if wanted.agent in (None, row.agent)]
-        waits = [wait for wait in load_waits(tx, now, **where) if wanted.agent in (None, wait.agent)]
+        # Again by project: the lists of a session are asked for without it, and some waits belong to every project.
+        found = [row for row in lists if is_wanted(row.project, row.agent)]
+        waits = [wait for wait in load_waits(tx, now, **where) if is_wanted(wait.project, wait.agent)]
         return tx.last_seq(), {"lists": [row._asdict() for row in found], "waits": waits}
 
     seq, body = board.store.read(read)
