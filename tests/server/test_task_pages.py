@@ -281,3 +281,11 @@ def test_token_that_may_only_look_changes_no_task(running: Running, board: Board
         assert client.get(PATH).status_code == 200
         assert client.post(PATH, data={"do": "add", "text": "No"}).status_code == 403
     assert len(tasks.list()) == 3
+
+
+def test_search_finds_the_same_tasks_in_the_page_and_in_the_api(browser: httpx.Client, tasks: Tasks) -> None:
+    for query, found in (("MIGRATION the", ["2"]), ("write", ["1", "2"]), ("schema keys", []), (" ", [])):
+        hits = browser.get("/api/v1/search", params={"q": query}).json()["hits"]
+        assert [hit["id"] for hit in hits] == found
+        page = browser.get("/search", params={"q": query}).text
+        assert re.findall(rf'href="{re.escape(PATH)}/(\d+)"', page) == found

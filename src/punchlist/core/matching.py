@@ -11,6 +11,17 @@ from punchlist.core.todo import Phase, Status, TodoItem
 _BUSY = (Status.IN_PROGRESS, Status.PENDING)
 
 
+def split_words(query: str) -> list[str]:
+    """Return the words of a search, for `holds_words`."""
+    return query.casefold().split()
+
+
+def holds_words(text: str, words: Sequence[str]) -> bool:
+    """True if a text holds all of these words, in whichever order and case; False without any word."""
+    folded = text.casefold()
+    return bool(words) and all(word in folded for word in words)
+
+
 class ItemMatch(NamedTuple):
     """An item that a query may mean, and the place of its list among those that were searched."""
 

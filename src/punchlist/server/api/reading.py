@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.core.events import KINDS, Event, parse_cursor
+from punchlist.core.matching import holds_words, split_words
 from punchlist.core.task import FLOWS
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import PlanMissing, SessionUnknown
@@ -116,7 +117,9 @@ class ReceiptQuery(Struct, forbid_unknown_fields=True):
 
 
 class SearchQuery(Struct, forbid_unknown_fields=True):
-    q: Annotated[str, Meta(min_length=1, max_length=200, description="The text to look for, in whichever case.")]
+    q: Annotated[
+        str, Meta(min_length=1, max_length=200, description="The words to look for, in whichever order and case.")
+    ]
     project: Project = None
     limit: Limit = 50
 
@@ -349,11 +352,11 @@ def show_stats(call: Call, query: PlaceQuery) -> views.StatsView:
 
 
 def search(call: Call, query: SearchQuery) -> views.SearchView:
-    """Find sessions, items and tasks that hold a text; the latest lists are searched."""
-    project, wanted = call.choose_project(query.project), query.q.casefold()
+    """Find sessions, items and tasks that hold all words; the latest lists are searched."""
+    project, words = call.choose_project(query.project), split_words(query.q)
     found: list[views.HitView] = []
     for hit in call.board.store.read(lambda tx: list(_list_searched(tx, project))):
-        if wanted in hit.text.casefold():
+        if holds_words(hit.text, words):
             found.append(hit)
             if len(found) == query.limit:
                 break

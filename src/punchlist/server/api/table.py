@@ -92,7 +92,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     ApiRoute(
         method="GET",
         path="/search",
-        summary="Find sessions, items and tasks that hold a text.",
+        summary="Find sessions, items and tasks that hold all words of a query.",
         handler=reading.search,
         reply=views.SearchView,
         query=reading.SearchQuery,

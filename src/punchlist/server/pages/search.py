@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from punchlist.board import Board
+from punchlist.core.matching import holds_words, split_words
 from punchlist.core.presence import Roster
 from punchlist.core.task import FLOWS, Task
 from punchlist.server.pages.now import NowView, load_now
@@ -60,14 +61,9 @@ class SearchView(Struct, frozen=True):
 
 def search(board: Board, roster: Roster, query: str) -> SearchView:
     """Return everything that holds all words of the query, in any case."""
-    words = query.lower().split()
+    words = split_words(query)
     groups = [_find_items(board, words), _find_sessions(board, words), _find_tasks(board, words)] if words else []
     return SearchView(query, roster.at, load_now(board, roster, query), [group for group in groups if group.number])
-
-
-def _holds(text: str, words: Sequence[str]) -> bool:
-    folded = text.lower()
-    return all(word in folded for word in words)
 
 
 def _find_items(board: Board, words: Sequence[str]) -> HitGroup:
@@ -76,7 +72,7 @@ def _find_items(board: Board, words: Sequence[str]) -> HitGroup:
     for row in rows:
         item = row.kept.item
         project, session, agent = places.get(row.agent, ("", "", ""))
-        if session and _holds(" ".join((item.content, *item.notes)), words):
+        if session and holds_words(" ".join((item.content, *item.notes)), words):
             style, _ = STYLES[item.status]
             grade = grade_word(item)
             hits.append(
@@ -98,7 +94,7 @@ def _find_sessions(board: Board, words: Sequence[str]) -> HitGroup:
     hits = [
         Hit(path=session_path(row.id), glyph="▤", style="dim", text=row.id, place=row.project, at=row.updated_at)
         for row in board.sessions(limit=_MOST_SESSIONS)
-        if _holds(f"{row.id} {row.project}", words)
+        if holds_words(f"{row.id} {row.project}", words)
     ]
     return HitGroup("sessions", len(hits), hits[:_MOST_SHOWN])
 
@@ -111,7 +107,7 @@ def _find_tasks(board: Board, words: Sequence[str]) -> HitGroup:
         hits += [
             _view_task(task)
             for task in board.tasks(row.name).list(limit=_MOST_TASKS)
-            if _holds(f"{task.subject} {task.description} {' '.join(task.labels)} {task.owner or ''}", words)
+            if holds_words(f"{task.subject} {task.description} {' '.join(task.labels)} {task.owner or ''}", words)
         ]
     return HitGroup("tasks", len(hits), hits[:_MOST_SHOWN])
 
