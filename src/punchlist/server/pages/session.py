@@ -316,7 +316,7 @@ def _view_item(agent: str, item: TodoItem, entry: ItemReport | None, helpers: Se
         proof=() if entry is None else proof_words(entry, frozenset()),
         why=None if check is None else WhyView(check.command or check.name, check.outcome, check.at, check.tail),
         elapsed="" if entry is None else span(entry.elapsed),
-        work=() if entry is None else item_words(entry)[bool(entry.helpers) :],
+        work=() if entry is None or entry.tally.is_empty else item_words(entry)[bool(entry.helpers) :],
         files=() if entry is None else file_words(entry.tally),
     )
 
