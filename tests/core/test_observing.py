@@ -207,6 +207,46 @@ def test_a_check_that_runs_on_has_no_outcome_though_the_call_went_well(result: o
     assert end_facts(result, is_error=False, started=facts)["check_outcome"] == "unknown"
 
 
+STILL = "Command still running (session warm-reef, pid 12). Use process (list/poll) for follow-up."
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": STILL, "details": {"status": "running", "sessionId": "warm-reef"}},
+        STILL,
+        {"content": "Approval required (id ab12).", "details": {"status": "approval-pending", "approvalId": "ab12"}},
+        {"content": "Backgrounded as job bg_1", "details": {"async": {"state": "running", "jobId": "bg_1"}}},
+        {"content": "collecting", "details": {"status": "completed", "exitCode": None}},
+        {"output": "collecting", "metadata": {"exit": None}},
+        "collecting\n\n<bash_metadata>\nbash tool terminated command after exceeding timeout 1 ms\n</bash_metadata>",
+        "(no output)\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>",
+        "Output: collecting\nSignal: 9\nProcess Group PGID: 1",
+        "Output: (empty)\nError: (none)\nExit Code: (none)\nSignal: SIGKILL",
+        "<tool_output_masked>\nFull output saved to: /logs/1\n</tool_output_masked>",
+    ],
+)
+def test_a_check_that_did_not_come_to_its_end_has_no_outcome_though_the_host_says_success(result: object) -> None:
+    facts = start_facts("exec", {"command": "pytest"}, kind="shell")
+    found = end_facts(result, is_error=False, started=facts)
+    assert (found["is_error"], found["check_outcome"]) == (False, "unknown")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "",
+        "Output: (empty)\nProcess Group PGID: 1",
+        "Output: ok\nError: (none)\nExit Code: 0\nSignal: (none)",
+        {"content": "(no output)", "details": {"status": "completed", "exitCode": 0}},
+        {"stdout": "", "stderr": "", "interrupted": False},
+    ],
+)
+def test_a_silent_check_that_came_to_its_end_has_passed_where_the_host_says_so(result: object) -> None:
+    facts = start_facts("exec", {"command": "tsc --noEmit"}, kind="shell")
+    assert end_facts(result, is_error=False, started=facts)["check_outcome"] == "passed"
+
+
 @pytest.mark.parametrize("result", [{"success": True}, {"exit_code": 0}, "3 passed in 0.1s", "Exit code: 0\nok"])
 def test_a_result_that_says_itself_that_it_went_well_is_believed(result: object) -> None:
     facts = start_facts("Bash", {"command": "pytest"}, kind="shell")

@@ -509,7 +509,7 @@ def write_piece(path: Path, id: str, at: int, status: str, command: str, **more:
         connection.execute("INSERT OR REPLACE INTO part VALUES (?, 'ses_1', ?, ?)", (id, at, data))
 
 
-def test_calls_of_opencode_are_read_as_they_begin_and_end(machine: Machine) -> None:
+def make_opencode(machine: Machine) -> Path:
     path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -519,8 +519,16 @@ def test_calls_of_opencode_are_read_as_they_begin_and_end(machine: Machine) -> N
                 position INTEGER, time_created INTEGER, time_updated INTEGER);
             CREATE TABLE part (id TEXT PRIMARY KEY, session_id TEXT, time_updated INTEGER, data TEXT);
             INSERT INTO session VALUES ('ses_1', NULL, '/projects/shed', 0);
-            INSERT INTO part VALUES ('broken', 'ses_1', 1772355600000, '{"type":"tool","state":7}');
         """)
+    return path
+
+
+def test_calls_of_opencode_are_read_as_they_begin_and_end(machine: Machine) -> None:
+    path = make_opencode(machine)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO part VALUES ('broken', 'ses_1', 1772355600000, '{\"type\":\"tool\",\"state\":7}')"
+        )
     write_piece(path, "call_1", 1772355600000, "completed", "touch a.py", output="", metadata={"exit": 0})
     write_piece(path, "call_2", 1772355600000, "running", "pytest -q")
     machine.watch()
@@ -533,3 +541,12 @@ def test_calls_of_opencode_are_read_as_they_begin_and_end(machine: Machine) -> N
     with Board.open(machine.board) as board:
         assert board.report(session="ses_1").state == "red"
     assert machine.problems == []
+
+
+def test_a_command_of_opencode_without_an_exit_code_proves_nothing(machine: Machine) -> None:
+    path = make_opencode(machine)
+    write_piece(path, "call_1", 1772355600000, "completed", "touch a.py", output="", metadata={"exit": 0})
+    write_piece(path, "call_2", 1772355601000, "completed", "pytest -q", output="collecting", metadata={"exit": None})
+    machine.watch()
+    with Board.open(machine.board) as board:
+        assert board.report(session="ses_1").state == "unchecked"

@@ -14,7 +14,7 @@ from punchlist import Board
 from punchlist.core.overview import TokenTotal
 from punchlist.errors import SettingsFileInvalid
 from tests.hosts.machine import Machine, counts, make_machine, snapshot
-from tests.transcripts.chats import CHATS, Chat, GeminiChat, HermesChat, QwenChat
+from tests.transcripts.chats import CHATS, Chat, GeminiChat, HermesChat, OpenClawChat, QwenChat
 from tests.transcripts.sessions import ClaudeSession, CodexSession
 
 
@@ -87,6 +87,56 @@ def test_a_check_that_failed_last_makes_the_session_red(machine: Machine, chat: 
     with Board.open(machine.board) as board:
         report = board.report(session=chat.session)
         assert (report.state, [item.grade for item in report.items]) == ("red", ["failing"])
+
+
+def grade(machine: Machine, session: str) -> str:
+    machine.watch()
+    with Board.open(machine.board) as board:
+        return board.report(session=session).state
+
+
+def test_a_check_that_runs_on_counts_as_what_the_agent_reads_of_it_later(machine: Machine) -> None:
+    running = {"status": "running", "sessionId": "warm-reef", "pid": 12}
+    failed = {"status": "failed", "exitCode": 1, "sessionId": "warm-reef"}
+    chat = OpenClawChat()
+    chat.todo("> Write the form")
+    chat.run("echo 'x = 1' > src/login.py")
+    chat.tool("exec", {"command": "pytest -q"}, "Command still running (session warm-reef, pid 12).", data=running)
+    chat.todo("x Write the form")
+    chat.save(machine.home)
+    assert grade(machine, chat.session) == "unchecked"
+    chat.tool("process", {"action": "poll", "sessionId": "warm-reef"}, "2 failed in 1s", data=failed)
+    chat.save(machine.home)
+    assert grade(machine, chat.session) == "red"
+
+
+def test_a_background_command_of_hermes_counts_as_what_the_agent_reads_of_it_later(machine: Machine) -> None:
+    chat = HermesChat()
+    chat.todo("> Write the form")
+    chat.run("echo 'x = 1' > src/login.py")
+    begun = {"output": "Background process started", "session_id": "p1", "pid": 12, "exit_code": 0, "error": None}
+    chat.tool("terminal", {"command": "pytest -q", "background": True}, json.dumps(begun))
+    chat.todo("x Write the form")
+    chat.save(machine.home)
+    assert grade(machine, chat.session) == "unchecked"
+    ended = {"session_id": "p1", "status": "exited", "exit_code": 1, "output_preview": "2 failed"}
+    chat.tool("process", {"action": "poll", "session_id": "p1"}, json.dumps(ended))
+    chat.save(machine.home)
+    assert grade(machine, chat.session) == "red"
+
+
+def test_a_success_of_gemini_or_qwen_without_an_answer_proves_nothing(machine: Machine) -> None:
+    gemini, qwen = GeminiChat(), QwenChat()
+    for chat in (gemini, qwen):
+        chat.todo("> Write the form")
+        chat.run("echo 'x = 1' > src/login.py")
+        chat.run("pytest -q", "3 passed in 0.1s")
+    next(one for one in reversed(gemini.records) if one.get("toolCalls"))["toolCalls"][0]["result"] = None
+    qwen.records[-1]["message"]["parts"][0]["functionResponse"]["response"] = {"output": ""}
+    for chat in (gemini, qwen):
+        chat.todo("x Write the form")
+        chat.save(machine.home)
+        assert grade(machine, chat.session) == "unchecked"
 
 
 def test_a_call_of_a_list_tool_that_failed_writes_nothing(machine: Machine) -> None:

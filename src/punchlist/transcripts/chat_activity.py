@@ -171,6 +171,7 @@ class OhMyPiSteps(PiSteps):
 
 _QWEN_TOKENS: Final = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount")
 _GEMINI_ENDS: Final = {"success": False, "error": True, "cancelled": True}
+"""Meanings of a call's status. A success without an answer says nothing: the shell tool always has one."""
 
 
 class GeminiSteps(MessageSteps):
@@ -198,7 +199,8 @@ class GeminiSteps(MessageSteps):
             is_error = _GEMINI_ENDS.get(str(call.get("status")))
             if is_error is not None:
                 ended, result = moment(call.get("timestamp")) or at, _read_responses(call.get("result"))
-                yield from self._end(call.get("id"), ended, result, is_error=is_error)
+                told = is_error if result else is_error or None
+                yield from self._end(call.get("id"), ended, result, is_error=told)
         if text.strip() and not calls:
             yield from tell_end(self._tokens, at, self._agent)
 
@@ -226,7 +228,9 @@ class QwenSteps(MessageSteps):
                 is_error = _GEMINI_ENDS.get(str(object_at(found, "toolCallResult").get("status")))
                 for part in parts:
                     if answer := object_at(part, "functionResponse"):
-                        yield from self._end(answer.get("id"), at, _read_responses([part]), is_error=is_error)
+                        result = _read_responses([part])
+                        told = is_error if result else is_error or None
+                        yield from self._end(answer.get("id"), at, result, is_error=told)
             case _:
                 pass
 

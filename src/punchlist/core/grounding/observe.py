@@ -179,7 +179,7 @@ def end_facts(
     facts: dict[str, Any] = {"is_error": failed}
     if code is not None:
         facts["exit_code"] = code
-    if read.background:
+    if read.background and (code is None or (known.check is not None and known.check.is_detached)):
         facts["background"] = read.background
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed

@@ -49,8 +49,8 @@ _OF_HTTP: Final = range(200, 227)
 
 _FAILURES: Final = frozenset({"error", "failed", "failure", "timeout", "timed_out", "cancelled", "killed", "rejected"})
 _SUCCESSES: Final = frozenset({"ok", "success", "succeeded", "passed"})
-_UNFINISHED: Final = frozenset({"running", "in_progress", "pending", "started", "background", "queued"})
-"""Meanings of the `status` of a result."""
+_ENDED: Final = _SUCCESSES | {"completed", "complete", "done", "finished", "exited"}
+"""Meanings of the `status` of a result. With any other one the call has not come to its end, as far as is known."""
 
 _BROKEN_OFF: Final = ("interrupted", "timed_out", "timedOut", "aborted", "cancelled", "killed")
 _BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "shell_id", "bash_id", "session_id", "sessionId")
@@ -58,6 +58,9 @@ _BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "shell_id
 
 _OF_HOSTS: Final = ("stdout", "isError", *_BEHIND[:5])
 """Names that make a JSON text the answer of a host; a name that only an exit code has does too."""
+
+_INNER: Final = ("metadata", "details", "async")
+"""Names under which a result has more of what the host says of the call."""
 
 _DEEPEST: Final = 4
 _MOST_PARTS: Final = 64
@@ -91,8 +94,15 @@ _REFUSED: Final = (
 _LEFT_RUNNING: Final = (
     r"(?i)\b(?:running|started|moved|continues) (?:in|to|with)(?: the)? (?:background|session)\b[^\n]{0,40}?"
     r"\b(?:id|pid)\b\W{0,3}([\w-]{1,64})"
+    r"|\bstill running \(session ([\w-]{1,64})"
 )
-"""`Command running in background with ID: bash_1`, `Process running with session ID 4711`."""
+"""`Command running in background with ID: bash_1`, `Process running with session ID 4711`, `(session warm-reef`."""
+
+_CUT_SHORT: Final = (
+    r"(?m)^\s*(?:Exit Code: \(none\)|Signal: (?!0\b|\(none\))\S|(?:bash|shell) tool terminated command"
+    r"|User aborted the command|Command was cancelled by user|<tool_output_masked>)"
+)
+"""Lines of hosts that say that a command did not come to its end, or that its output was taken out, not how it went."""
 
 
 class ToolResult(NamedTuple):
@@ -129,9 +139,12 @@ def read_result(result: Any, is_error: bool | None = None, *, coded: bool = Fals
     said = None if is_text else False if _has_timed_out(value) else _said(value)
     if is_error or (code is not None and code != 0) or said is False or whole.startswith(_REFUSED):
         return ToolResult(text, code, failed=True)
-    told = is_error is not None or code is not None or said is True
-    background = _find_background(value, whole) if code is None else ""
-    runs_on = bool(background) or (not is_text and code is None and _runs_on(value))
+    background = _find_background(value, whole)
+    if code is not None:
+        return ToolResult(text, code, failed=False, background=background)
+    has_end = not _is_cut_short(whole) and (is_text or not _lacks_code(value))
+    told = has_end and (is_error is not None or said is True)
+    runs_on = bool(background) or (not is_text and _runs_on(value))
     return ToolResult(text, code, False if told else None, runs_on, background)
 
 
@@ -144,14 +157,31 @@ def background_id(arguments: Any) -> str:
     return next((str(one)[:64] for one in given if isinstance(one, str | int) and one is not True and one), "")
 
 
+def _answers(value: Any, depth: int = 0) -> list[Mapping[Any, Any]]:
+    """Return the objects of a result in which the host says how the call went: itself, and its details."""
+    if not isinstance(value, Mapping) or depth == _DEEPEST:
+        return []
+    fields = cast("Mapping[Any, Any]", value)
+    return [fields, *(one for name in _INNER if name in fields for one in _answers(fields[name], depth + 1))]
+
+
 def _find_background(value: Any, text: str) -> str:
-    if isinstance(value, Mapping):
-        fields = cast("Mapping[Any, Any]", value)
+    for fields in _answers(value):
         given = next((one for name in _BEHIND if isinstance(one := fields.get(name), str | int) and one), "")
         if given:
             return str(given)[:64]
     found = _compiled(_LEFT_RUNNING).search(text[:200])
-    return "" if found is None else found[1]
+    return "" if found is None else found[1] or found[2]
+
+
+def _is_cut_short(text: str) -> bool:
+    return any(_compiled(_CUT_SHORT).search(part) is not None for part in (text[:_EDGE], text[-_EDGE:]))
+
+
+def _lacks_code(value: Any) -> bool:
+    """True if the place of an exit code is there, and empty: the command was ended, or has not ended."""
+    places = (fields.get(name, 0) for fields in _answers(value) for name in _CODES if name != "code")
+    return any(place is None for place in places)
 
 
 def exit_code_of(value: Any) -> int | None:
@@ -235,20 +265,24 @@ def _said(value: Any) -> bool | None:
 
     Hermes' rule for failures: `success` or `ok` is false, or there is an `error` and no content.
     """
-    if not isinstance(value, Mapping):
-        return None
-    fields = cast("Mapping[Any, Any]", value)
-    status = _status(fields)
-    if (
+    answers = _answers(value)
+    if any(
         _has(fields, ("success", "ok"), flag=False)
         or _has(fields, ("isError", "is_error", *_BROKEN_OFF), flag=True)
-        or status in _FAILURES
+        or _status(fields) in _FAILURES
+        for fields in answers
     ):
         return False
-    if fields.get("error") and not any(fields.get(name) for name in ("content", "output", "stdout", "result")):
+    outer: Mapping[Any, Any] = answers[0] if answers else {}
+    if outer.get("error") and not any(outer.get(name) for name in ("content", "output", "stdout", "result")):
         return False
-    well = _has(fields, ("success", "ok"), flag=True) or _has(fields, ("isError", "is_error"), flag=False)
-    return True if well or status in _SUCCESSES else None
+    is_well = any(
+        _has(fields, ("success", "ok"), flag=True)
+        or _has(fields, ("isError", "is_error"), flag=False)
+        or _status(fields) in _SUCCESSES
+        for fields in answers
+    )
+    return True if is_well else None
 
 
 def _has_timed_out(value: Any) -> bool:
@@ -264,10 +298,8 @@ def _has_timed_out(value: Any) -> bool:
 
 
 def _runs_on(value: Any) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    fields = cast("Mapping[Any, Any]", value)
-    return _status(fields) in _UNFINISHED or any(fields.get(name) for name in _BEHIND)
+    statuses = {_status(fields) for fields in _answers(value)}
+    return not statuses <= {"", *_ENDED}
 
 
 def _has(fields: Mapping[Any, Any], names: Iterable[str], *, flag: bool) -> bool:
@@ -275,7 +307,7 @@ def _has(fields: Mapping[Any, Any], names: Iterable[str], *, flag: bool) -> bool
 
 
 def _status(fields: Mapping[Any, Any]) -> str:
-    status = fields.get("status")
+    status = fields.get("status", fields.get("state"))
     return status.lower() if isinstance(status, str) else ""
 
 

@@ -29,6 +29,7 @@ from punchlist.transcripts.values import MAIN, Origin, TranscriptCall
 
 HOST: Final = "opencode"
 _LIST_TOOL: Final = "todowrite"
+_SHELL: Final = "bash"
 _SLACK: Final = 60_000
 """Milliseconds by which a session may be older than its latest piece."""
 
@@ -94,13 +95,15 @@ def _read_steps(at: int, agent: str, data: dict[str, Any]) -> Iterator[Step]:
     yield CallStart(at=begun or ended, agent=agent, call_id=call_id, name=tool, args=args)
     if status in ("completed", "error"):
         code = object_at(state, "metadata").get("exit")
+        # A command that ran into its timeout, or was aborted, is completed too.
+        is_cut_short = status == "completed" and tool == _SHELL and type(code) is not int
         yield CallEnd(
             at=ended,
             agent=agent,
             call_id=call_id,
             name=tool,
             result=state.get("output") if status == "completed" else state.get("error"),
-            is_error=status == "error",
+            is_error=None if is_cut_short else status == "error",
             exit_code=code if type(code) is int else None,
         )
 
