@@ -42,6 +42,20 @@ def test_first_screen_shows_agents_with_a_link_to_their_session(browser: httpx.C
     assert "0/3" in page.text
 
 
+def test_first_screen_of_200_agents_is_small(browser: httpx.Client, board: Board) -> None:
+    for number in range(200):
+        agent = board.agent(
+            "main", session=f"session-{number:04}-5f0c-4f6a", project=f"/home/ada/project-{number % 40}"
+        )
+        items = [f"Step {step} of module {number}: make it work" for step in range(12)]
+        agent.edit([{"op": "init", "items": items}, {"op": "start", "item": "2"}], by="main")
+        agent.tool_started("c1", "Bash", {"command": "pytest -q tests"})
+        agent.tool_finished("c1", "1 failed in 1s", exit_code=1)
+    page = browser.get("/")
+    assert page.text.count('class="row"') == 200
+    assert len(page.content) <= 150_000
+
+
 def test_empty_board_offers_the_demo(browser: httpx.Client) -> None:
     page = browser.get("/")
     assert "Play the demo" in page.text
