@@ -120,7 +120,7 @@ def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) 
         glyph=UNICODE.boxes[box],
         style=style,
         text_style=TASK_STYLES[task.status][1],
-        word="blocked" if task.is_blocked else task.status.value.replace("_", " "),
+        word=_name_status(task),
         text=task.label if is_claimed else task.subject,
         words=("to be cancelled" if task.cancel_requested else "") if is_claimed else _words(task, now),
         status=task.status.value,
@@ -141,6 +141,12 @@ def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) 
         grade_style=GRADES.get(task.grade or "", "dim"),
         verbs=_VERBS[task.status],
     )
+
+
+def _name_status(task: Task) -> str:
+    if task.is_ready:
+        return "ready"
+    return "blocked" if task.is_blocked else task.status.value.replace("_", " ")
 
 
 def _words(task: Task, now: datetime) -> str:
@@ -460,16 +466,16 @@ def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, 
     layout = lay_out_graph(found)
     lines = _view_lines(board, row, [node.task for node in layout.nodes], now)
     nodes = [
-        NodeView(line, node.x, node.y, fit(line.text, _NODE_CHARACTERS), fit(_name_state(line), _NODE_CHARACTERS - 6))
+        NodeView(
+            line,
+            node.x,
+            node.y,
+            fit(line.text, _NODE_CHARACTERS),
+            fit(line.owner if line.status == "in_progress" and line.owner else line.word, _NODE_CHARACTERS - 6),
+        )
         for line, node in zip(lines, layout.nodes, strict=True)
     ]
     return GraphView(layout, nodes, has_done)
-
-
-def _name_state(line: TaskLine) -> str:
-    if line.status == "in_progress" and line.owner:
-        return line.owner
-    return "ready" if line.status == "pending" and line.word != "blocked" and not line.words else line.word
 
 
 # One task.
@@ -500,7 +506,7 @@ class TaskPage(Struct, frozen=True, kw_only=True):
     task: Task | None
     line: TaskLine | None
     words: str = ""
-    """Why it does not move, or that it is ready; empty while it is at work."""
+    """Why it does not move; empty if it can."""
     facts: Sequence[tuple[str, str]] = ()
     checks: Sequence[TaskCheck] = ()
     blockers: Sequence[TaskLine] = ()
@@ -570,7 +576,7 @@ def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: T
         page,
         task=named,
         line=line,
-        words=line.words if line.status == "in_progress" else dict(facts)["status"].partition(", ")[2],
+        words=line.words if line.word in ("in progress", "ready") else dict(facts)["status"].partition(", ")[2],
         facts=[fact for fact in facts if fact[0] not in _SHOWN_APART],
         checks=[TaskCheck(place, check.text, check.done) for place, check in enumerate(task.checklist)],
         blockers=_view_lines(board, row, find(task.blocked_by[:_MOST_ROWS]), now),
