@@ -149,7 +149,7 @@ def test_a_reader_far_behind_the_window_reads_the_board_until_it_has_caught_up(
 
 
 def test_slow_readers_are_cut_off_and_others_get_everything(board: Board):
-    running = Running(board, slow_seconds=size(0.5, 10.0), tick=0.1)
+    running = Running(board, slow_seconds=size(1, 20) / 2, tick=0.1)
     running.start()
     readers, slow = size(18, 180), size(2, 20)
     broadcaster = running.state.broadcaster
