@@ -12,6 +12,7 @@ from punchlist import Board
 from punchlist.core.events import Draft
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import Transaction
+from punchlist.store.records import checksum
 
 _A_TRANSACTION = 2000
 _AN_EVENT = b'{"item":"7","from":"pending","to":"in_progress","at":"2025-01-01T00:00:00Z","revision":12}'
@@ -58,6 +59,32 @@ def noise(path: Path, count: int, *, agents: int = 1000) -> None:
             """,
             {"count": count, "agents": agents, "data": _AN_EVENT},
         )
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def copy_calls(path: Path, source: str) -> None:
+    """Give the tool calls of a session, and their events, to every other agent. The board must not be open."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN IMMEDIATE")
+        ((first,),) = connection.execute("SELECT id FROM agents WHERE session = ?", (source,)).fetchall()
+        others = [number for (number,) in connection.execute("SELECT id FROM agents WHERE id <> ?", (first,))]
+        columns = "id, seq, tool, ended, outcome, drifts, body"
+        calls = connection.execute(f"SELECT {columns} FROM tool_calls WHERE agent = ?", (first,)).fetchall()
+        for agent in others:
+            connection.execute(
+                "INSERT INTO events (at, kind, author, agent, revision, data) "
+                "SELECT at, kind, author, ?, revision, data FROM events "
+                "WHERE agent = ? AND kind IN ('tool.started', 'tool.finished') ORDER BY seq",
+                (agent, first),
+            )
+            connection.executemany(
+                f"INSERT INTO tool_calls ({columns}, agent, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(*call, agent, checksum(f"tool call {agent} {call[0]}", call[-1])) for call in calls],
+            )
         connection.execute("COMMIT")
     finally:
         connection.close()

@@ -11,6 +11,8 @@ from importlib import import_module
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -74,7 +76,13 @@ def make_app(state: ServerState) -> ASGIApp:
                 await run_in_threadpool(hooks.close)
             await asyncio.gather(run_in_threadpool(state.broadcaster.join), run_in_threadpool(state.live.stop))
 
-    app = Starlette(routes=guard_routes(list_routes()), exception_handlers=exception_handlers, lifespan=live)
+    app = Starlette(
+        routes=guard_routes(list_routes()),
+        # Streams are left as they are: an event is encoded once for all readers.
+        middleware=[Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)],
+        exception_handlers=exception_handlers,
+        lifespan=live,
+    )
     app.state.server = state
     state.topics = TopicHub(partial(render_topic, state))
     state.broadcaster.on_change.append(state.topics.mark_changed)
