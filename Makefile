@@ -1,6 +1,7 @@
 # Everything a contributor types. A bare `make` prints this list.
 #   make PYTHON=python3.12 setup     another Python
 #   make test ARGS="-k merge -x"     more words for pytest
+#   make run ARGS="--port 9000"      more words for `punchlist serve`
 
 PYTHON ?= python3
 ARGS ?=
@@ -23,7 +24,7 @@ help: ## Print this list
 
 setup: $(STAMP) ## Make .venv with everything that is needed, once
 
-run: $(STAMP) ## Show the agents of this machine live; with none, play a demo
+run: $(STAMP) ## Serve the page with the agents of this machine, and print its link
 	@$(BIN)/python tools/run.py $(ARGS)
 
 test: $(STAMP) ## Run the tests at small sizes

@@ -1,28 +1,66 @@
-"""`make run`: the agents of this machine, or the demo."""
+"""`make run`: the page, its link, and what was looked for."""
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import httpx
+
+from punchlist import Board
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_without_agents_it_says_what_was_looked_for_and_plays_the_demo(tmp_path: Path) -> None:
+@contextmanager
+def running(home: Path) -> Iterator[Iterator[str]]:
+    """Run it with its output in a pipe, on a free port; yield its lines. It ends well when it is told to."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PUNCHLIST_", "XDG_"))}
-    program = tmp_path / "bin" / "claude"
+    program = home / "bin" / "claude"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    ran = subprocess.run(
-        [sys.executable, ROOT / "tools" / "run.py", "--speed", "0"],
-        env=kept | {"HOME": str(tmp_path), "PATH": f"{program.parent}:/usr/bin:/bin", "LANG": "C.UTF-8"},
+    with subprocess.Popen(
+        [sys.executable, ROOT / "tools" / "run.py", "--port", "0"],
+        env=kept | {"HOME": str(home), "PATH": f"{program.parent}:/usr/bin:/bin", "LANG": "C.UTF-8"},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
-        check=True,
-    )
-    assert "No agent runs on this machine" in ran.stdout
-    assert "punchlist attach claude-code" in ran.stdout
-    assert "~/.claude/sessions" in ran.stdout
-    assert "Three agents plan their work" in ran.stdout
+    ) as process:
+        assert process.stdout is not None
+        yield iter(process.stdout)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def test_without_agents_it_prints_the_link_and_says_what_was_looked_for(tmp_path: Path) -> None:
+    with running(tmp_path) as lines:
+        link = next(lines).split()[-1]
+        said = next(lines)
+        assert "a button that plays a demo" in said
+        while "~/.claude/sessions" not in said:
+            said += next(lines)
+        assert "No agent runs on this machine" in said
+        assert "punchlist attach claude-code" in said
+        page = httpx.get(link, follow_redirects=False)
+        assert page.status_code == 303
+        page = httpx.get(link.partition("?")[0], cookies=page.cookies)
+        assert "Play the demo" in page.text
+
+
+def test_with_agents_it_prints_the_link_and_keeps_serving(tmp_path: Path) -> None:
+    file = tmp_path / ".local" / "share" / "punchlist" / "board.db"
+    file.parent.mkdir(parents=True)
+    with Board.open(file) as board:
+        agent = board.agent(session="s1", project=tmp_path)
+        agent.call("todo", {"set": ["paint"], "start": "1"})
+        agent.ask("1", "Which colour?")
+    with running(tmp_path) as lines:
+        link = next(lines).split()[-1]
+        assert "the agents of this machine" in next(lines)
+        with httpx.Client() as browser:
+            browser.get(link)
+            assert "Which colour?" in browser.get(link.partition("?")[0]).text
