@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ import pytest
 from punchlist import Board
 from punchlist.core.overview import TokenTotal
 from punchlist.errors import SettingsFileInvalid
+from punchlist.hosts.watch.rows import Piece, StoreRows
+from punchlist.hosts.watch.scope import load_scope
+from punchlist.transcripts.activity import CallEnd, CallStart, TurnEnd, UserTurn
 from tests.hosts.machine import Machine, counts, make_machine, snapshot
 from tests.transcripts.chats import CHATS, Chat, GeminiChat, HermesChat, OpenClawChat, QwenChat
 from tests.transcripts.sessions import ClaudeSession, CodexSession
@@ -333,3 +336,29 @@ def test_a_relative_folder_in_the_settings_is_refused(machine: Machine, settings
     settings.write_text('[watch]\nfolders = ["shop"]\n')
     with pytest.raises(SettingsFileInvalid, match=r"watch\.folders"):
         machine.watch()
+
+
+@pytest.mark.parametrize("is_timed", [True, False])
+def test_two_processes_that_read_a_store_at_once_tell_each_turn_once(machine: Machine, is_timed: bool) -> None:
+    store = machine.home / "state.db"
+    store.touch()
+    start = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    times = [start + timedelta(seconds=number) for number in range(6)]
+    places = [int(at.timestamp() * 1000) if is_timed else number + 1 for number, at in enumerate(times)]
+    pieces: list[Piece] = []
+    for place, at in zip(places, times, strict=True):
+        begun = CallStart(at=at, call_id=f"c{place}", name="terminal", args={"command": "ls"})
+        steps = [UserTurn(at=at), begun, CallEnd(at=at, call_id=begun.call_id, result="a.py"), TurnEnd(at=at)]
+        pieces.append(Piece(place, "s1", "main", "/projects/shop", steps))
+    del pieces[-1].steps[2:]  # it is still at work
+    with Board.open(machine.board) as board:
+        slow, fast = (StoreRows(board, "hermes", str(store), load_scope(), is_timed=is_timed) for _ in range(2))
+
+        def read_slowly(_place: int) -> list[Piece]:
+            fast.take(lambda _: pieces, lambda: 0)
+            return pieces[:4]
+
+        slow.take(read_slowly, lambda: 0)
+        slow.take(lambda place: [piece for piece in pieces if piece.place >= place], lambda: 0)
+    found = counts(machine.events())
+    assert (found["tool.started"], found["turn.ended"]) == (6, 5)

@@ -18,6 +18,7 @@ from punchlist.bridges.homes import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
 from punchlist.hosts.watch import hermes, opencode
+from punchlist.hosts.watch.rows import LOCK_SECONDS
 from punchlist.hosts.watch.scope import WatchScope
 from punchlist.store import Transaction
 from punchlist.transcripts.formats import open_transcript
@@ -38,7 +39,6 @@ _MOST_FILES: Final = 2_000
 _MOST_SESSIONS: Final = 50
 """Conversations of one store that are looked at, the latest ones."""
 
-_LOCK_SECONDS: Final = 1.0
 _QWEN: Final = "qwen"
 
 
@@ -109,7 +109,7 @@ class ListFiles:
             mark_watched(agent, transcript.source, host, at=board.now())
             agent.take_over(transcript, written)
 
-        self._board.store.joined(work, durable=False, wait=_LOCK_SECONDS)
+        self._board.store.joined(work, durable=False, wait=LOCK_SECONDS)
 
 
 def _has_log(path: str) -> bool:

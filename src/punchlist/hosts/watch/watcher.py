@@ -20,6 +20,7 @@ from punchlist.errors import PunchlistError, StoreBusy, StoreError, StoreFailed
 from punchlist.hosts.watch.changes import Changes, open_changes
 from punchlist.hosts.watch.lists import ListFiles
 from punchlist.hosts.watch.logs import LogFile, describe_log, describe_start, find_file, list_files, list_roots
+from punchlist.hosts.watch.rows import LOCK_SECONDS, SLICE
 from punchlist.hosts.watch.scope import load_scope
 from punchlist.hosts.watch.served import bind_served
 from punchlist.hosts.watch.sources import Source
@@ -28,10 +29,6 @@ from punchlist.transcripts.activity import Step
 from punchlist.transcripts.decoding import object_at, path
 from punchlist.transcripts.values import MAIN
 
-_SLICE: Final = 0.005
-"""Seconds of work in one transaction; saving the places and the commit come on top, to 20 ms at most."""
-
-_LOCK_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 2.0
 """How often it is looked for agents that were started for the first time, and at files that are not logs."""
 
@@ -110,7 +107,7 @@ class Watcher:
 
         if gone:
             with suppress(StoreBusy):
-                self._board.store.transact(forget, durable=False, wait=_LOCK_SECONDS)
+                self._board.store.transact(forget, durable=False, wait=LOCK_SECONDS)
 
     def find_roots(self) -> None:
         """Look for agents that keep logs here, put those of new ones in line, and take over lists of other agents."""
@@ -250,7 +247,7 @@ class Watcher:
             return self._apply_slice(tx, key, sources)
 
         try:
-            taken = self._board.store.joined(work, durable=False, wait=_LOCK_SECONDS)
+            taken = self._board.store.joined(work, durable=False, wait=LOCK_SECONDS)
         except BaseException:
             self._replays.pop(key, None)
             raise
@@ -258,7 +255,7 @@ class Watcher:
         return taken
 
     def _apply_slice(self, tx: Transaction, key: SessionKey, sources: list[Source]) -> int:
-        ends, taken = time.monotonic() + _SLICE, 0
+        ends, taken = time.monotonic() + SLICE, 0
         touched: dict[str, Source] = {}
         conversation = tx.hosts.find_conversation(key.host, key.session)
         for source in _merge(sources):
