@@ -103,7 +103,8 @@ after = 600
 ```
 
 A file with an unknown key or a value that is not allowed is refused as a whole: each command says which key it is and
-what is allowed, and ends with 2. Hooks and status lines stay silent, so that no agent fails by it.
+what is allowed, and ends with 2. So is a file that every user of the machine may write: it can name commands.
+Hooks and status lines stay silent, so that no agent fails by it.
 
 `db` decides about commands, and about agents that are attached from then on: `attach` writes the board into the agent's
 own files. After a change of `db` run `punchlist attach AGENT` again; `punchlist doctor` says for which agents.

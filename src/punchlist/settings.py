@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, cast, get_args, get_origin
@@ -282,8 +283,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Meta(
             title="regular expressions",
-            description="text that is masked before a tool call is recorded; the patterns of the file, the one of the "
-            "variable and those of a program add up",
+            description="text that is masked before a tool call is recorded or told of; the patterns of the file, "
+            "the one of the variable and those of a program add up",
             extra={"variable": "PUNCHLIST_REDACT"},
         ),
     ] = ()
@@ -420,13 +421,31 @@ def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") ->
 
 
 def read_settings_file(path: str) -> str:
-    """Return the text of the file; raise `SettingsFileInvalid` if it cannot be read."""
+    """Return the text of the file; raise `SettingsFileInvalid` if it cannot be read, or others may write it."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
+        with open(path, encoding="utf-8", newline="", opener=_open_at_once) as file:
+            problem = _find_file_problem(os.fstat(file.fileno()).st_mode)
+            text = "" if problem else file.read()
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "it is not written in UTF-8"
         raise SettingsFileInvalid(file=path, problem=f"{problem}; mend it or move it away") from None
+    if problem:
+        raise SettingsFileInvalid(file=path, problem=problem)
+    return text
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file for reading; a pipe, too, without waiting for its writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _find_file_problem(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "it is a pipe; use a file"
+    # The file may name commands. Windows has no such modes; a group is often the user's own.
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & stat.S_IWOTH:
+        return "every user of this machine may write it; run `chmod 600` on it after you have checked what is in it"
+    return ""
 
 
 def parse_settings_file(path: str, text: str) -> Settings:

@@ -96,7 +96,7 @@ def test_set_says_when_a_variable_is_above_the_file(run: Run, monkeypatch: pytes
 )
 def test_set_refuses_in_one_sentence_and_writes_nothing(run: Run, words: tuple[str, ...], said: str):
     ran = run("config", "set", *words)
-    assert ran.code in (1, 2)
+    assert ran.code == 2
     assert said in ran.err
     assert ran.err.count("\n") == 1
     assert not os.path.exists(settings_path())
@@ -172,6 +172,24 @@ def test_doctor_minds_a_file_that_others_may_write(run: Run, file: Path):
     file.chmod(0o600)
     found = {one["name"]: one for one in json.loads(run("doctor", "--json").out)["findings"]}
     assert found["settings file"]["state"] == "ok"
+
+
+def test_a_file_that_every_user_may_write_is_refused(run: Run, file: Path):
+    file.write_text("lease = 60\n")
+    file.chmod(0o666)
+    for words in (("config", "get", "lease"), ("config", "set", "lease", "70"), ("notify", "--test")):
+        ran = run(*words)
+        assert ran.code == 2
+        assert "every user of this machine may write it" in ran.err
+    assert file.read_text() == "lease = 60\n"
+    file.chmod(0o664)
+    assert run("config", "get", "lease").out == "60  file\n"
+
+
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(run: Run, file: Path):
+    os.mkfifo(file)
+    ran = run("config", "get", "lease")
+    assert (ran.code, "it is a pipe" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize("words", [("hook", "claude-code"), ("statusline",)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.terminal import show, show_json
+from punchlist.errors import ConfigInvalid, PunchlistError
 from punchlist.mcp.tools import ToolSet
 from punchlist.places import default_path, settings_path
 from punchlist.settings import (
@@ -109,7 +111,7 @@ def _set(options: Namespace) -> None:
     entry = find_entry(options.key)
     value = parse_words(entry, options.words)
     if entry.key == "dialect":
-        ToolSet(value)  # raises for an unknown one, and for two with the same tool
+        _check_dialects(value)
     path = settings_path()
     set_setting(path, entry.key, value)
     shown = HIDDEN if entry.is_secret and value else safe_line(show_value(value)) or "nothing"
@@ -118,6 +120,15 @@ def _set(options: Namespace) -> None:
         print(f"${entry.variable} is set, too, and is above the file.")
     if entry.key == "db":
         print("Agents that are attached stay on their board; `punchlist attach AGENT` moves one to the new board.")
+
+
+def _check_dialects(names: Sequence[str]) -> None:
+    """Raise `ConfigInvalid` for an unknown dialect, and for two with the same tool."""
+    try:
+        ToolSet(names)
+    except PunchlistError as error:
+        problem = str(error).rstrip(".")
+        raise ConfigInvalid(name="dialect", value=safe_line(show_value(names))[:80], problem=problem) from None
 
 
 def _print_path(_options: Namespace) -> None:

@@ -132,14 +132,14 @@ def _check_installation() -> Iterator[Checkup]:
 def _check_settings_file() -> Checkup:
     path = settings_path()
     try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISREG(mode) and mode & 0o022:  # it may name commands
+            return Checkup("settings file", "wrong", f"others may write {path}", f"chmod 600 {shlex.quote(path)}")
         load_settings()
-        mode = stat.S_IMODE(os.stat(path).st_mode)
     except ConfigInvalid as error:
         return Checkup("settings file", "wrong", str(error), "mend it, or move it away")
     except OSError:
         return Checkup("settings file", "ok", f"{path} is not there; every setting has its default")
-    if mode & 0o022:  # it may name commands
-        return Checkup("settings file", "wrong", f"others may write {path}", f"chmod 600 {shlex.quote(path)}")
     return Checkup("settings file", "ok", path)
 
 
