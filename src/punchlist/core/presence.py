@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -166,9 +166,16 @@ class Roster(Struct, frozen=True, kw_only=True):
 
 
 def list_agents(
-    present: Iterable[Presence], work: Iterable[BoardAgent], waits: Sequence[PersonWait], now: datetime
+    present: Iterable[Presence],
+    work: Iterable[BoardAgent],
+    waits: Sequence[PersonWait],
+    now: datetime,
+    seen_at: datetime | None = None,
 ) -> list[AgentNow]:
-    """Join agents that hosts know with those of the board, one row each, those that need a person first."""
+    """Join agents that hosts know with those of the board, one row each, those that need a person first.
+
+    `seen_at` is when hosts were asked; None for now.
+    """
     on_board = list(work)
     rows: list[AgentNow] = []
     # Of two conversations that share a list, it is shown with the one that lives.
@@ -177,7 +184,7 @@ def list_agents(
         if own is not None:
             on_board.remove(own)
         rows.append(_show_present(seen, None if own is None or own.activity.is_state_only else own))
-    rows += [row for one in on_board if (row := _show_board_only(one, now)) is not None]
+    rows += [row for one in on_board if (row := _show_board_only(one, now, seen_at or now)) is not None]
     rows = [_with_waits(row, waits) for row in rows]
     return sorted(rows, key=_need)
 
@@ -211,7 +218,7 @@ def _show_present(seen: Presence, own: BoardAgent | None) -> AgentNow:
     )
 
 
-def _show_board_only(own: BoardAgent, now: datetime) -> AgentNow | None:
+def _show_board_only(own: BoardAgent, now: datetime, seen_at: datetime) -> AgentNow | None:
     """Return the row of an agent that no host tells of; None if it has finished, or was not heard of for long."""
     activity = own.activity
     if activity.state == "finished" or activity.at is None or now - activity.at > WATCHED:
@@ -219,8 +226,11 @@ def _show_board_only(own: BoardAgent, now: datetime) -> AgentNow | None:
     host = activity.copy_format or activity.host
     is_busy = activity.state == "working" and not activity.rests
     state: PresenceState = "busy" if is_busy else "idle"
+    if activity.host_state and activity.host_at is not None and activity.host_at > seen_at:
+        # Another program has asked the host later.
+        state = cast("PresenceState", activity.host_state)
     # A host that told of it once would tell of it now.
-    if activity.host_state or (activity.copy_of and _has_ended(host, activity.at, now)):
+    elif activity.host_state or (activity.copy_of and _has_ended(host, activity.at, now)):
         state = "gone"
     return AgentNow(
         project=own.project,
@@ -229,6 +239,7 @@ def _show_board_only(own: BoardAgent, now: datetime) -> AgentNow | None:
         agent=own.agent,
         state=state,
         since=activity.at,
+        waits_for=activity.waits_for if state == "waiting" else "",
         doing=_describe_last_call(activity),
         is_watched_only=activity.is_state_only,
         line=own.line,

@@ -53,9 +53,10 @@ class LiveRoster:
         self._threads: list[threading.Thread] = []
         self._presence = PresenceLog(board)
         self._present: list[Presence] = []
+        self._seen_at = board.now()
         self._next_look = 0.0
         self._basis: tuple[int, list[Presence]] | None = None
-        """What the roster was loaded from: the last event, and the agents that hosts know."""
+        """The last event, and the agents that hosts know, of which the roster was made."""
         self._next_load = 0.0
         self._roster: Roster | None = None
         self._problem = ""
@@ -103,8 +104,10 @@ class LiveRoster:
             basis = self.board.store.last_seq(), self._present
             if basis == self._basis and time.monotonic() < self._next_load:
                 return
-            self._basis, self._next_load = basis, time.monotonic() + _LOAD_SECONDS
-            found = load_first_screen(self.board, project=self._project, who=self._who, present=self._present)
+            found = load_first_screen(
+                self.board, project=self._project, who=self._who, present=self._present, seen_at=self._seen_at
+            )
+            self._basis, self._next_load = basis, time.monotonic() + _LOAD_SECONDS  # a load that fails is none
             if self._roster is None or replace(self._roster, at=found.at) != found:
                 self._roster = found
                 self._on_change()
@@ -114,6 +117,7 @@ class LiveRoster:
         ingest(self.board)
         for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
             self.board.tasks(row.name).list(limit=1)
+        self._seen_at = self.board.now()
         self._present = self._presence.look()
         self._next_look = time.monotonic() + PRESENCE_SECONDS
 

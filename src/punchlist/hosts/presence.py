@@ -71,7 +71,6 @@ _MOST_TOGETHER: Final = 20
 """Changes in one transaction: it holds the lock for at most 20 ms."""
 
 _CLAUDE, _CODEX = "claude-code", "codex"
-_STATES: Final[dict[str, PresenceState]] = {"busy": "busy", "waiting": "waiting", "idle": "idle"}
 _CLAUDE_IDLE: Final = ("idle", "shell")
 """States of a session of Claude Code that waits for a prompt; `shell` while a command runs in the background, such as
 the monitor of our plugin."""
@@ -129,6 +128,13 @@ def is_claude_idle(pid: int, session: str, since: datetime) -> bool:
     return is_same and found.get("status") in _CLAUDE_IDLE and changed is not None and changed >= since
 
 
+def _find_claude_state(status: Any) -> PresenceState:
+    """Return the state by the word in a session file; a word that a later version brings is one for work."""
+    if status == "waiting":
+        return "waiting"
+    return "idle" if status is None or status in _CLAUDE_IDLE else "busy"
+
+
 def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
     home = find_home(find_host(_CLAUDE))
     folder = os.path.join(home, "sessions")
@@ -139,7 +145,7 @@ def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
             continue
         since = moment(found.get("statusUpdatedAt")) or moment(found.get("updatedAt")) or moment(found.get("startedAt"))
         cwd, ticks = path(found.get("cwd")), found.get("procStart")
-        state: PresenceState = _STATES.get(str(found.get("status")), "idle")
+        state: PresenceState = _find_claude_state(found.get("status"))
         is_named = found.get("nameSource") != "derived"
         seen = Presence(
             host=_CLAUDE,
@@ -454,7 +460,7 @@ def _load_living(tx: Transaction) -> list[Presence]:
     return [
         Presence(host=row.activity.host, session=row.session, state=cast("PresenceState", row.activity.host_state))
         for row in tx.overviews.all()
-        if row.agent == MAIN and row.activity.host_state in _STATES
+        if row.agent == MAIN and row.activity.host_state in ("busy", "waiting", "idle")
     ]
 
 

@@ -34,14 +34,19 @@ _decode_line = msgspec.json.Decoder(SessionLine).decode
 
 
 def load_first_screen(
-    board: BoardReader, *, project: Folder = None, who: str = "", present: Sequence[Presence] | None = None
+    board: BoardReader,
+    *,
+    project: Folder = None,
+    who: str = "",
+    present: Sequence[Presence] | None = None,
+    seen_at: datetime | None = None,
 ) -> Roster:
     """Return what the first screen shows to a person: the agents, what waits, and what was done since they looked.
 
-    `present` are the agents that hosts know, if they have been looked for already.
+    `present` are the agents that hosts know, if they have been looked for already, at `seen_at`.
     """
     since, has_looked = _find_last_look(board, who)
-    found = load_roster(board, project=project, looked_at=since, present=present)
+    found = load_roster(board, project=project, looked_at=since, present=present, seen_at=seen_at)
     done = None if found.done is None else replace(found.done, has_looked=has_looked)
     # A list that a person began by hand is no agent.
     agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
@@ -63,11 +68,12 @@ def load_roster(
     project: Folder = None,
     looked_at: datetime | None = None,
     present: Sequence[Presence] | None = None,
+    seen_at: datetime | None = None,
 ) -> Roster:
     """Return all agents and waits, of a project or of everything.
 
     `looked_at` is when the reader last looked, for what was done since. `present` are the agents that hosts know, if
-    they have been looked for already.
+    they have been looked for already, at `seen_at`.
     """
     where = None if project is None else project_of(project)
     seen = find_presence(board) if present is None else present
@@ -76,7 +82,7 @@ def load_roster(
     def load(tx: Transaction) -> Roster:
         waits = tuple(load_waits(tx, now, project=where))
         sessions = {one.board_session for one in seen}
-        agents = list_agents(seen, _load_agents(tx, sessions, now), waits, now)
+        agents = list_agents(seen, _load_agents(tx, sessions, now), waits, now, seen_at)
         return Roster(
             at=now,
             agents=tuple(row for row in agents if where in (None, row.project)),
