@@ -142,6 +142,24 @@ def test_a_success_of_gemini_or_qwen_without_an_answer_proves_nothing(machine: M
         assert grade(machine, chat.session) == "unchecked"
 
 
+@pytest.mark.parametrize("agent", ["openclaw", "oh-my-pi", "hermes", "qwen"])
+def test_ids_that_come_again_each_turn_are_of_other_calls(
+    machine: Machine, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = CHATS[agent]()
+    monkeypatch.setattr(chat, "next_id", lambda: "functions.shell:0")
+    work(chat)
+    whole = chat.records
+    for upto in (len(whole) // 2, len(whole) // 2 + 1, len(whole)):
+        chat.records = whole[:upto]
+        chat.save(machine.home)
+        machine.watch()
+    found = counts(machine.events())
+    assert (found["tool.started"], found["tool.finished"] + found["tool.failed"]) == (4, 4)
+    assert (found["list.replaced"], found["list.restored"]) == (2, 0)
+    assert grade(machine, chat.session) == "green"
+
+
 def test_a_call_of_a_list_tool_that_failed_writes_nothing(machine: Machine) -> None:
     chat = GeminiChat()
     chat.tool("write_todos", {"todos": [{"description": "Paint", "status": "pending"}]}, "not found", error=True)

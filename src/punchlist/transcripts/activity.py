@@ -217,19 +217,21 @@ class OpenCalls:
         self._writers = writers
         self._calls: dict[str, TranscriptCall] = {}
         for call_id, call in object_at(saved).items():
-            tool, args, cwd = call
-            self._calls[call_id] = TranscriptCall(tool, args, call_id, Origin(agent or MAIN, None, cwd))
+            tool, args, cwd, *own = call
+            own_id = own[0] if own else call_id
+            self._calls[call_id] = TranscriptCall(tool, args, own_id, Origin(agent or MAIN, None, cwd))
 
     def save(self) -> dict[str, Any]:
         """Return the calls as JSON values. Of arguments only those are kept that the end of the call needs."""
         return {
-            call_id: [call.name, call.args if self.is_writer(call.name) else None, call.origin.cwd]
-            for call_id, call in self._calls.items()
+            key: [call.name, call.args if self.is_writer(call.name) else None, call.origin.cwd, call.call_id or key]
+            for key, call in self._calls.items()
         }
 
-    def begin(self, call: TranscriptCall) -> CallStart:
+    def begin(self, call: TranscriptCall, key: str | None = None) -> CallStart:
+        """Add a call; `key` is the id under which its end is told, if it is another than its own."""
         call_id = call.call_id or make_up_id(call)
-        _add(self._calls, call_id, call, _MOST_OPEN)
+        _add(self._calls, key or call_id, call, _MOST_OPEN)
         at, agent, cwd = call.origin.at, self.agent_of(call.origin), call.origin.cwd
         return CallStart(at=at, agent=agent, call_id=call_id, name=call.name, args=call.args, cwd=cwd)
 

@@ -5,6 +5,7 @@ Each reader takes the records of one log in order, as those in `activity` do; `s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Final
@@ -27,6 +28,7 @@ from punchlist.transcripts.tokens import TokenCount, read_tokens, without_cached
 from punchlist.transcripts.values import MAIN, Origin, TranscriptCall
 
 _OWN: Final = "punchlist"
+_COUNTED: Final = re.compile(r"(?:.{0,200}[.:_-])?[0-9]{1,3}")
 
 
 class MessageSteps:
@@ -57,7 +59,7 @@ class MessageSteps:
         key, known = call_key(call_id), name(tool)
         if key is not None and known is not None:
             origin = Origin(self._agent, None, self.cwd, at)
-            begun = self._calls.begin(TranscriptCall(known, args, key, origin))
+            begun = self._calls.begin(TranscriptCall(known, args, _make_unique(key, at), origin), key)
             if not self._calls.is_writer(known):
                 yield begun
 
@@ -68,6 +70,7 @@ class MessageSteps:
         call = None if key is None else self._calls.end(key)
         if key is None or call is None:
             return
+        key = call.call_id or key
         if not self._calls.is_writer(call.name):
             yield CallEnd(
                 at=at,
@@ -93,6 +96,11 @@ class MessageSteps:
 
     def _write(self, call_id: str, at: datetime | None, tool: str, args: Mapping[str, Any]) -> ListWrite:
         return ListWrite(at=at, agent=self._agent, call_id=call_id, name=tool, args=args, dialect=self.dialect)
+
+
+def _make_unique(call_id: str, at: datetime | None) -> str:
+    """Return an id that is a number (`functions.shell:0`) with the time of its message: it may come again each turn."""
+    return call_id if at is None or _COUNTED.fullmatch(call_id) is None else f"{call_id} {at.isoformat()}"
 
 
 # The session files of pi, from which oh-my-pi and OpenClaw come.
