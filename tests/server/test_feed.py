@@ -1,5 +1,6 @@
 """The live feed: every event once and in order, to many readers, fast or slow."""
 
+import re
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -176,19 +177,27 @@ def test_slow_readers_are_cut_off_and_others_get_everything(board: Board):
             threading.Event().wait(0.05)
         write(board, "over", session="end")
         assert all(result.result() == events_until_end(board) for result in results)
-    for one in stalled:
-        _read_to_the_end(one)
+        for one in stalled:
+            got = _read_to_the_end(one)
+            with open_stream(client, after=int(got[-1])) as stream:
+                assert got + read_until_end(stream) == events_until_end(board)
     running.stop()
 
 
-def _read_to_the_end(client: socket.socket) -> None:
-    """Read what was under way when a stream was cut off; it ends, and without the mark of a whole response."""
+def _read_to_the_end(client: socket.socket) -> list[str]:
+    """Return the ids of the whole events that were under way when a stream was cut off.
+
+    It ends, and without the mark of a whole response.
+    """
     client.settimeout(60)
-    last = b""
+    sent = b""
     while part := client.recv(1 << 20):
-        last = (last + part)[-100:]
+        sent += part
     client.close()
-    assert not last.endswith(b"\r\n0\r\n\r\n")
+    assert not sent.endswith(b"\r\n0\r\n\r\n")
+    # Each chunk of the transfer has its length in a line of its own, also where it begins inside an event.
+    body = re.sub(rb"(\r\n)?[0-9a-f]+\r\n", b"", sent.partition(b"\r\n\r\n")[2])
+    return [found.decode() for found in re.findall(rb"id: (\d+)\ndata: .*\n\n", body)]
 
 
 def _stall(running: Running) -> socket.socket:
