@@ -135,9 +135,8 @@ def _serve(path: Path, home: Path) -> Generator[str]:
 
 def _start_python(*words: str, **variables: str) -> subprocess.Popen[str]:
     """Start Python with what the server and the browser need, which the environment of the peers lacks."""
-    env = child_environment() | variables
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    return subprocess.Popen([_PYTHON, *words], cwd=ROOT, env=env, text=True, **pipes)
+    env, pipe = child_environment() | variables, subprocess.PIPE
+    return subprocess.Popen([_PYTHON, *words], cwd=ROOT, env=env, text=True, stdin=pipe, stdout=pipe)
 
 
 def _pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Iterator[str]]:
+def running(home: Path) -> Generator[Iterator[str]]:
     """Run it with its output in a pipe, on a free port; yield its lines. It ends well when it is told to."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PUNCHLIST_", "XDG_"))}
     program = home / "bin" / "claude"
