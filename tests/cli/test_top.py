@@ -74,7 +74,8 @@ def test_a_question_is_answered_in_place_and_the_agent_appears_at_work(board: Bo
         terminal.wait_for("Which colour? ▏")
         terminal.press("Use réd")
         terminal.wait_for("Use réd▏")
-        terminal.press("\x7f\x7f\x7fblue\r")
+        family = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"  # one character for a person
+        terminal.press(f"{family}\x7f\x7f\x7f\x7fblue\r")
         terminal.wait_for("Answered: paint. builder is told at its next turn.")
         assert "at work · 1" in terminal.wait_for("0 wait on you")
         assert b"owned" not in terminal.shown

@@ -121,6 +121,9 @@ _ESCAPE_SECONDS: Final = 0.05
 """The bytes of one key come together; an escape that nothing follows for so long is the key of that name."""
 
 _PASTE, _PASTE_END = "\x1b[200~", "\x1b[201~"
+_JOINER: Final = "\u200d"
+"""Joins pictures to one, such as those of a family."""
+
 _SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)")
 _NAMES: Final = {
     "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
@@ -231,7 +234,7 @@ class FullScreen(Screen):
             self._typed = self._typed[len(typed) :]
             if typed in _NAMES:
                 yield Key(_NAMES[typed])
-            elif typed.isprintable():
+            elif typed.isprintable() or typed == _JOINER:
                 yield Key("text", typed)
 
     # The terminal as it was.

@@ -50,7 +50,7 @@ from punchlist.surfaces.top import (
     key_of,
     top_lines,
 )
-from punchlist.text import repair
+from punchlist.text import graphemes, repair
 
 _SPIN_SECONDS: Final = 0.5
 _CALM_SECONDS: Final = 30.0
@@ -124,7 +124,7 @@ class Top:
         self._sender = sender
         self._display, self._height = screen.measure()
         self._made: tuple[Roster, str, int | None] | None = None
-        """What the rows were made of."""
+        """The roster, the filter and the width of which the rows were made."""
         self._roster = feed.roster
         self._rows = TopRows((), {}, 0)
         panel = load_settings().panel
@@ -133,7 +133,7 @@ class Top:
         self._looked: tuple[Roster, float] | None = None
         """The agents that the notifier saw last, and when it looks again all the same."""
         self._escapes: deque[str] = deque()
-        """What the notifier has to say to the terminal."""
+        """Escapes of the notifier for the terminal."""
         self._view: TopView = "agents"
         self._opened: Subject | None = None
         """The agent or the plan of the second view; a plan stays at the revision that was opened."""
@@ -366,7 +366,7 @@ class Top:
                         raise
                 return
             case "backspace":
-                prompt.typed = prompt.typed[:-1]
+                prompt.typed = "".join(list(graphemes(prompt.typed))[:-1])
             case "clear":
                 prompt.typed = ""
             case "text" | "paste":
