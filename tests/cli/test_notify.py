@@ -97,6 +97,12 @@ def test_a_terminal_shows_a_line_and_rings(claude: Claude, board: Board) -> None
     assert "\u202e".encode() not in terminal.shown
 
 
+def test_the_first_line_counts_those_who_wait_already(claude: Claude) -> None:
+    claude.set("waiting", waitingFor="input needed")
+    with open_terminal(100, 30, "notify", "--no-watch") as terminal:
+        wait_for_bytes(terminal, "1 agent now, 1 of them waiting on you. You are told by a line here")
+
+
 def test_two_programs_tell_each_fact_once_and_a_restart_repeats_none(home: Path, claude: Claude, board: Board) -> None:
     log = home / "log"
     (home / "config.toml").write_text(f"[notify]\nterminal = []\ncommand = ['tee', '-a', '{log}']\n")

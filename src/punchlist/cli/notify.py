@@ -18,6 +18,7 @@ from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.notices import FACT_KINDS, PersonNotice
+from punchlist.core.presence import Roster
 from punchlist.errors import StoreBusy, StoreFull
 from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.notices import Notifier
@@ -94,7 +95,7 @@ def _notify(options: Namespace) -> int:
         stack.callback(live.stop)
         found = live.roster
         if not options.json:
-            _introduce(notifier, settings, len([row for row in found.agents if row.state != "gone"]))
+            _introduce(notifier, settings, found)
         live.start(changed.set)
         while True:
             for fact in _look(notifier, live):
@@ -133,10 +134,14 @@ def _test(notifier: Notifier) -> int:
     return FAILED if any(problem for _, problem in results) else OK
 
 
-def _introduce(notifier: Notifier, settings: NotifySettings, agents: int) -> None:
+def _introduce(notifier: Notifier, settings: NotifySettings, found: Roster) -> None:
+    living = [row for row in found.agents if row.state != "gone"]
+    waiting = [row for row in living if row.state == "waiting"]
+    # Of those that wait already no message comes at the first start.
+    now = f"{plural(len(living), 'agent')} now" + (f", {len(waiting)} of them waiting on you" if waiting else "")
     here = "a line here" if not notifier.ways else f"a line here, {', '.join(map(safe_line, notifier.ways))}"
     quiet = f" Quiet from {settings.quiet.replace('-', ' to ')}." if settings.quiet else ""
-    print(f"{plural(agents, 'agent')} now. You are told by {here}.{quiet}")
+    print(f"{now}. You are told by {here}.{quiet}")
     if not (settings.command or settings.ntfy.url or settings.webhook.url):
         print("On your phone or in a chat: `punchlist config set notify.ntfy.url https://ntfy.sh/TOPIC`, or")
         print("`notify.webhook.url`, `notify.command`; then `punchlist notify --test`.")
