@@ -41,6 +41,7 @@ from punchlist.store import Transaction
 from punchlist.store.records import LastWrite
 from punchlist.text import repair
 from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.values import MAIN
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +49,6 @@ logger = logging.getLogger(__name__)
 AUTHOR = "claude-code"
 """The author of what a file says, in the board's history."""
 
-MAIN = "main"
 _MARK = "-agent-"
 _SUFFIX = ".json"
 _UUID = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})-agent-(.+)", re.DOTALL)

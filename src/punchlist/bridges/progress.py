@@ -28,7 +28,7 @@ _OPTIONS: Final = ProjectorOptions(delivery="live", tags={"plan": True})
 
 
 class AgentProgress(NamedTuple):
-    """What a root agent and its children did, in lines for people; of many, the last."""
+    """Progress of a root agent and its children, in lines for people; of many, the last."""
 
     project: str
     session: str

@@ -40,7 +40,7 @@ class CompletedOption(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """What may come after the words of a place: the next words, each with its help, options and files."""
+    """The words that may come after those of a place: the next words, each with its help, options and files."""
 
     words: str
     next: Mapping[str, str]

@@ -17,7 +17,7 @@ from punchlist.markdown import dumps, loads
 from punchlist.surfaces.spans import plural
 
 FORMAT = "punchlist"
-"""Whose checkboxes a list is written with."""
+"""The dialect whose checkboxes a list is written with."""
 
 
 class ListDraft:

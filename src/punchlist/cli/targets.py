@@ -15,7 +15,7 @@ from punchlist.core.matching import find_items, find_phase, find_tasks
 from punchlist.core.task import FLOWS, Task
 from punchlist.errors import EditRefused, NothingToUndo
 from punchlist.hosts.copies import open_agent
-from punchlist.hosts.own_lists import MAIN, is_own_list, own_session
+from punchlist.hosts.own_lists import MAIN, is_own_list, name_session
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import plural, safe_line
 
@@ -93,7 +93,7 @@ def choose_list(
     if agents_first and session is None and options.agent is None:
         rows = [row for row in rows if not is_own_list(row.session, row.agent, row.project)]
     if not rows and create and options.agent is None and (session is None or not others):
-        return open_agent(board, MAIN, session or own_session(project_of()))
+        return open_agent(board, MAIN, session or name_session(project_of()))
     rows = rows or others
     if len(rows) == 1:
         return open_agent(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
@@ -120,7 +120,7 @@ def describe_list(session: str, agent: str, project: str) -> str:
 
 def _named_session(options: Namespace) -> str | None:
     if options.mine:
-        return own_session(project_of())
+        return name_session(project_of())
     return options.session or os.environ.get("PUNCHLIST_SESSION") or None
 
 

@@ -150,7 +150,7 @@ class Event(Struct, frozen=True):
 
 
 class EventFilter(NamedTuple):
-    """Which events a reader wants; each field that is set must match. Make it with `make_filter`."""
+    """A choice of events; each field that is set must match. Make it with `make_filter`."""
 
     project: str | None = None
     session: str | None = None

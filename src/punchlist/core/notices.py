@@ -65,7 +65,7 @@ class PersonNotice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent: str = ""
     answer: str = ""
     subject: str = ""
-    """What it is about, in the memory of what was told."""
+    """Its subject, in the memory of what was told."""
 
 
 class SeenAgent(Struct, frozen=True, omit_defaults=True):
@@ -79,7 +79,7 @@ class SeenAgent(Struct, frozen=True, omit_defaults=True):
     state: PresenceState = "idle"
     since: datetime | None = None
     waits_for: str = ""
-    """What its host says it waits for; empty if the board knows that."""
+    """The cause of its wait by its host; empty if the board knows that."""
     busy_since: datetime | None = None
     finished_since: datetime | None = None
     """Begin of the work whose end is known."""
@@ -91,7 +91,7 @@ class SeenAgent(Struct, frozen=True, omit_defaults=True):
 
 
 class NoticeMemory(NamedTuple):
-    """What was seen before. `began` is when somebody was first to be told: nothing earlier is news."""
+    """Agents and waits that were seen before. Nothing is news that was so before `began`, the first look."""
 
     began: datetime
     agents: Mapping[str, SeenAgent]

@@ -9,12 +9,10 @@ from typing import Any, Final
 from punchlist.board import Board
 from punchlist.config import Folder, project_of
 from punchlist.core.events import Draft
+from punchlist.hosts.own_lists import MAIN
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, ConversationState
 from punchlist.text.patterns import compile_later
-
-MAIN = "main"
-"""The agent of a conversation itself; its subagents are children of it."""
 
 HANDOFF_MARK = "punchlist-handoff-"
 """The beginning of a handoff's token, in the prompt of the new conversation."""

@@ -8,17 +8,13 @@ from typing import Final
 from punchlist.text.hashing import blake2b
 
 MAIN: Final = "main"
-"""The name of the first agent of a session, and of the agent under which a person's own list is kept."""
+"""The name of the first agent of a session or conversation, whose children its subagents are, and of the agent under
+which a person's own list is kept."""
 
 
 def is_own_list(session: str, agent: str, project: str) -> bool:
     """True for the list that a person began by hand in a project, and that no agent works on."""
-    return (session, agent) == (own_session(project), MAIN)
-
-
-def own_session(project: str) -> str:
-    """Return the session of a person who starts a list by hand."""
-    return name_session(project)
+    return (session, agent) == (name_session(project), MAIN)
 
 
 def name_session(path: str) -> str:
