@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -239,14 +240,27 @@ def test_links_are_not_followed_and_nothing_is_written(machine: Machine, tmp_pat
     assert snapshot(machine.home) == before
 
 
-def test_the_place_in_a_log_that_was_deleted_is_forgotten(machine: Machine) -> None:
+def test_the_place_in_a_log_that_was_deleted_is_forgotten_after_a_day(machine: Machine) -> None:
     path = machine.write(long_session())
     machine.watch()
     path.unlink()
+    for days, names in ((0, ["agent-a1.jsonl", path.name]), (2, ["agent-a1.jsonl"])):
+        now = datetime.now(UTC) + timedelta(days=days)
+        with Board.open(machine.board, clock=lambda now=now: now) as board:
+            catch_up(Watcher(board))
+            places = board.store.read(lambda tx: tx.hosts.list_file_places())
+        assert sorted(Path(file).name for file in places) == sorted(names)
+
+
+def test_a_log_that_was_moved_away_and_back_is_not_told_again(machine: Machine) -> None:
+    path = machine.write(long_session())
     machine.watch()
-    with Board.open(machine.board) as board:
-        places = board.store.read(lambda tx: tx.hosts.list_file_places())
-    assert [Path(file).name for file in places] == ["agent-a1.jsonl"]
+    before = counts(machine.events())
+    away = path.rename(path.with_suffix(".away"))
+    machine.watch()
+    away.rename(path)
+    machine.watch()
+    assert counts(machine.events()) == before
 
 
 def test_logs_before_a_time_wait_until_they_grow(machine: Machine) -> None:

@@ -15,7 +15,7 @@ from punchlist.core.overview import TokenTotal
 from punchlist.errors import SettingsFileInvalid
 from punchlist.hosts.watch.rows import Piece, StoreRows
 from punchlist.hosts.watch.scope import load_scope
-from punchlist.transcripts.activity import CallEnd, CallStart, TurnEnd, UserTurn
+from punchlist.transcripts.activity import CallEnd, CallStart, Step, TurnEnd, UserTurn
 from tests.hosts.machine import Machine, counts, make_machine, snapshot
 from tests.transcripts.chats import CHATS, Chat, GeminiChat, HermesChat, OpenClawChat, QwenChat
 from tests.transcripts.sessions import ClaudeSession, CodexSession
@@ -158,6 +158,21 @@ def test_ids_that_come_again_each_turn_are_of_other_calls(
     assert (found["tool.started"], found["tool.finished"] + found["tool.failed"]) == (4, 4)
     assert (found["list.replaced"], found["list.restored"]) == (2, 0)
     assert grade(machine, chat.session) == "green"
+
+
+def test_a_past_that_gemini_writes_again_is_not_told_again(machine: Machine) -> None:
+    chat = GeminiChat()
+    work(chat)
+    chat.user("Now the tests")
+    chat.run("ls", "src")
+    path = chat.save(machine.home)
+    machine.watch()
+    before = counts(machine.events())
+    messages = {one["id"]: one for one in chat.records if "id" in one}
+    with path.open("a") as file:
+        file.write(json.dumps({"$set": {"messages": list(messages.values())}}) + "\n")
+    machine.watch()
+    assert counts(machine.events()) == before
 
 
 def test_a_call_of_a_list_tool_that_failed_writes_nothing(machine: Machine) -> None:
@@ -366,7 +381,12 @@ def test_two_processes_that_read_a_store_at_once_tell_each_turn_once(machine: Ma
     pieces: list[Piece] = []
     for place, at in zip(places, times, strict=True):
         begun = CallStart(at=at, call_id=f"c{place}", name="terminal", args={"command": "ls"})
-        steps = [UserTurn(at=at), begun, CallEnd(at=at, call_id=begun.call_id, result="a.py"), TurnEnd(at=at)]
+        steps: list[Step] = [
+            UserTurn(at=at),
+            begun,
+            CallEnd(at=at, call_id=begun.call_id, result="a.py"),
+            TurnEnd(at=at),
+        ]
         pieces.append(Piece(place, "s1", "main", "/projects/shop", steps))
     del pieces[-1].steps[2:]  # it is still at work
     with Board.open(machine.board) as board:

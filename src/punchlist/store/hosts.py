@@ -172,8 +172,9 @@ class HostRows(Rows):
         """Return device and inode, and the place, of every watched file."""
         return {path: (file, place) for path, file, place in self._rows.all("list_watched_files")}
 
-    def forget_file_place(self, path: str) -> None:
-        self._rows.run("forget_watched_file", {"path": path})
+    def forget_file_place(self, path: str, *, before: datetime) -> None:
+        """Forget the place in a file, if it was saved before a time."""
+        self._rows.run("forget_watched_file", {"path": path, "before": microseconds(before)})
 
     def save_file_place(self, path: str, found: FilePlace, *, at: datetime) -> None:
         self._rows.run("save_watched_file", {"path": path, **found._asdict(), "at": microseconds(at)})

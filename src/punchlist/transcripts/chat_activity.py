@@ -183,23 +183,38 @@ _GEMINI_ENDS: Final = {"success": False, "error": True, "cancelled": True}
 
 
 class GeminiSteps(MessageSteps):
-    """Reads a chat: a message is written again once its calls have ended, with their results."""
+    """Reads a chat: a message is written again once its calls have ended, with their results.
+
+    A chat that is resumed begins with its past, which may also be written again later: of messages that are not newer
+    than the latest one only calls are taken then, which have ids.
+    """
 
     dialect = "gemini"
     writers = frozenset({"write_todos"})
 
-    def take(self, found: dict[str, Any]) -> Iterator[Step]:
-        messages = objects(object_at(found, "$set").get("messages"))  # a chat that is resumed begins with its past
-        for message in messages or [found]:
-            yield from self._take_message(message)
+    def __init__(self, agent: str, saved: Mapping[str, Any] | None = None) -> None:
+        super().__init__(agent, saved)
+        self._latest = moment(object_at(saved).get("latest"))
 
-    def _take_message(self, message: dict[str, Any]) -> Iterator[Step]:
-        at, text = moment(message.get("timestamp")), text_of(message.get("content"))
-        if message.get("type") == "user":
+    def save(self) -> dict[str, Any]:
+        return {**super().save(), "latest": None if self._latest is None else self._latest.isoformat()}
+
+    def take(self, found: dict[str, Any]) -> Iterator[Step]:
+        messages, latest = objects(object_at(found, "$set").get("messages")), self._latest
+        for message in messages or [found]:
+            at = moment(message.get("timestamp"))
+            is_past = bool(messages) and latest is not None and (at is None or at <= latest)
+            yield from self._take_message(message, at, is_past=is_past)
+            if message.get("type") in ("user", "gemini") and at is not None and (not self._latest or at > self._latest):
+                self._latest = at
+
+    def _take_message(self, message: dict[str, Any], at: datetime | None, *, is_past: bool) -> Iterator[Step]:
+        text = text_of(message.get("content"))
+        if message.get("type") == "user" and not is_past:
             yield from self._hear(text, at)
         if message.get("type") != "gemini":
             return
-        if used := object_at(message, "tokens"):
+        if not is_past and (used := object_at(message, "tokens")):
             self._tokens.add(message.get("id"), without_cached(read_tokens(used, "input", "output", "cached")))
         calls = objects(message.get("toolCalls"))
         for call in calls:
@@ -209,7 +224,7 @@ class GeminiSteps(MessageSteps):
                 ended, result = moment(call.get("timestamp")) or at, _read_responses(call.get("result"))
                 told = is_error if result else is_error or None
                 yield from self._end(call.get("id"), ended, result, is_error=told)
-        if text.strip() and not calls:
+        if text.strip() and not calls and not is_past:
             yield from tell_end(self._tokens, at, self._agent)
 
 

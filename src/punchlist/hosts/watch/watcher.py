@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from punchlist.board import Board
@@ -32,6 +32,7 @@ from punchlist.transcripts.values import MAIN
 _LOOK_SECONDS: Final = 2.0
 """How often it is looked for agents that were started for the first time, and at files that are not logs."""
 
+_KEPT: Final = timedelta(days=1)
 _MOST_REPLAYS: Final = 128
 _MOST_TOGETHER: Final = 64
 """Logs of one session that are merged at a time."""
@@ -97,13 +98,16 @@ class Watcher:
     # Finding logs.
 
     def _forget_deleted(self) -> None:
-        """Forget how far logs were read that were deleted. Where the folder is gone too, it may come back."""
+        """Forget how far logs were read that were deleted. Where the folder is gone too, it may come back.
+
+        So may a log that was moved away: its place is kept for a day.
+        """
         places = self._board.store.read(lambda tx: tx.hosts.list_file_places())
         gone = [file for file in places if not os.path.lexists(file) and os.path.isdir(os.path.dirname(file))]
 
         def forget(tx: Transaction) -> None:
             for file in gone:
-                tx.hosts.forget_file_place(file)
+                tx.hosts.forget_file_place(file, before=self._board.now() - _KEPT)
 
         if gone:
             with suppress(StoreBusy):

@@ -94,7 +94,7 @@ SELECT file, place, sum, state FROM watched_files WHERE path = :path;
 SELECT path, file, place FROM watched_files;
 
 -- name: forget_watched_file
-DELETE FROM watched_files WHERE path = :path;
+DELETE FROM watched_files WHERE path = :path AND at < :before;
 
 -- name: save_watched_file
 INSERT INTO watched_files (path, file, place, sum, state, at) VALUES (:path, :file, :place, :sum, :state, :at)
