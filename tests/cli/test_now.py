@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 from punchlist import Board
+from punchlist.core.presence import AgentNow, Roster
+from punchlist.surfaces.now import now_lines
+from punchlist.surfaces.spans import Display, plain_text
 from punchlist.text import width
 from tests.cli.conftest import Run
 
@@ -280,3 +283,19 @@ def test_lines_fit_and_hold_no_escapes(
         without_words = text.replace("漢", "").replace("字", "")
         assert without_words.isascii()
     assert "\x1b" not in json.dumps(read_json(run), ensure_ascii=False)
+
+
+def test_a_long_name_makes_way_for_the_age_of_a_wait():
+    at = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    row = AgentNow(
+        project=f"/x/{'shop' * 9}",
+        host="claude-code",
+        session="c-1",
+        agent="main",
+        state="waiting",
+        since=at,
+        waits_for="permission: git push",
+    )
+    roster = Roster(at=at + timedelta(minutes=12), agents=(row,), waits=())
+    shown = plain_text(now_lines(roster, Display(columns=80)))
+    assert "… · 12m  permission: git push" in shown

@@ -17,7 +17,7 @@ from punchlist.core.presence import AgentNow, DoneSince, PresenceState, Roster
 from punchlist.core.session_line import SessionLine, name_wait
 from punchlist.surfaces.headlines import short_session, wait_data
 from punchlist.surfaces.lists import GRADES, STATES
-from punchlist.surfaces.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, pad, plural, safe_line
+from punchlist.surfaces.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pad, plural, safe_line
 from punchlist.text import fit, width
 
 _WIDE: Final = 100
@@ -158,7 +158,9 @@ def _fit_columns(rows: Sequence[NowRow], name: int, columns: int, least: int) ->
 def row_line(row: NowRow, columns: Columns, display: Display) -> Line:
     """Return a row in its columns, cut to the width of the display."""
     glyphs = display.glyphs
-    name = pad((Span(row.name, "bold"), Span(row.age, "dim")), columns.name, glyphs)
+    # Where there is no room for both, the name makes way: of two agents that wait, the age tells which waits longer.
+    named = cut((Span(row.name, "bold"),), max(1, columns.name - width(row.age)), glyphs)
+    name = pad((*named, Span(row.age, "dim")), columns.name, glyphs)
     start: Line = (row.mark, Span("  "), *name, Span("  "))
     if not (columns.count or columns.clock or row.tail):
         return display.cut((*start, *row.headline))
