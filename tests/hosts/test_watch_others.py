@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from punchlist import Board
+from punchlist.cli import main
 from punchlist.core.overview import TokenTotal
 from punchlist.errors import SettingsFileInvalid
 from punchlist.hosts.watch.rows import Piece, StoreRows
@@ -400,3 +401,12 @@ def test_two_processes_that_read_a_store_at_once_tell_each_turn_once(machine: Ma
         slow.take(lambda place: [piece for piece in pieces if piece.place >= place], lambda: 0)
     found = counts(machine.events())
     assert (found["tool.started"], found["turn.ended"]) == (6, 5)
+
+
+def test_the_command_says_what_it_read_from_a_store(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    chat = HermesChat()
+    work(chat)
+    chat.save(machine.home)
+    assert main(["--db", str(machine.board), "watch", "--once", "--since", "9000d"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Hermes: 0 logs with news, 4 new tool calls on the board, ")

@@ -47,14 +47,15 @@ def parser() -> Parser:
 
 
 def _watch(options: Namespace) -> int:
-    with open_board(options) as board, closing(_open_watcher(board, options.since)) as watcher:
+    with open_board(options) as board:
         before, began = board.store.last_seq(), time.monotonic()
-        _catch_up(watcher)
-        calls = sum(event.kind == "tool.started" for event in board.events(before))
-        _describe_start(watcher, calls, time.monotonic() - began)
-        if not options.once:
-            with CodexPlans(board, _warn):
-                _follow(board, watcher)
+        with closing(_open_watcher(board, options.since)) as watcher:  # it reads stores at once
+            _catch_up(watcher)
+            calls = sum(event.kind == "tool.started" for event in board.events(before))
+            _describe_start(watcher, calls, time.monotonic() - began)
+            if not options.once:
+                with CodexPlans(board, _warn):
+                    _follow(board, watcher)
     return 0
 
 
@@ -89,17 +90,15 @@ def _draw_bar(progress: WatchProgress, signs: Glyphs) -> str:
 
 
 def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
-    if not watcher.roots:
+    found = [HOSTS[host] for host in watcher.roots.values()] + sorted(TITLES[host] for host in watcher.lists.hosts)
+    if not found:
         known = ", ".join(dict.fromkeys([*HOSTS.values(), *(TITLES[host] for host, _ in PATTERNS)]))
-        lists = (
-            f"{plural(watcher.lists.count, 'file')} with lists of other agents" if watcher.lists.count else "no other"
-        )
-        print(f"No log of an agent here yet, and {lists}; looked for {known}.", flush=True)
+        print(f"No log of an agent here yet; looked for {known}.", flush=True)
         return
-    hosts = ", ".join(HOSTS[host] for host in watcher.roots.values())
+    hosts = ", ".join(dict.fromkeys(found))
     done = watcher.progress
     print(
-        f"{hosts}: {plural(done.logs, 'log')} with news, {plural(calls, 'new tool call')}, "
+        f"{hosts}: {plural(done.logs, 'log')} with news, {plural(calls, 'new tool call')} on the board, "
         f"{done.done / 1e6:.1f} MB in {seconds:.1f} s.",
         flush=True,
     )

@@ -53,10 +53,8 @@ class ListFiles:
         self._since = since
         self._report = report
         self._seen: dict[str, tuple[int, ...]] = {}
-
-    @property
-    def count(self) -> int:
-        return len(self._seen)
+        self.hosts: set[str] = set()
+        """Agents of whom a store or a list was found."""
 
     def look(self) -> None:
         """Take over the lists of files that have changed since the last look."""
@@ -66,6 +64,7 @@ class ListFiles:
             if not now or now == before:
                 continue
             self._seen[path] = now
+            self.hosts.add(host)
             if before is None and self._since is not None and max(now[1::2]) < self._since * 1e9:
                 continue
             try:
