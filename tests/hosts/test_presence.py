@@ -21,8 +21,6 @@ import pytest
 from punchlist import Board
 from punchlist.core.events import Draft
 from punchlist.core.presence import Presence, find_missing, join_roads
-from punchlist.errors import SettingsFileInvalid
-from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.presence import PresenceLog, find_presence, record_states
 from punchlist.hosts.roster import load_roster
 from punchlist.hosts.watch import CodexPlans, Watcher
@@ -756,31 +754,6 @@ def test_watched_agents_without_a_process_are_idle_and_then_gone(board: Board):
         "h-2": ("hermes", "gone", "h-2"),
         "c-1": ("claude-code", "gone", "c-1"),
     }
-
-
-def test_an_agent_that_another_program_has_just_seen_is_not_gone(tmp_path: Path):
-    clock = [datetime.now(UTC)]
-    with Board.open(tmp_path / "board.db", clock=lambda: clock[0]) as board:
-        seen = Presence(host="codex", session="t-1", state="waiting", waits_for="approval", project="/shop")
-        looked_at = clock[0]
-        clock[0] += timedelta(seconds=1)
-        record_states(board, [seen])
-        clock[0] += timedelta(seconds=1)
-        (row,) = load_roster(board, present=[], seen_at=looked_at).agents
-        assert (row.host, row.session, row.state, row.waits_for) == ("codex", "t-1", "waiting", "approval")
-        (row,) = load_roster(board, present=[], seen_at=clock[0]).agents
-        assert (row.state, row.waits_for) == ("gone", "")
-
-
-def test_a_load_that_failed_is_done_again(home: Path, board: Board, monkeypatch: pytest.MonkeyPatch):
-    settings = home / "config.toml"
-    monkeypatch.setenv("PUNCHLIST_CONFIG", str(settings))
-    feed = LiveRoster(board, watches=False)
-    settings.write_text("stall = 3\n")
-    with pytest.raises(SettingsFileInvalid):
-        feed.load()
-    settings.unlink()
-    assert feed.roster.agents == ()
 
 
 def test_an_agent_of_the_board_and_its_process_are_one_row(home: Path, board: Board, start: Start):
