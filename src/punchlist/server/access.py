@@ -31,7 +31,7 @@ from punchlist.store.tokens import TokenRow
 Need = Literal["public", "look", "answer", "edit"]
 
 SCOPES: Final = ("look", "answer", "edit")
-"""What a token may do; each includes those before it."""
+"""Scopes of a token; each includes those before it."""
 
 LONGEST_BODY: Final = 1_000_000
 
@@ -55,7 +55,7 @@ _LINK_TOKEN: Final = "link"
 
 
 class Grant(NamedTuple):
-    """What a caller may do: the scopes of its token, and the project that it is limited to."""
+    """A caller's rights: the scopes of its token, and the project that it is limited to."""
 
     name: str
     """The author of what the caller changes."""
@@ -79,7 +79,7 @@ class KnownToken(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What a route needs. One that is `per_project` limits itself to the project of the grant."""
+    """The scope that a route needs. One that is `per_project` limits itself to the project of the grant."""
 
     need: Need
     per_project: bool = False

@@ -116,7 +116,7 @@ class Broadcaster:
         self._window: list[SentEvent] = []
         self._bytes = 0
         self._pieces: dict[tuple[EventFilter, int], tuple[bytes, int]] = {}
-        """What readers with this filter are sent from this place on, and their place after it; since the last event."""
+        """By filter and place: the bytes for readers there, and their place after them. A new event empties it."""
         self.oldest = 0
         """Every event after this one is in the window."""
         self.latest = 0

@@ -1,4 +1,4 @@
-"""What one server holds while it runs. Handlers get it by `state_of(request)`."""
+"""The state of one server while it runs. Handlers get it by `state_of(request)`."""
 
 from __future__ import annotations
 

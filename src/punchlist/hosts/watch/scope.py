@@ -1,4 +1,4 @@
-"""What is watched, as the settings say: which agents, and the sessions of which folders."""
+"""Select what to watch by the settings: agents, and the folders of their sessions."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class EmptyTaskBody(Struct, forbid_unknown_fields=True):
 
 
 class CompleteBody(Struct, forbid_unknown_fields=True):
-    """What came of the task. Without `force`, a task under another worker's lease is refused."""
+    """The result of a task. Without `force`, a task under another worker's lease is refused."""
 
     fence: Fence | None = None
     result: Any = None
@@ -161,7 +161,7 @@ class CancelBody(Struct, forbid_unknown_fields=True):
 
 
 class TaskWaitBody(Struct, forbid_unknown_fields=True, kw_only=True):
-    """What to wait for: a time, so many seconds, an event, or without any of these a person."""
+    """The end of a wait: a time, so many seconds, an event, or without any of these a person."""
 
     until: Annotated[datetime, Meta(tz=True)] | None = None
     seconds: Annotated[float, Meta(ge=0, le=315_360_000)] | None = None
@@ -172,7 +172,7 @@ class TaskWaitBody(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class ResumeBody(Struct, forbid_unknown_fields=True):
-    """What is merged into the task's state."""
+    """Keys to merge into the task's state."""
 
     state: Any = None
 

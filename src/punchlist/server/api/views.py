@@ -200,7 +200,7 @@ class WaitView(Struct, frozen=True, kw_only=True):
 
 
 class WaitsView(Struct, frozen=True):
-    """What waits on a person, what waits longest first."""
+    """All that waits on a person, the longest wait first."""
 
     waits: tuple[WaitView, ...]
 
@@ -259,7 +259,7 @@ class PlanDiffView(Struct, frozen=True, kw_only=True):
 
 
 class AnsweredView(Struct, frozen=True, kw_only=True):
-    """What was resolved, and the number of the last event of it, by which its receipt is found."""
+    """The wait that was resolved, and the number of the last event of it, by which its receipt is found."""
 
     outcome: Literal["answered", "approved", "rejected", "unblocked", "resumed"]
     session: str
@@ -391,7 +391,7 @@ class ReportView(Struct, frozen=True, kw_only=True):
 
 
 class BriefView(Struct, frozen=True, kw_only=True):
-    """What happened after an event. `until` is the `after` of the next brief."""
+    """Changes after an event. `until` is the `after` of the next brief."""
 
     sessions: tuple[dict[str, Any], ...]
     git: tuple[dict[str, Any], ...]
@@ -429,7 +429,7 @@ class SizeView(Struct, frozen=True):
 
 
 class CostView(Struct, frozen=True, kw_only=True):
-    """What Punchlist itself cost, in one dialect and profile."""
+    """Tokens that Punchlist itself cost, in one dialect and profile."""
 
     dialect: str
     profile: str | None
@@ -469,7 +469,7 @@ class HitView(Struct, frozen=True, kw_only=True):
 
 
 class SearchView(Struct, frozen=True):
-    """What was found: sessions, then items, then tasks."""
+    """Search results: sessions, then items, then tasks."""
 
     hits: tuple[HitView, ...]
 

@@ -87,7 +87,7 @@ class Share(Struct, frozen=True):
 
 
 class CostPart(Struct, frozen=True):
-    """What one part of a cost takes of the bar of the largest, in percent."""
+    """The share of one part of a cost in the largest bar, in percent."""
 
     look: str
     x: float

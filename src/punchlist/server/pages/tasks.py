@@ -101,7 +101,7 @@ _VERBS: Final[Mapping[TaskStatus, Sequence[tuple[str, str]]]] = {
     TaskStatus.COMPLETED: (("retry", "Reopen"),),
     TaskStatus.CANCELLED: (("retry", "Reopen"),),
 }
-"""What a person does to a task in its row, by its status."""
+"""The verbs that a person has for a task in its row, by its status."""
 
 
 def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) -> TaskLine:
