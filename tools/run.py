@@ -1,4 +1,4 @@
-"""`make run`: serve the page and print its link; where no agent runs, say what was looked for."""
+"""`make run`: serve the page and print its link; where no agent runs, say what was looked for, and play the demo."""
 
 from __future__ import annotations
 
@@ -19,33 +19,41 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--db")
     board = parser.parse_known_args(arguments)[0].db
     server = subprocess.Popen([*_COMMAND, "serve", *arguments], stdout=subprocess.PIPE, text=True)
+    running: list[subprocess.Popen[Any]] = [server]
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        server.terminate()
+        for process in running:
+            process.terminate()
 
     signal.signal(signal.SIGTERM, stop)  # from a supervisor: it reaches only this process
     signal.signal(signal.SIGINT, stop)
     assert server.stdout is not None
     for number, line in enumerate(server.stdout):
         print(line, end="", flush=True)
-        if number == 0:  # the link: now the board is there
-            _tell_more([] if board is None else ["--db", board])
+        if number == 0 and not _tell_more(
+            [] if board is None else ["--db", board]
+        ):  # after the link the board is there
+            demo = subprocess.Popen([*_COMMAND, "demo"])
+            running.append(demo)
+            demo.wait()
+            print(f"\nThe page is at {line.split()[-1]}", flush=True)
     return server.wait()
 
 
-def _tell_more(board: list[str]) -> None:
-    """Say what the page shows; without an agent, what was looked for."""
+def _tell_more(board: list[str]) -> bool:
+    """Say what the page shows; without an agent, what was looked for. Return True if there is something to show."""
     done = subprocess.run([*_COMMAND, "now", "--json", *board], capture_output=True, text=True, check=False)
     if done.returncode:
-        return  # the page tells of it
+        return True  # the page tells of it
     found: dict[str, Any] = json.loads(done.stdout)
     if found["waits"] or any(one["state"] != "gone" for one in found["agents"]):
-        print(
-            "It shows the agents of this machine, as `punchlist top` does in a terminal. Ctrl-C stops it.", flush=True
-        )
-        return
-    print("It has a button that plays a demo. Ctrl-C stops it.\n", flush=True)
+        said = "It shows the agents of this machine, as `punchlist top` does in a terminal. Ctrl-C stops it."
+        print(said, flush=True)
+        return True
+    print("Ctrl-C stops it. Until an agent runs, here is a demo, which the page plays too.\n", flush=True)
     subprocess.call([*_COMMAND, "now", *board])
+    print(flush=True)
+    return False
 
 
 if __name__ == "__main__":

@@ -36,15 +36,17 @@ def running(home: Path) -> Generator[Iterator[str]]:
         assert process.wait(30) == 0
 
 
-def test_without_agents_it_prints_the_link_and_says_what_was_looked_for(tmp_path: Path) -> None:
+def test_without_agents_it_prints_the_link_says_what_was_looked_for_and_plays_the_demo(tmp_path: Path) -> None:
     with running(tmp_path) as lines:
         link = next(lines).split()[-1]
         said = next(lines)
-        assert "a button that plays a demo" in said
+        assert "here is a demo" in said
         while "~/.claude/sessions" not in said:
             said += next(lines)
         assert "No agent runs on this machine" in said
         assert "punchlist attach claude-code" in said
+        while "three agents at work" not in said:
+            said += next(lines)
         page = httpx.get(link, follow_redirects=False)
         assert page.status_code == 303
         page = httpx.get(link.partition("?")[0], cookies=page.cookies)
