@@ -158,10 +158,10 @@ class FullScreen(Screen):
         self._handlers: dict[int, Any] = {}
         self._is_ended = False
         self._drawn: list[str] = []
-        """The lines that the terminal shows; none if it has to be drawn anew."""
+        """The lines that the terminal shows; none if it has to be drawn again."""
 
     def measure(self) -> tuple[Display, int]:
-        """Return what the terminal can show, and its height, both of one moment. If they changed, all is drawn anew."""
+        """Return what the terminal can show, and its height, at one moment. If they changed, all is drawn again."""
         size = _terminal_size()
         if size != self._size:
             self._size = size
@@ -174,7 +174,7 @@ class FullScreen(Screen):
         sys.stdout.flush()
 
     def redraw(self) -> None:
-        """Draw the next picture anew, whatever the terminal shows."""
+        """Draw the next picture in full, whatever the terminal shows."""
         self._drawn = []
 
     def draw(self, lines: Sequence[Line]) -> None:

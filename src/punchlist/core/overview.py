@@ -138,7 +138,7 @@ class LastCall(Struct, frozen=True):
 
 
 class TokenTotal(Struct, frozen=True):
-    """Tokens that an agent has read anew, written, and read from the cache of its host."""
+    """Tokens that an agent has read for the first time, written, and read from the cache of its host."""
 
     input: int = 0
     output: int = 0

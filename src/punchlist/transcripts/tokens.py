@@ -11,7 +11,7 @@ _MOST = 10**15
 
 
 class Tokens(NamedTuple):
-    """Tokens that the model read anew, wrote, and read from the cache of its host."""
+    """Tokens that the model read for the first time, wrote, and read from the cache of its host."""
 
     input: int = 0
     output: int = 0
@@ -50,9 +50,9 @@ class TokenCount:
 
 
 def read_tokens(given: Mapping[str, Any], input: str, output: str, cached: str, *more: str) -> Tokens:
-    """Return tokens by the names of their fields; `more` are other tokens that were read anew."""
-    anew = sum(_number(given.get(name)) for name in (input, *more))
-    return Tokens(anew, _number(given.get(output)), _number(given.get(cached)))
+    """Return tokens by the names of their fields; `more` are other tokens that were read for the first time."""
+    fresh = sum(_number(given.get(name)) for name in (input, *more))
+    return Tokens(fresh, _number(given.get(output)), _number(given.get(cached)))
 
 
 def without_cached(tokens: Tokens) -> Tokens:
