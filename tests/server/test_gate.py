@@ -20,8 +20,16 @@ from punchlist.server.state import ServerState
 
 PORT = 8137
 OWN = f"127.0.0.1:{PORT}"
-HOSTS = {OWN: True, f"localhost:{PORT}": True, f"[::1]:{PORT}": True, "evil.example": False, f"evil@{OWN}": False}
-ORIGINS = ("", "own", "http://evil.example", "http://127.0.0.1:3000", "null")
+HOSTS = {
+    OWN: True,
+    f"localhost:{PORT}": True,
+    f"[::1]:{PORT}": True,
+    "evil.example": False,
+    f"evil@{OWN}": False,
+    "[": False,
+    "[evil]": False,
+}
+ORIGINS = ("", "own", "http://evil.example", "https://board.example", "http://127.0.0.1:3000", "null", "http://[")
 FETCHES = ("", "same-origin", "same-site", "cross-site")
 TOKENS = ("none", "wrong", "cookie", "forged", "link", "look", "answer", "edit", "project")
 TYPES = ("", "application/json", "application/x-www-form-urlencoded", "text/plain", "multipart/form-data")
@@ -83,9 +91,9 @@ def list_cases(row: Row) -> Iterator[Asked]:
 def may_pass(asked: Asked, rule: Rule) -> bool:
     """True if a request may be answered with success, in the words of the promise and not of the code."""
     is_change = asked.method not in ("GET", "HEAD")
-    # A form of a page without a referrer has the origin `null`; its browser says that it is the same.
-    is_own_form = asked.origin == "null" and asked.fetch == "same-origin"
-    is_own_origin = is_own_form or asked.origin == f"http://{asked.host}"
+    # A form of a page without a referrer has the origin `null`, and a page behind a proxy that of the proxy: their
+    # browser says that it is the same.
+    is_own_origin = asked.fetch == "same-origin" or asked.origin == f"http://{asked.host}"
     is_allowed_type = asked.type in TYPES[:2] or (
         asked.type == TYPES[2] and not asked.path.startswith(("/api/", "/mcp"))
     )
@@ -97,7 +105,7 @@ def may_pass(asked: Asked, rule: Rule) -> bool:
         return False
     if is_change and (not is_allowed_type or (asked.origin and not is_own_origin)):
         return False
-    if asked.token == "cookie" and not is_own_origin and asked.fetch != "same-origin":
+    if asked.token == "cookie" and not is_own_origin:
         return not is_change and asked.fetch == ""
     return True
 

@@ -17,7 +17,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -154,17 +153,20 @@ class Refusal(NamedTuple):
     code: str
     detail: str
 
+    def make_problem(self) -> ApiProblem:
+        headers = {"www-authenticate": "Bearer"} if self.status == 401 else {}
+        return ApiProblem(self.status, self.code, self.detail, headers=headers)
+
     def respond(self, scope: Scope) -> Response:
         """Return the refusal as a problem document, or as a page for a browser."""
-        headers = {"www-authenticate": "Bearer"} if self.status == 401 else {}
-        problem = ApiProblem(self.status, self.code, self.detail, headers=headers)
-        return respond_to_problem(problem, Headers(scope=scope))
+        return respond_to_problem(self.make_problem(), Headers(scope=scope))
 
 
 _NO_TOKEN: Final = Refusal(
     401, "token_missing", "Open the link that `punchlist serve` prints (`punchlist serve --status` shows it again)."
 )
 _WRONG_TOKEN: Final = Refusal(401, "token_unknown", "This token is unknown or was revoked.")
+_TOO_LARGE: Final = Refusal(413, "body_too_large", f"A body may have {LONGEST_BODY} bytes at most.")
 
 
 class Access:
@@ -203,7 +205,10 @@ class Access:
 
     def is_own_host(self, given: str) -> bool:
         """True if a Host header names this machine. An address cannot be rebound by DNS, so any is accepted."""
-        name = urlsplit(f"//{given}").hostname if given else None
+        try:
+            name = urlsplit(f"//{given}").hostname
+        except ValueError:  # a bracket without its other one, or no address in them
+            return False
         if name is None or any(char in given for char in "@/?#\\ "):
             return False
         return name in self._names or is_address(name)
@@ -314,10 +319,10 @@ class AccessGate:
             return Refusal(421, "host_refused", "This server has another name; use the address that it prints.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 9 or int(length) > LONGEST_BODY:
-            return Refusal(413, "body_too_large", f"A body may have {LONGEST_BODY} bytes at most.")
+            return _TOO_LARGE
         if method in _READING:
             return None
-        if "origin" in headers and not _has_own_origin(headers) and not _is_own_form(headers):
+        if "origin" in headers and not _is_same_origin(headers):
             return Refusal(403, "origin_refused", "Another page may not change anything here.")
         if length == "0" and "transfer-encoding" not in headers:
             return None
@@ -355,19 +360,16 @@ def _read_bearer(headers: Headers) -> str | None:
     return secret.strip() if kind.lower() == "bearer" else None
 
 
-def _has_own_origin(headers: Headers) -> bool:
-    """True if the Origin is the server as the request names it, which was checked before."""
-    origin = urlsplit(headers["origin"])
-    return origin.scheme in ("http", "https") and origin.netloc.lower() == headers["host"].lower()
-
-
-def _is_own_form(headers: Headers) -> bool:
-    """True for a form of our own page: where no referrer is sent, a browser hides the origin of a form too."""
-    return headers["origin"] == "null" and headers.get("sec-fetch-site") == "same-origin"
-
-
 def _is_same_origin(headers: Headers) -> bool:
-    return headers.get("sec-fetch-site") == "same-origin" or ("origin" in headers and _has_own_origin(headers))
+    """True for a request of our own page: by its Origin, or by the word of the browser.
+
+    The Origin has to be the server as `Host` names it, which was checked before. It is another one behind a proxy with
+    TLS that sets `Host`, and `null` for a form of a page without a referrer; no page can write `Sec-Fetch-Site` itself.
+    """
+    if headers.get("sec-fetch-site") == "same-origin":
+        return True
+    host = headers["host"].lower()
+    return headers.get("origin", "").lower() in (f"http://{host}", f"https://{host}")
 
 
 def _check_origin_of_cookie(method: str, headers: Headers) -> Refusal | None:
@@ -389,7 +391,7 @@ def _limit_body(receive: Receive) -> Receive:
         message = await receive()
         total += len(message.get("body", b""))
         if total > LONGEST_BODY:
-            raise HTTPException(413, f"A body may have {LONGEST_BODY} bytes at most.")
+            raise _TOO_LARGE.make_problem()
         return message
 
     return receive_limited
