@@ -1,9 +1,14 @@
 """`/live`: parts of pages as they change, rendered once for all readers."""
 
+import asyncio
+import threading
+
 import httpx
 import pytest
 
 from punchlist.board import Board
+from punchlist.server.broadcast import FeedReader
+from punchlist.server.topics import TopicHub
 from tests.server.conftest import Running
 from tests.server.streams import open_stream
 
@@ -45,3 +50,33 @@ def test_a_topic_that_is_none_is_refused_and_leaves_nothing(
     answer = client.get("/live", params=query)
     assert answer.status_code in (404, 422)
     assert running.state.topics.list_topics() == []
+
+
+def test_a_topic_that_is_being_rendered_for_its_first_reader_stays_when_another_reader_leaves():
+    goes_on = threading.Event()
+    goes_on.set()
+
+    def render(name: str) -> dict[str, str]:
+        goes_on.wait()
+        return {"title": name}
+
+    async def change_pages() -> None:
+        hub = TopicHub(render)
+        old, new, second = (FeedReader(follows_events=False) for _ in range(3))
+        await hub.join(["now"], old)
+        goes_on.clear()
+        joins = [asyncio.ensure_future(hub.join(["session:s"], reader)) for reader in (new, second)]
+        await asyncio.sleep(0)
+        assert len(hub.list_topics()) == 2
+        hub.leave(old)
+        goes_on.set()
+        (topic,) = await joins[0]
+        assert await joins[1] == [topic]
+        assert hub.list_topics() == [topic]
+        assert topic.readers == {new, second}
+        hub.leave(new)
+        assert hub.list_topics() == [topic]
+        hub.leave(second)
+        assert hub.list_topics() == []
+
+    asyncio.run(change_pages())

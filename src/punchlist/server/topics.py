@@ -56,12 +56,11 @@ class Topic:
 
     async def join(self, reader: FeedReader) -> None:
         """Add a reader. The first one waits until the topic is rendered, and is told if that fails."""
+        self.readers.add(reader)  # before the wait: the hub forgets a topic that nobody reads
         async with self._loading:
-            if not self.readers:
+            if self._task is None:
                 self._take(await run_in_threadpool(self._render, self.name))
-        self.readers.add(reader)
-        if self._task is None or self._task.done():
-            self._task = asyncio.ensure_future(self._follow())
+                self._task = asyncio.ensure_future(self._follow())
 
     def make_message(self, seen: int) -> bytes:
         """Return the parts that changed after a version, as readers at that version are all sent them."""
@@ -140,11 +139,13 @@ class TopicHub:
         return joined
 
     def leave(self, reader: FeedReader) -> None:
-        for topic in list(self._topics.values()):
-            topic.readers.discard(reader)
-            topic.is_dirty.set()  # a task without readers ends
-            if not topic.readers:
-                self._topics.pop(topic.name)
+        """Take a reader out of its topics, and forget those that nobody reads any more."""
+        for topic in self.list_topics():
+            if reader in topic.readers:
+                topic.readers.remove(reader)
+                if not topic.readers:
+                    self._topics.pop(topic.name)
+                    topic.is_dirty.set()  # a task without readers ends
 
 
 class TopicStream(StreamResponse):
