@@ -29,6 +29,9 @@ _MOST_BYTES: Final = 8_000_000
 _PIECE: Final = 64_000
 """Bytes that are sent at a time, at least one event."""
 
+_MOST_PIECES: Final = 100
+"""Pieces that are kept for readers at the same place: many clients, each at a place of its own, share none."""
+
 _PAGE: Final = 500
 """Events that a reader reads from the board at a time."""
 
@@ -116,7 +119,8 @@ class Broadcaster:
         self._window: list[SentEvent] = []
         self._bytes = 0
         self._pieces: dict[tuple[EventFilter, int], tuple[bytes, int]] = {}
-        """By filter and place: the bytes for readers there, and their place after them. A new event empties it."""
+        """By filter and place: the bytes for readers there, and their place after them. A new event empties it,
+        and so does one piece too many."""
         self.oldest = 0
         """Every event after this one is in the window."""
         self.latest = 0
@@ -256,6 +260,8 @@ class Broadcaster:
         """Return the next frames for a reader, and move it on; empty if there is nothing new for it."""
         known = self._pieces.get((reader.wanted, reader.place))
         if known is None:
+            if len(self._pieces) >= _MOST_PIECES:
+                self._pieces.clear()
             known = self._pieces[reader.wanted, reader.place] = self._cut_piece(reader)
         piece, reader.place = known
         return piece
