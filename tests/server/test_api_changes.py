@@ -14,6 +14,7 @@ from tests.server.worlds import OURS, build
 
 AGENT = f"/api/v1/sessions/{OURS.session}/agents/main"
 LIST = f"/api/v1/task-lists/{OURS.list.replace('/', '%2F')}"
+MAIN = {"session": OURS.session, "agent": "main"}
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,34 @@ def test_a_list_is_changed_only_at_the_revision_that_was_seen(client: httpx.Clie
     assert client.patch(f"{AGENT}/todos", json=edit, headers={"if-match": "*"}).status_code == 200
 
 
+def test_an_undo_is_made_only_at_the_revision_that_was_seen(client: httpx.Client):
+    edit = {"operations": [{"op": "note", "item": "2", "text": "One"}]}
+    seen = client.patch(f"{AGENT}/todos", json=edit).headers["etag"]
+    now = client.patch(f"{AGENT}/todos", json=edit).headers["etag"]
+    late = client.post(f"{AGENT}/todos/undo", headers={"if-match": seen})
+    assert (late.status_code, late.json()["code"], late.json()["field"]) == (412, "revision_conflict", "If-Match")
+    assert client.get(f"{AGENT}/todos").headers["etag"] == now
+    assert client.post(f"{AGENT}/todos/undo", headers={"if-match": now}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (f"{AGENT}/plan/approve", {"revision": 1}),
+        (f"{AGENT}/plan/reject", {"revision": 1, "reason": "No"}),
+        (f"{AGENT}/answers", {"item": "2", "text": "Yes"}),
+        (f"{LIST}/promote", MAIN),
+        (f"{LIST}/tasks/1/todos", MAIN),
+    ],
+)
+def test_a_condition_that_a_route_cannot_check_is_refused(client: httpx.Client, board: Board, path: str, body: object):
+    before = board.store.last_seq()
+    answer = client.post(path, json=body, headers={"if-match": '"1"'})
+    assert (answer.status_code, answer.json()["field"]) == (422, "If-Match")
+    assert board.store.last_seq() == before
+    assert client.post(path, json=body, headers={"if-match": "*"}).status_code != 422
+
+
 @pytest.mark.parametrize("tag", ['"x"', "7", 'W/"7"', '"1", "2"', '"' + "9" * 40 + '"'])
 def test_an_etag_that_is_not_ours_matches_nothing(client: httpx.Client, tag: str):
     edit = {"operations": [{"op": "note", "item": "2", "text": "One"}]}
@@ -82,7 +111,6 @@ def test_every_verb_of_a_task_takes_the_revision_that_was_seen(client: httpx.Cli
 
 # Once per key.
 
-MAIN = {"session": OURS.session, "agent": "main"}
 REPEATED: list[tuple[str, str, Any]] = [
     ("PATCH", f"{AGENT}/todos", {"operations": [{"op": "append", "items": ["More"]}]}),
     ("POST", f"{AGENT}/todos/undo", {}),

@@ -67,10 +67,11 @@ def change_list(agent: AgentRunner, command: Command, *, by: str, revision: int 
     return _write(agent, decide, by=by)
 
 
-def undo_change(agent: AgentRunner, *, by: str) -> TodoList:
+def undo_change(agent: AgentRunner, *, by: str, revision: int | None) -> TodoList:
     """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
 
     def decide(tx: Transaction, row: AgentRow, _now: datetime) -> Applied:
+        _check_revision(row, revision)
         undid = tx.history.last_change(row.number, by)
         before = tx.history.at(row.number, undid - 1) if undid is not None else None
         after = tx.history.at(row.number, undid) if undid is not None else None

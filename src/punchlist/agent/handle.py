@@ -140,9 +140,12 @@ class Agent:
         todos = edits.change_list(self._runner, command, by=by, revision=revision, person=person)
         return self._changed_to(todos)
 
-    def undo(self, *, by: str) -> TodoList:
-        """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
-        return self._changed_to(edits.undo_change(self._runner, by=by))
+    def undo(self, *, by: str, revision: int | None = None) -> TodoList:
+        """Roll back this author's last change; refuse, and name the items, if they were changed again since.
+
+        With `revision`, only if the list is still at that revision.
+        """
+        return self._changed_to(edits.undo_change(self._runner, by=by, revision=revision))
 
     def restore_list(
         self, todos: TodoList, *, by: str, source: str, revision: int | None = None, graded: bool = False

@@ -149,7 +149,7 @@ def edit_todos(call: Call, body: EditBody) -> Answer:
 
 def undo_edit(call: Call, body: EmptyBody) -> Answer:
     row = call.find_agent()
-    return _change_list(call, row, lambda agent: agent.undo(by=call.by))
+    return _change_list(call, row, lambda agent: agent.undo(by=call.by, revision=call.revision))
 
 
 def _make_operation(given: EditOperation) -> dict[str, Any]:

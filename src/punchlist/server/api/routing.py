@@ -58,7 +58,7 @@ class ApiRoute(Struct, frozen=True, kw_only=True):
     status: int = 200
     errors: tuple[type[PunchlistError], ...] = ()
     takes_revision: bool = False
-    """`If-Match` is taken: the change is made only at that revision."""
+    """`If-Match` is taken: the change is made only at that revision. A change by another route refuses it."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class Api:
             grant,
             path=found.path,
             status=route.status,
-            revision=_read_revision(request.headers) if route.takes_revision else None,
+            revision=None if route.method == "GET" else _read_revision(request.headers, route),
             key=None if route.method == "GET" else _read_key(request.headers),
             fingerprint=_fingerprint(request, scope, body),
             live=state.live,
@@ -243,11 +243,14 @@ def _find_field(message: str) -> str:
     return ".".join(part for part in parts if part)[:200]
 
 
-def _read_revision(headers: Headers) -> int | None:
+def _read_revision(headers: Headers, route: ApiRoute) -> int | None:
     """Return the revision in `If-Match`; None if the change is to be made at any."""
     given = headers.get("if-match", "").strip()
     if given in ("", "*"):
         return None
+    if not route.takes_revision:  # a condition that is not looked at would seem to hold
+        detail = "This route takes no `If-Match`; nothing was changed."
+        raise ApiProblem(422, "invalid_input", detail, field="If-Match")
     tag = _TAG.fullmatch(given)
     if tag is None:
         detail = "`If-Match` takes one ETag, as the resource has it."

@@ -184,7 +184,8 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
         reply=views.TodosView,
         scope="edit",
         body=changes.EmptyBody,
-        errors=(*_NO_AGENT, errors.NothingToUndo, errors.UndoRefused),
+        errors=(*_NO_AGENT, errors.NothingToUndo, errors.UndoRefused, errors.RevisionConflict),
+        takes_revision=True,
     ),
     ApiRoute(
         method="POST",
