@@ -1,7 +1,9 @@
 """Lists are changed by keyboard alone, and by hand; what a person types is not lost."""
 
+import re
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from punchlist.agent import Agent
 from punchlist.board import Board
@@ -68,6 +70,51 @@ def test_list_is_edited_by_keyboard(tabs: Tabs, agent: Agent) -> None:
     press(page, "u")
     expect(items.nth(1)).to_contain_text("Backfill in slices")
     assert agent.todos.items[0].status is Status.COMPLETED
+
+
+@pytest.fixture
+def held(tabs: Tabs, agent: Agent) -> tuple[Page, list[Route]]:
+    """Return the page of a session whose changes the server does not get before the test lets them go."""
+    agent.ask("3", "Which suite?")
+    page, routes = tabs.open("/sessions/s1"), list[Route]()
+    expect(page.locator("#link")).to_have_text("live")
+    is_held = re.compile(r"/(sessions/s1|answer)$")
+    page.route(is_held, lambda route: routes.append(route) if route.request.method == "POST" else route.continue_())
+    return page, routes
+
+
+def test_person_types_on_while_a_change_is_under_way(held: tuple[Page, list[Route]], agent: Agent) -> None:
+    page, routes = held
+    press(page, "j", "j", "e")
+    page.keyboard.type("Backfill in slices")
+    press(page, "Enter", "a")
+    page.keyboard.type("Tell the data team")
+    press(page, "Enter")
+    page.keyboard.type("And the oth")
+    for route in routes:
+        route.continue_()
+    expect(page.locator(".item")).to_have_count(4)
+    expect(page.locator(".item").nth(1)).to_contain_text("Backfill in slices")
+    page.keyboard.type("ers")
+    expect(page.get_by_label("Add an item to the list of main")).to_have_value("And the others")
+    assert contents(agent) == ["Write the migration", "Backfill in slices", "Run the suite", "Tell the data team"]
+
+
+def test_text_that_does_not_reach_the_server_comes_back(held: tuple[Page, list[Route]], agent: Agent) -> None:
+    page, routes = held
+    page.get_by_placeholder("Your answer").fill("All of them")
+    page.get_by_role("button", name="Answer").click()
+    press(page, "j", "e")
+    page.keyboard.type("Write it")
+    press(page, "Enter")
+    agent.answer("3", "The short one", by="ada")
+    expect(page.locator("#count")).to_contain_text("0 wait on you")
+    for route in routes:
+        route.abort()
+    expect(page.get_by_role("alert")).to_contain_text("does not answer")
+    expect(page.get_by_placeholder("Your answer")).to_have_value("All of them")
+    expect(page.locator(".item").nth(0).get_by_label("Text")).to_have_value("Write it")
+    expect(page.locator(".item").nth(0).get_by_label("Text")).to_be_visible()
 
 
 def test_item_is_dragged_to_another_place(tabs: Tabs, agent: Agent) -> None:

@@ -70,6 +70,27 @@ def test_half_typed_text_and_focus_stay_while_the_page_changes(tabs: Tabs, agent
     expect(page.locator(".item").nth(1).locator("details.edit")).to_have_attribute("open", "")
 
 
+@pytest.mark.parametrize("path", ["/", "/sessions/s1"])
+def test_half_typed_answer_stays_with_its_question(tabs: Tabs, agent: Agent, path: str) -> None:
+    agent.ask("1", "Which region?")
+    agent.ask("2", "Which day?")
+    page = tabs.open(path)
+    expect(page.locator("#link")).to_have_text("live")
+    fields = page.get_by_placeholder("Your answer")
+    fields.nth(1).fill("on Mon")
+    agent.ask("3", "Which suite?")
+    expect(fields).to_have_count(3)
+    agent.answer("1", "eu-west", by="ada")
+    expect(fields).to_have_count(2)
+    expect(page.locator(".wait", has_text="Which day?").get_by_placeholder("Your answer")).to_have_value("on Mon")
+    expect(fields.nth(0)).to_be_focused()
+    expect(page.locator(".stale")).to_have_count(0)
+    page.keyboard.type("day")
+    page.keyboard.press("Enter")
+    expect(fields).to_have_count(1)
+    assert "on Monday" in (agent.take_answers() or "")
+
+
 def test_answer_that_is_being_typed_stays_when_the_question_is_answered_elsewhere(tabs: Tabs, agent: Agent) -> None:
     agent.ask("1", "Which region?")
     page = tabs.open("/")

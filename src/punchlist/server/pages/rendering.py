@@ -50,6 +50,7 @@ def _environment() -> Environment:
         "until": _until,
         "path_of": session_path,
         "list_path": list_path,
+        "element_id": element_id,
     }
     made.filters.update(filters)
     return made

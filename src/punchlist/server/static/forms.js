@@ -1,7 +1,8 @@
 // Send forms without a reload: the page that answers is drawn into this one. Drag items to reorder them.
 
-import { morphPage } from "./morph.js";
+import { isDirty, morphPage, sending } from "./morph.js";
 
+const TYPED = "input:not([type=hidden], [type=range], [type=checkbox]), textarea";
 let drawSince = () => {};
 
 /** Load a page by a form's method and draw it here; fall back to the browser's own way. */
@@ -9,21 +10,49 @@ export async function send(form, submitter) {
   const fields = new URLSearchParams(new FormData(form, submitter));
   const isPost = form.method === "post";
   const address = isPost ? form.action : `${form.action.split("?")[0]}?${fields}`;
-  const typed = [...form.querySelectorAll("input:not([type=hidden], [type=range], [type=checkbox]), textarea")];
+  const finish = isPost ? takeTyped(form) : (isRefused) => isRefused || forget(form, fields);
   const began = performance.now();
   let response;
   try {
     response = await fetch(address, isPost ? { method: "POST", body: fields } : {});
   } catch {
+    finish(true);
     return notice("The server does not answer; nothing was changed.");
   }
-  // What was sent is no longer half-typed: the answer may replace it.
-  if (response.ok) for (const field of typed) field.value = field.defaultValue;
-  const edit = response.ok && form.querySelector("details.edit[open]");
-  if (edit) edit.open = false;
+  finish(!response.ok);
   if (!morphPage(await response.text())) return notice("The server answered with something that is no page.");
   drawSince(began); // parts that came meanwhile may be newer than the answer
   if (!isPost) history.replaceState(null, "", response.url);
+}
+
+/** Empty the fields of a form that is on its way, so that a person may type on; return what ends that.
+ *
+ * What was sent is put back if it was refused, unless something else was typed meanwhile. */
+function takeTyped(form) {
+  const taken = [...form.querySelectorAll(TYPED)].filter(isDirty).map((field) => [field, field.value, field.defaultValue]);
+  for (const [field, , empty] of taken) {
+    field.value = empty;
+    sending.add(field);
+  }
+  const edit = form.querySelector("details.edit[open]");
+  if (edit) {
+    if (edit.contains(document.activeElement)) document.activeElement.blur();
+    edit.open = false;
+  }
+  return (isRefused) => {
+    for (const [field, sent, empty] of taken) {
+      sending.delete(field);
+      if (field.value === empty) field.value = isRefused ? sent : field.defaultValue;
+    }
+    if (edit && isRefused) edit.open = true;
+  };
+}
+
+/** Let the answer replace what was typed into a form that asks, unless a person typed on. */
+function forget(form, fields) {
+  for (const field of form.querySelectorAll(TYPED)) {
+    if (field.value === fields.get(field.name)) field.value = field.defaultValue;
+  }
 }
 
 function notice(text) {

@@ -23,8 +23,12 @@ export function morphPage(text) {
   return true;
 }
 
-/** True if a person typed into a field and has not sent it. */
-function isDirty(node) {
+/** The fields whose text is on its way to the server, which may refuse it. */
+export const sending = new Set();
+
+/** True if a person typed into a field and the server has not taken it. */
+export function isDirty(node) {
+  if (sending.has(node)) return true;
   if (/^(hidden|range)$/.test(node.type)) return false;
   if (node.type === "checkbox") return node.checked !== node.defaultChecked;
   return /^(INPUT|TEXTAREA)$/.test(node.nodeName) && node.value !== node.defaultValue;
@@ -74,15 +78,22 @@ function morphAttributes(old, next) {
   if ("value" in old && old.nodeName === "INPUT" && !typed && old.value !== next.value) old.value = next.value;
 }
 
+/** The id of a node. `form.id` would be a field with the name `id`. */
+function idOf(node) {
+  return node.nodeType === Node.ELEMENT_NODE ? node.getAttribute("id") : null;
+}
+
 function morphChildren(old, next) {
-  const known = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+  const known = new Map([...old.children].map((child) => [idOf(child), child]));
+  known.delete(null);
   let place = old.firstChild;
   for (const child of [...next.childNodes]) {
-    let match = child.id ? known.get(child.id) : null;
-    if (!match && !child.id && place && !place.id && place.nodeName === child.nodeName) match = place;
+    const id = idOf(child);
+    let match = id ? known.get(id) : null;
+    if (!match && !id && place && !idOf(place) && place.nodeName === child.nodeName) match = place;
     if (!match) {
       old.insertBefore(child, place);
-      if (child.id && child.nodeName === "LI") child.classList.add("fresh");
+      if (id && child.nodeName === "LI") child.classList.add("fresh");
     } else {
       if (match === place) place = place.nextSibling;
       else if (old.moveBefore) old.moveBefore(match, place); // keeps focus
