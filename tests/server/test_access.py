@@ -124,6 +124,9 @@ def test_the_link_stays_the_same_and_its_file_is_private(tmp_path: Path):
     secret = load_secret(board)
     assert load_secret(board) == secret
     assert (tmp_path / "board.db.token").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "board.db.token").chmod(0o644)
+    assert load_secret(board) == secret
+    assert (tmp_path / "board.db.token").stat().st_mode & 0o777 == 0o600
     (tmp_path / "board.db.token").write_text("cut")
     assert load_secret(board) not in (secret, "cut")
     (tmp_path / "other.db.token").symlink_to(tmp_path / "board.db.token")

@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from punchlist.cli import main
-from punchlist.server.runs import find_running, load_secret, log_path, stop_running
+from punchlist.server.runs import ServerRecord, find_running, load_secret, log_path, stop_running
+from punchlist.store import store_path
 
 
 @pytest.fixture
@@ -64,6 +65,48 @@ def test_a_board_has_one_server_and_asking_again_prints_its_link(path: str, caps
     assert main(["serve", "--status"]) == 1
     with pytest.raises(httpx.ConnectError):
         httpx.get(link)
+
+
+def test_a_deleted_token_counts_until_the_server_starts_again(path: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["serve", "--background", "--port", "0", "--no-watch"]) == 0
+    first = re.findall(r"http://\S+", capsys.readouterr().out)[0]
+    os.remove(f"{path}.token")
+    for words in (["serve", "--status"], ["serve"], ["serve", "--background"]):
+        assert main(words) == 0
+        assert "token=" not in capsys.readouterr().out
+    assert not os.path.exists(f"{path}.token")
+    assert httpx.get(first).status_code == 303
+    stop_running(path)
+    assert main(["serve", "--background", "--port", "0", "--no-watch"]) == 0
+    second = re.findall(r"http://\S+", capsys.readouterr().out)[0]
+    assert httpx.get(second).status_code == 303
+    address, _, secret = second.partition("?token=")
+    assert httpx.get(f"{address}?token={first.partition('?token=')[2]}").status_code == 401
+    assert secret not in first
+
+
+def test_the_folder_of_the_first_board_is_made_for_its_owner_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("PUNCHLIST_DB", raising=False)
+    folder = Path(store_path(None)).parent
+    assert not folder.exists()
+    try:
+        assert main(["serve", "--background", "--port", "0", "--no-watch"]) == 0
+    finally:
+        assert main(["serve", "--stop"]) == 0
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_look_at_the_record_does_not_stop_a_start(path: str):
+    look = "import sys, punchlist.server.runs as runs\nprint(flush=True)\nwhile 1: runs.find_running(sys.argv[1])"
+    with subprocess.Popen([sys.executable, "-c", look, path], stdout=subprocess.PIPE) as looker:
+        assert looker.stdout is not None
+        looker.stdout.readline()
+        claims: list[bool] = []
+        for _ in range(2000):
+            with ServerRecord(path) as record:
+                claims.append(record.claim())
+        looker.kill()
+    assert all(claims)
 
 
 def test_the_token_is_neither_in_the_log_nor_in_the_list_of_processes(path: str):

@@ -21,6 +21,7 @@ from punchlist.server.runs import (
     find_running,
     load_secret,
     log_path,
+    read_secret,
     start_in_background,
     stop_running,
 )
@@ -81,6 +82,8 @@ def _run(options: Namespace) -> int:
         return FAILED
     print(f"Punchlist is at {running.make_link(board)}")
     print(f"Process {running.pid}, since {running.started_at.astimezone():%Y-%m-%d %H:%M}.")
+    if running.has_link and read_secret(board) is None:
+        print("The file of the link's token is gone; stop the server and start it again for a new link.")
     return OK
 
 

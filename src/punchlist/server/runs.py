@@ -23,6 +23,9 @@ from punchlist.errors import InvalidInput
 from punchlist.store.files import open_own_file
 
 _LONGEST_LOG: Final = 1_000_000
+_LONGEST_SECRET: Final = 200
+_CLAIM_SECONDS: Final = 0.3
+"""`find_running` holds the lock for a moment: one failure does not say that a server has it."""
 _START_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.05
@@ -31,22 +34,40 @@ _LOOK_SECONDS: Final = 0.05
 def load_secret(board: str) -> str:
     """Return the secret of the link to a board's server, made at the first start; a new one for a board in memory.
 
-    It lies next to the board, readable by its owner alone, so that the link stays the same. Deleting the file ends
-    all sign-ins by it.
+    It lies next to the board, readable by its owner alone, so that the link stays the same. A server reads it when it
+    starts: deleting the file and starting again ends all sign-ins by the link.
     """
     if not board:
         return secrets.token_urlsafe(32)
-    handle = open_own_file(f"{os.path.realpath(board)}.token", os.O_RDWR)
+    handle = open_own_file(_secret_path(board), os.O_RDWR)
     with open(handle, "r+", encoding="ascii", errors="replace") as file:
         fcntl.flock(handle, fcntl.LOCK_EX)  # two servers that start at once use the same
-        found = file.read(200).strip()
-        if len(found) < 32 or not found.isascii() or not found.replace("-", "").replace("_", "").isalnum():
-            os.fchmod(handle, 0o600)
+        os.fchmod(handle, 0o600)  # a copied file may have another mode
+        found = file.read(_LONGEST_SECRET).strip()
+        if not _is_secret(found):
             found = secrets.token_urlsafe(32)
             file.seek(0)
             file.truncate()
             file.write(f"{found}\n")
     return found
+
+
+def read_secret(board: str) -> str | None:
+    """Return the secret of the link; None if its file is gone. Makes none: a running server would not know it."""
+    path = _secret_path(board)
+    if not os.path.lexists(path):
+        return None
+    with open(open_own_file(path, os.O_RDONLY), encoding="ascii", errors="replace") as file:
+        found = file.read(_LONGEST_SECRET).strip()
+    return found if _is_secret(found) else None
+
+
+def _secret_path(board: str) -> str:
+    return f"{os.path.realpath(board)}.token"
+
+
+def _is_secret(text: str) -> bool:
+    return len(text) >= 32 and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
 
 
 class RunningServer(msgspec.Struct, frozen=True):
@@ -59,7 +80,9 @@ class RunningServer(msgspec.Struct, frozen=True):
     started_at: datetime
 
     def make_link(self, board: str) -> str:
-        return f"{self.origin}/?token={load_secret(board)}" if self.has_link else f"{self.origin}/"
+        """Return the address that signs a browser in; without a token if there is none that counts."""
+        secret = read_secret(board) if self.has_link else None
+        return f"{self.origin}/" if secret is None else f"{self.origin}/?token={secret}"
 
 
 class ServerRecord:
@@ -76,10 +99,15 @@ class ServerRecord:
 
     def claim(self) -> bool:
         """Take the lock until this process ends, or the record is closed; False if another server has it."""
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
+        ends = time.monotonic() + _CLAIM_SECONDS
+        while True:
+            try:
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > ends:
+                    return False
+            time.sleep(_CLAIM_SECONDS / 20)
         os.ftruncate(self._handle, 0)
         return True
 
@@ -115,6 +143,7 @@ def log_path(board: str) -> str:
 
 def start_in_background(board: str, arguments: Sequence[str]) -> RunningServer:
     """Start a server that outlives this process, and return it once it listens. Raise `InvalidInput` if it fails."""
+    os.makedirs(os.path.dirname(log_path(board)), mode=0o700, exist_ok=True)
     log = open_own_file(log_path(board), os.O_WRONLY | os.O_APPEND)
     if os.fstat(log).st_size > _LONGEST_LOG:
         os.ftruncate(log, 0)
