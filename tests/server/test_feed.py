@@ -1,10 +1,12 @@
 """The live feed: every event once and in order, to many readers, fast or slow."""
 
 import re
+import shutil
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -227,3 +229,27 @@ def test_open_streams_do_not_keep_the_server_from_stopping(running: Running, cli
     with open_stream(client) as one, open_stream(client) as two:
         running.stop()
         assert [list(one), list(two)] == [[], []]
+
+
+@pytest.mark.parametrize("way", ["deleted", "replaced"])
+def test_a_board_that_is_deleted_or_replaced_is_not_served_any_more(
+    running: Running, client: httpx.Client, board: Board, way: str
+):
+    write(board, "one")
+    path = Path(board.store.path)
+    with open_stream(client, after=0) as events, open_stream(client, path="/live", topic="now") as page:
+        if way == "deleted":
+            path.unlink()
+        else:
+            copy = path.with_name("other.db")
+            shutil.copy(path, copy)
+            copy.replace(path)
+        list(events)  # both end
+        list(page)
+    for asked in ("/api/v1/now", "/api/v1/events/stream", "/live?topic=now", "/"):
+        answer = client.get(asked)
+        assert (answer.status_code, answer.json()["code"]) == (503, "store_replaced")
+    with running.open_client() as stranger:
+        health = stranger.get("/healthz")
+        assert (health.status_code, health.text) == (503, "store_replaced\n")
+        assert stranger.get("/api/v1/now").status_code == 401

@@ -11,17 +11,19 @@ from importlib import import_module
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from punchlist.errors import StoreReplaced
 from punchlist.hosts.sockets import HookServer, serve_hooks
 from punchlist.server import feed, health, openapi, topics
 from punchlist.server.access import AccessGate, guard_routes, needs
 from punchlist.server.pages import handlers, task_handlers
 from punchlist.server.pages.fragments import render_topic
-from punchlist.server.problems import exception_handlers
+from punchlist.server.problems import exception_handlers, find_problem, respond_to_problem
 from punchlist.server.state import ServerState
 from punchlist.server.topics import TopicHub
 from punchlist_hook import ANY_HOST
@@ -57,6 +59,22 @@ class McpEndpoint:
         await front.handle(scope, receive, send)
 
 
+class BoardCheck:
+    """Refuses every request with a token once the board's file is another one: what could be read is gone."""
+
+    def __init__(self, app: ASGIApp, state: ServerState) -> None:
+        self._app = app
+        self._state = state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problem = self._state.broadcaster.problem
+        if isinstance(problem, StoreReplaced) and scope["type"] == "http" and scope["state"]["grant"] is not None:
+            response = respond_to_problem(find_problem(problem), Headers(scope=scope))
+            await response(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
 def make_app(state: ServerState) -> ASGIApp:
     """Return the application that serves a board. The gate stands before it, also before its error pages."""
 
@@ -79,7 +97,7 @@ def make_app(state: ServerState) -> ASGIApp:
     app = Starlette(
         routes=guard_routes(list_routes()),
         # Streams are left as they are: an event is encoded once for all readers.
-        middleware=[Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)],
+        middleware=[Middleware(BoardCheck, state), Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)],
         exception_handlers=exception_handlers,
         lifespan=live,
     )

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from punchlist.board import Board
 from punchlist.core.events import Event, EventFilter
-from punchlist.errors import StoreClosed, StoreError
+from punchlist.errors import StoreClosed, StoreError, StoreReplaced
 
 _MOST_EVENTS: Final = 5_000
 _MOST_BYTES: Final = 8_000_000
@@ -124,7 +124,7 @@ class Broadcaster:
         self.oldest = 0
         """Every event after this one is in the window."""
         self.latest = 0
-        self.problem = ""
+        self.problem: StoreError | None = None
         """Why the board cannot be followed now."""
         self.cut_off = 0
         """Readers that were cut off since the start."""
@@ -150,6 +150,9 @@ class Broadcaster:
     def close(self) -> None:
         """End every reader, so that the server can stop. The following thread ends soon after."""
         self._is_closed = True
+        self._end_readers()
+
+    def _end_readers(self) -> None:
         for reader in list(self.readers):
             reader.end()
 
@@ -162,16 +165,21 @@ class Broadcaster:
         seen = self.latest
         while not self._is_closed:
             try:
+                self._board.store.check_file()
                 for event in self._board.follow(seen, timeout=_STOP_SECONDS):
                     seen = event.seq
                     self._hand_over(encode_event(event))
                     if self._is_closed:
                         return
-                self.problem = ""
+                self.problem = None
             except StoreClosed:
                 return
+            except StoreReplaced as error:  # what the open file still holds is the board no more
+                self.problem = error
+                self._call(self._end_readers)
+                return
             except StoreError as error:  # such as a full disk: the next look may work
-                self.problem = str(error)
+                self.problem = error
                 threading.Event().wait(_STOP_SECONDS)
 
     def _hand_over(self, sent: SentEvent) -> None:
@@ -249,7 +257,7 @@ class Broadcaster:
 
     def join_reader(self, reader: FeedReader) -> None:
         reader.task = asyncio.current_task()
-        reader.is_over = self._is_closed
+        reader.is_over = self._is_closed or isinstance(self.problem, StoreReplaced)
         self.readers.add(reader)
 
     def is_behind(self, reader: FeedReader) -> bool:

@@ -23,7 +23,8 @@ async def check_health(request: Request) -> Response:
         await run_in_threadpool(state.board.store.last_seq)
     except StoreError as error:
         return PlainTextResponse(f"{error.code}\n", 503)
-    return PlainTextResponse("ok\n") if not state.broadcaster.problem else PlainTextResponse("not followed\n", 503)
+    problem = state.broadcaster.problem
+    return PlainTextResponse("ok\n") if problem is None else PlainTextResponse(f"{problem.code}\n", 503)
 
 
 @needs("look")

@@ -272,7 +272,7 @@ class SqliteStore:
     def _begin(self, durable: bool) -> Transaction:
         if self._closed:
             raise StoreClosed(path=self.path)
-        self._check_file()
+        self.check_file()
         if self._writer is None:
             with faults(self.path):
                 self._writer = self._connect_writer()
@@ -285,7 +285,7 @@ class SqliteStore:
         self._check_schema(connection)
         return Transaction(connection)
 
-    def _check_file(self) -> None:
+    def check_file(self) -> None:
         """Raise if the path is another file by now: what is written to a deleted one is gone when we close it.
 
         The lock and the notify file went with it, most likely; so this store stays unusable for writing.

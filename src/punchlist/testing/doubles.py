@@ -128,6 +128,9 @@ class FaultyStore:
     def last_events(self, limit: int) -> Sequence[Event]:
         return self.store.last_events(limit)
 
+    def check_file(self) -> None:
+        self.store.check_file()
+
     def last_seq(self) -> int:
         return self.store.last_seq()
 
