@@ -6,6 +6,7 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,33 @@ def test_a_token_for_one_project_sees_nothing_of_another(running: Running, board
         with open_stream(client, after=0) as stream:
             ours = [event for event in board.events() if event.project == "/ours"]
             assert [frame.id for frame in stream.take(len(ours))] == seqs(ours)
+
+
+def test_the_streams_of_a_token_end_when_it_is_revoked(board: Board):
+    running = Running(board, tick=0.05)
+    running.start()
+    ours, theirs = ({"Authorization": f"Bearer {make_token(board, name, 'look')}"} for name in ("ours", "theirs"))
+    with (
+        running.open_client(headers=ours) as client,
+        running.open_client(headers=theirs) as other,
+        running.open_program() as owner,
+        open_stream(client) as events,
+        open_stream(client, path="/live", topic="now") as page,
+        open_stream(other) as kept,
+        open_stream(owner) as of_owner,
+    ):
+        page.take(1)
+        board.store.transact(lambda tx: tx.tokens.remove("ours"))
+        renewed = sha256(b"another secret").digest()
+        board.store.transact(lambda tx: tx.tokens.add("ours", renewed, "look", None, at=board.now()))
+        assert list(events) == []
+        list(page)
+        assert client.get("/api/v1/events/stream").status_code == 401
+        write(board, "one")
+        last = list(board.events())
+        for stream in (kept, of_owner):
+            assert [frame.id for frame in stream.take(len(last))] == seqs(last)
+    running.stop()
 
 
 def test_a_number_of_another_board_is_answered_with_a_reset(client: httpx.Client, board: Board):

@@ -15,12 +15,14 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 import msgspec
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from punchlist.board import Board
 from punchlist.core.events import Event, EventFilter
 from punchlist.errors import StoreClosed, StoreError, StoreReplaced
+from punchlist.server.access import Grant, make_owner
 
 _MOST_EVENTS: Final = 5_000
 _MOST_BYTES: Final = 8_000_000
@@ -36,7 +38,7 @@ _PAGE: Final = 500
 """Events that a reader reads from the board at a time."""
 
 _TICK: Final = 5.0
-"""Seconds after which every reader is woken, to send a heartbeat and to be looked at."""
+"""Seconds after which every reader is woken, to send a heartbeat and to be looked at: its client, and its token."""
 
 SLOW_SECONDS: Final = 10.0
 """A reader whose client takes nothing for so long is cut off. It may come back and go on where it was."""
@@ -84,6 +86,8 @@ class FeedReader:
         self.is_cut = False
         self.sends_since: float | None = None
         """Since when the client takes what it is being sent; None while there is nothing to send."""
+        self.token: bytes | None = None
+        """The digest of the token that it reads with; None for that of the link, which is not revoked."""
         self.task: asyncio.Task[object] | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -136,6 +140,7 @@ class Broadcaster:
         self._is_called = False
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._checking: asyncio.Task[None] | None = None
         self._thread = threading.Thread(target=self._follow, name="punchlist-feed", daemon=True)
 
     # The following thread.
@@ -251,7 +256,23 @@ class Broadcaster:
                 reader.cut()
             else:
                 reader.wake()
+        if self._checking is None or self._checking.done():
+            self._checking = self._loop.create_task(self._end_revoked())
         self._loop.call_later(self._tick_seconds, self._tick)
+
+    async def _end_revoked(self) -> None:
+        """End the readers whose token was revoked: a stream is let in once, and may last for days."""
+        readers = [reader for reader in self.readers if reader.token is not None]
+        if not readers:
+            return
+        try:
+            rows = await run_in_threadpool(self._board.store.read, lambda tx: tx.tokens.list())
+        except StoreError:
+            return  # at the next tick again
+        known = {row.digest for row in rows}
+        for reader in readers:
+            if reader.token not in known:
+                reader.end()
 
     # For readers.
 
@@ -259,6 +280,13 @@ class Broadcaster:
         reader.task = asyncio.current_task()
         reader.is_over = self._is_closed or isinstance(self.problem, StoreReplaced)
         self.readers.add(reader)
+
+    def find_token(self, grant: Grant) -> bytes | None:
+        """Return the digest of a caller's token, by its name; None for that of the link. Runs on a worker thread."""
+        row = self._board.store.read(lambda tx: tx.tokens.find(name=grant.name))
+        if row is not None:
+            return row.digest
+        return None if grant == make_owner() else b""  # revoked this moment: no token has this digest
 
     def is_behind(self, reader: FeedReader) -> bool:
         """True if a reader needs events that are no longer in the window."""
@@ -333,6 +361,7 @@ class StreamResponse(Response):
             reader.sends_since = None
 
         try:
+            reader.token = await run_in_threadpool(self.broadcaster.find_token, scope["state"]["grant"])
             await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
             await write(_RETRY)
             sent_at = clock()
