@@ -190,3 +190,11 @@ def test_no_request_is_answered_that_should_not_be(board: Board, row: Row):
         return wrong
 
     assert asyncio.run(ask_all()) == []
+
+
+def test_a_board_that_cannot_be_read_lets_nobody_in_and_is_answered_in_the_same_form(board: Board):
+    gate = Gate(board)
+    board.close()
+    status, headers = asyncio.run(gate.ask(Asked("GET", "/metrics", OWN, "", "", "look", "")))
+    assert (status, headers["content-type"]) == (503, "application/problem+json")
+    assert {name: headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS
