@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from punchlist.board import Board
 from punchlist.cli import main
+from punchlist.config import login_name
 from punchlist.server.access import LONGEST_BODY, SECURITY_HEADERS, Access, Grant
 from punchlist.server.process import bind
 from punchlist.server.runs import load_secret
@@ -149,6 +150,12 @@ def test_a_token_is_made_listed_and_revoked_by_its_name(tmp_path: Path, capsys: 
     assert main(["--db", str(tmp_path / "board.db"), "token", "create", "ci"]) == 1
     run("revoke", "ci")
     assert main(["--db", str(tmp_path / "board.db"), "token", "revoke", "ci"]) == 1
+
+
+def test_a_token_does_not_take_the_name_of_the_owner(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["--db", str(tmp_path / "board.db"), "token", "create", login_name()]) == 1
+    assert "your own name" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_connection_sends_at_once_what_there_is_to_send():

@@ -9,7 +9,7 @@ from hashlib import sha256
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import project_of
+from punchlist.config import login_name, project_of
 from punchlist.errors import InvalidInput
 from punchlist.store import Transaction
 from punchlist.surfaces.spans import Span, ago, safe_line
@@ -50,6 +50,9 @@ def _create(options: Namespace) -> None:
     name: str = options.name
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise InvalidInput(problem=f"A token's name has 1 to {_LONGEST_NAME} printable characters.")
+    if name == login_name():
+        problem = f"`{name}` is your own name, and what the token changes would count as done by you; take another."
+        raise InvalidInput(problem=problem)
     secret = f"pl_{secrets.token_urlsafe(32)}"
     project = None if options.project is None else project_of(options.project)
 
