@@ -242,6 +242,23 @@ def test_a_list_that_is_a_copy_cannot_be_changed(client: httpx.Client, board: Bo
     assert (answer.status_code, answer.json()["code"]) == (422, "edit_refused")
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (f"{AGENT}/answers", {"item": "3", "text": "All"}),
+        ("/api/v1/waits/resolve", {"kind": "question", "id": "3", **MAIN, "text": "All"}),
+    ],
+)
+def test_an_answer_goes_to_no_other_question_than_was_read(
+    client: httpx.Client, board: Board, path: str, body: dict[str, str]
+):
+    (read,) = [wait.text for wait in board.waits(session=OURS.session) if wait.kind == "question"]
+    board.agent(session=OURS.session).ask("3", "Something else?")
+    refused = client.post(path, json={**body, "question": read})
+    assert (refused.status_code, refused.json()["code"]) == (422, "edit_refused")
+    assert client.post(path, json={**body, "question": "Something else?"}).status_code == 200
+
+
 def test_answers_and_decisions_reach_the_agent(client: httpx.Client, board: Board):
     answered = client.post(f"{AGENT}/answers", json={"item": "3", "text": "All of them"})
     assert answered.json()["outcome"] == "answered"

@@ -12,6 +12,7 @@ from punchlist.board import Board
 from punchlist.core.todo import Status
 from punchlist.server.access import SECURITY_HEADERS
 from punchlist.server.pages.fragments import render_topic
+from punchlist.server.pages.rendering import element_id
 from tests.server.conftest import Running
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'><img src=x onerror=alert(2)>"
@@ -27,6 +28,13 @@ def agent(board: Board) -> Agent:
 def send(browser: httpx.Client, agent: Agent, do: str, **fields: str) -> httpx.Response:
     form = {"agent": agent.name, "plan": agent.todos.plan_id, "do": do, **fields}
     return browser.post(f"/sessions/{agent.session}", data=form)
+
+
+def read_wait(board: Board) -> dict[str, str]:
+    """Return the fields of the form of the only wait."""
+    (wait,) = board.waits()
+    fields = {"kind": wait.kind, "session": wait.session, "agent": wait.agent, "id": wait.id}
+    return {**fields, "wait": element_id(wait)}
 
 
 def contents(agent: Agent) -> list[str]:
@@ -74,7 +82,7 @@ def test_demo_plays_once_in_a_project_of_its_own(browser: httpx.Client, board: B
 def test_question_is_answered_in_place(browser: httpx.Client, board: Board, agent: Agent) -> None:
     agent.ask("1", "Which region?")
     assert "Which region?" in browser.get("/").text
-    form = {"kind": "question", "session": "s1", "agent": "main", "id": "1", "text": "eu-west"}
+    form = {**read_wait(board), "text": "eu-west"}
     answered = browser.post("/answer", data=form)
     assert (answered.status_code, answered.headers["location"]) == (303, "/?said=answered")
     assert not board.waits()
@@ -84,9 +92,22 @@ def test_question_is_answered_in_place(browser: httpx.Client, board: Board, agen
     assert "waits no more" in again.text
 
 
+def test_answer_to_a_question_that_was_asked_anew_is_refused(browser: httpx.Client, board: Board, agent: Agent) -> None:
+    agent.ask("1", "Keep the old table?")
+    form = {**read_wait(board), "text": "no"}
+    assert f'name="wait" value="{form["wait"]}"' in browser.get("/").text
+    assert f'name="wait" value="{form["wait"]}"' in browser.get("/sessions/s1").text
+    agent.ask("1", "Keep the backups?")
+    for stale in (form, {name: value for name, value in form.items() if name != "wait"}):
+        refused = browser.post("/answer", data=stale)
+        assert refused.status_code == 409
+        assert "asks something else" in refused.text
+    assert [wait.text for wait in board.waits()] == ["Keep the backups?"]
+
+
 def test_answer_without_a_text_changes_nothing(browser: httpx.Client, board: Board, agent: Agent) -> None:
     agent.ask("1", "Which region?")
-    form = {"kind": "question", "session": "s1", "agent": "main", "id": "1", "text": "  "}
+    form = {**read_wait(board), "text": "  "}
     assert browser.post("/answer", data=form).status_code == 409
     assert len(board.waits()) == 1
 
@@ -100,15 +121,15 @@ def test_plan_is_read_with_its_changes_and_decided(browser: httpx.Client, board:
     assert "3 steps (+1 −0 since r1)" in unescape(page.text)
     old = browser.get("/sessions/s1/plan?agent=main&revision=1")
     assert 'value="approve"' not in old.text
-    form = {"kind": "plan", "session": "s1", "agent": "main", "id": "2", "decision": "approve", "make_list": "yes"}
+    form = {**read_wait(board), "decision": "approve", "make_list": "yes"}
     assert browser.post("/answer", data=form).headers["location"] == "/?said=approved"
     assert contents(agent) == ["Ask", "Pack", "Drive"]
 
 
-def test_rejecting_a_plan_needs_a_reason(browser: httpx.Client, agent: Agent) -> None:
+def test_rejecting_a_plan_needs_a_reason(browser: httpx.Client, board: Board, agent: Agent) -> None:
     agent.enter_plan_mode()
     agent.propose_plan("# Move\n\n1. Pack")
-    form = {"kind": "plan", "session": "s1", "agent": "main", "id": "1", "decision": "reject", "text": ""}
+    form = {**read_wait(board), "decision": "reject", "text": ""}
     assert browser.post("/answer", data=form).status_code == 409
     assert browser.post("/answer", data={**form, "text": "Tests first"}).status_code == 303
     assert agent.plan is not None

@@ -103,6 +103,21 @@ def test_answer_that_is_being_typed_stays_when_the_question_is_answered_elsewher
     expect(page.get_by_role("alert")).to_contain_text("waits no more")
 
 
+def test_answer_that_is_being_typed_does_not_go_to_the_next_question(tabs: Tabs, board: Board, agent: Agent) -> None:
+    agent.ask("1", "Keep the old table?")
+    page = tabs.open("/")
+    expect(page.locator("#link")).to_have_text("live")
+    page.get_by_placeholder("Your answer").fill("no")
+    agent.ask("1", "Keep the backups?")
+    expect(page.locator("#waits")).to_contain_text("Keep the backups?")
+    stale = page.locator(".wait.stale")
+    expect(stale).to_contain_text("Keep the old table?")
+    expect(stale.get_by_placeholder("Your answer")).to_have_value("no")
+    stale.get_by_placeholder("Your answer").press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("asks something else")
+    assert [wait.text for wait in board.waits()] == ["Keep the backups?"]
+
+
 def test_eight_tabs_are_live_over_one_connection(tabs: Tabs, board: Board, agent: Agent) -> None:
     context = tabs.open_context()
     pages = [context.new_page() for _ in range(8)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 from punchlist.board import Board
@@ -54,14 +54,25 @@ def resolve_wait(
 
 
 def find_wait(
-    waits: Sequence[PersonWait], *, kind: str, session: str, agent: str, id: str, list: str = ""
+    waits: Iterable[PersonWait],
+    *,
+    kind: str,
+    session: str,
+    agent: str,
+    id: str,
+    list: str = "",
+    read: str | None = None,
 ) -> PersonWait:
-    """Return the wait with these values; raise `EditRefused` if it waits no more."""
+    """Return the wait with these values; raise `EditRefused` if it waits no more.
+
+    `read` is the text that the person read, for one who answers nothing else: an agent may ask anew on the same item.
+    """
     wanted = (kind, session, agent, id, list)
     for wait in waits:
-        if (wait.kind, wait.session, wait.agent, wait.id, wait.list) == wanted:
+        if (wait.kind, wait.session, wait.agent, wait.id, wait.list) == wanted and read in (None, wait.text):
             return wait
-    raise EditRefused(problem="That waits no more: it was answered meanwhile, or its agent went on.")
+    problem = "That waits no more: it was answered meanwhile, or its agent went on or asks something else."
+    raise EditRefused(problem=problem)
 
 
 def deliver_outcome(

@@ -82,10 +82,14 @@ class EmptyBody(Struct, forbid_unknown_fields=True):
 
 
 class QuestionBody(Struct, forbid_unknown_fields=True):
-    """The answer to the question of an item, which is named by its id."""
+    """The answer to the question of an item, which is named by its id.
+
+    With `question`, the text that was read, an agent that asks something else by now gets no answer.
+    """
 
     item: Annotated[str, Meta(min_length=1, max_length=200)]
     text: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    question: Text | None = None
 
 
 class ApprovalBody(Struct, forbid_unknown_fields=True):
@@ -105,7 +109,8 @@ class RejectionBody(Struct, forbid_unknown_fields=True):
 class WaitBody(Struct, forbid_unknown_fields=True):
     """Something that waits, by the values that it has in `/api/v1/waits`, and what is said to it.
 
-    `text` is the answer to a question, `approve` or `reject REASON` for a plan, and a note for everything else.
+    `text` is the answer to a question, `approve` or `reject REASON` for a plan, and a note for everything else. With
+    `question`, its `text` as it was read, nothing is done if the agent asks something else by now.
     """
 
     kind: Literal["question", "plan", "item", "task", "flow"]
@@ -114,6 +119,7 @@ class WaitBody(Struct, forbid_unknown_fields=True):
     agent: Annotated[str, Meta(max_length=200)] = ""
     list: Annotated[str, Meta(max_length=4_200)] = ""
     text: Text = ""
+    question: Text | None = None
     todos: bool = False
 
 
@@ -198,6 +204,9 @@ def answer_question(call: Call, body: QuestionBody) -> Answer:
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
+        if body.question is not None:
+            waits = call.board.waits(session=row.session)
+            find_wait(waits, kind="question", session=row.session, agent=row.name, id=body.item, read=body.question)
         agent.answer(body.item, body.text, by=call.by, person=call.is_person)
         _tell_agent(call, row, before)
         return views.AnsweredView(
@@ -210,7 +219,15 @@ def answer_question(call: Call, body: QuestionBody) -> Answer:
 def resolve(call: Call, body: WaitBody) -> Answer:
     def find() -> PersonWait:
         waits = [wait for wait in call.board.waits(project=call.project) if call.sees(wait.project)]
-        return find_wait(waits, kind=body.kind, session=body.session, agent=body.agent, id=body.id, list=body.list)
+        return find_wait(
+            waits,
+            kind=body.kind,
+            session=body.session,
+            agent=body.agent,
+            id=body.id,
+            list=body.list,
+            read=body.question,
+        )
 
     def run(tx: Transaction) -> Struct:
         wait, before = find(), tx.last_seq()

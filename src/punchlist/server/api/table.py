@@ -195,7 +195,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
         reply=views.AnsweredView,
         scope="answer",
         body=changes.QuestionBody,
-        errors=(*_NO_AGENT, errors.NotAsked, errors.AlreadyAnswered, errors.ItemGone),
+        errors=(*_NO_AGENT, errors.EditRefused, errors.NotAsked, errors.AlreadyAnswered, errors.ItemGone),
     ),
     # Plans.
     ApiRoute(

@@ -14,9 +14,10 @@ from starlette.routing import BaseRoute, Route
 
 from punchlist.board import Board
 from punchlist.config import login_name
+from punchlist.core.overview import PersonWait
 from punchlist.core.presence import Roster
 from punchlist.errors import PlanMissing, SessionUnknown, StoreClosed
-from punchlist.hosts.answers import deliver_outcome, find_wait, resolve_wait
+from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
 from punchlist.hosts.reports import load_brief, save_mark
 from punchlist.server.access import needs
@@ -35,7 +36,7 @@ from punchlist.server.pages.frame import (
 )
 from punchlist.server.pages.now import find_agent, load_now
 from punchlist.server.pages.plan import describe_steps, load_plan
-from punchlist.server.pages.rendering import session_path
+from punchlist.server.pages.rendering import element_id, session_path
 from punchlist.server.pages.search import search
 from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.stats import load_stats
@@ -71,19 +72,26 @@ async def answer(request: Request) -> Response:
         text = f"{decision} {text}".strip() if decision == "reject" else decision
     by, person = author_of(request), is_person(request)
 
-    def work(state: ServerState) -> str:
-        board = state.board
+    def resolve(board: Board) -> tuple[PersonWait, Outcome]:
         session = form.get("session", "")
+        waits = board.waits(session=session or None)
         wait = find_wait(
-            board.waits(session=session or None),
+            # Only what the person has read, text and all.
+            (one for one in waits if element_id(one) == form.get("wait")),
             kind=form.get("kind", ""),
             session=session,
             agent=form.get("agent", ""),
             id=form.get("id", ""),
             list=form.get("list", ""),
         )
+        return wait, resolve_wait(board, wait, text, by=by, person=person, make_list="make_list" in form)
+
+    def work(state: ServerState) -> str:
+        board = state.board
         before = board.store.last_seq()
-        outcome = resolve_wait(board, wait, text, by=by, person=person, make_list="make_list" in form)
+        # Who keeps a list of tasks elsewhere holds it still before the transaction begins.
+        is_task = form.get("kind") == "task"
+        wait, outcome = resolve(board) if is_task else board.store.joined(lambda _: resolve(board))
         deliver_outcome(board, wait, before, outcome)
         return f"{own_path(form.get('back', '/'))}?said={outcome}"
 

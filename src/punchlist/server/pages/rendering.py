@@ -109,8 +109,13 @@ def _until(at: datetime, now: datetime) -> Markup:
 
 
 def element_id(subject: AgentNow | PersonWait | tuple[str, ...]) -> str:
-    """Return the id of the element about an agent or a wait: the same in every rendering."""
+    """Return the id of the element about an agent or a wait: the same in every rendering.
+
+    That of a wait changes with its text, so that an answer stays with the question it was typed for.
+    """
     key = subject if isinstance(subject, tuple) else key_of(subject)
+    if isinstance(subject, PersonWait):
+        key = (*key, subject.text)
     return f"e{blake2b(repr(key).encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
 
