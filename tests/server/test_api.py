@@ -1,6 +1,8 @@
 """The API: what programs and the page read and change, over HTTP."""
 
 import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import httpx
@@ -8,6 +10,12 @@ import pytest
 
 from punchlist import Board
 from punchlist.cli import main
+from punchlist.core.presence import Presence
+from punchlist.hosts.live import LiveRoster
+from punchlist.hosts.presence import record_states
+from punchlist.server.access import make_owner
+from punchlist.server.api.calls import Call
+from punchlist.server.api.reading import ProjectQuery, show_now
 from tests.server.worlds import OTHERS, OURS, build
 
 ITEMS = {"op": "append", "items": ["Read the code", "Fix the bug", "Run the tests"]}
@@ -147,3 +155,19 @@ def _without_seconds(value: Any) -> Any:
         return value
     fields = cast("dict[str, Any]", value)
     return {name: _without_seconds(each) for name, each in fields.items() if name != "seconds"}
+
+
+def test_an_agent_that_was_seen_after_the_server_asked_the_hosts_is_not_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("punchlist.hosts.live.PRESENCE_SECONDS", 1_000)
+    clock = [datetime.now(UTC)]
+    with Board.open(tmp_path / "board.db", clock=lambda: clock[0]) as board:
+        live = LiveRoster(board, watches=False)
+        live.find_present()
+        clock[0] += timedelta(seconds=1)
+        record_states(board, [Presence(host="codex", session="t-1", state="idle", project="/shop")])
+        clock[0] += timedelta(seconds=1)
+        (row,) = show_now(Call(board, make_owner(), live=live), ProjectQuery()).agents
+        assert (row.session, row.state) == ("t-1", "idle")

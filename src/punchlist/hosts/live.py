@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
@@ -69,12 +69,12 @@ class LiveRoster:
         assert self._roster is not None
         return self._roster
 
-    @property
-    def present(self) -> Sequence[Presence]:
-        """The agents that hosts know, as they were a few seconds ago at most."""
+    def find_present(self) -> tuple[Sequence[Presence], datetime]:
+        """Return the agents that hosts know, and when these were asked: a few seconds ago at most."""
         if time.monotonic() >= self._next_look:
             self._look()
-        return self._present
+        seen_at = self._seen_at  # first: an agent that came after a time that is too late would seem to be gone
+        return self._present, seen_at
 
     def take_problem(self) -> str:
         """Return why something cannot be read, once; empty if all is well."""
@@ -117,8 +117,9 @@ class LiveRoster:
         ingest(self.board)
         for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
             self.board.tasks(row.name).list(limit=1)
-        self._seen_at = self.board.now()
+        asked_at = self.board.now()
         self._present = self._presence.look()
+        self._seen_at = asked_at
         self._next_look = time.monotonic() + PRESENCE_SECONDS
 
     def _repeat(self, work: Callable[[], None]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -150,9 +151,9 @@ class Call:
         found = self.board.store.read(lambda tx: tx.tasks.lists())
         return [(row, count) for row, count in found if row.name != FLOWS and self.sees(row.project)]
 
-    def find_present(self) -> Sequence[Presence] | None:
-        """Return the agents that hosts know, if the server follows them."""
-        return None if self._live is None else self._live.present
+    def find_present(self) -> tuple[Sequence[Presence] | None, datetime | None]:
+        """Return the agents that hosts know, and when these were asked, if the server follows them."""
+        return (None, None) if self._live is None else self._live.find_present()
 
     # Changes.
 

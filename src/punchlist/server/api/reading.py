@@ -129,7 +129,8 @@ class SearchQuery(Struct, forbid_unknown_fields=True):
 
 def show_now(call: Call, query: ProjectQuery) -> views.NowView:
     project = call.choose_project(query.project)
-    roster = load_first_screen(call.board, project=project, who=call.by, present=call.find_present())
+    present, seen_at = call.find_present()
+    roster = load_first_screen(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
     return msgspec.convert(now_data(roster), views.NowView)
 
 
