@@ -257,6 +257,8 @@ def test_search_finds_items_sessions_and_tasks(browser: httpx.Client, board: Boa
     assert "Second thoughts" in page
     assert 'href="/tasks/default/1"' in page
     assert 'href="/sessions/s1"' in page
+    hits = browser.get("/api/v1/search?q=second").json()["hits"]
+    assert [(hit["kind"], hit["id"]) for hit in hits] == [("item", "2"), ("task", "1")]
     assert "Nothing on this board" in browser.get("/search?q=nowhere-at-all").text
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import unified_diff
+from itertools import islice
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
+from punchlist.board import Board
 from punchlist.core.events import KINDS, Event, parse_cursor
-from punchlist.core.matching import holds_words, split_words
-from punchlist.core.task import FLOWS
+from punchlist.core.matching import split_words
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
@@ -21,8 +22,9 @@ from punchlist.hosts.reports import load_brief, load_report
 from punchlist.hosts.roster import load_first_screen
 from punchlist.server.api import views
 from punchlist.server.api.calls import Call
+from punchlist.server.matches import find_items, find_sessions, find_tasks
 from punchlist.server.problems import ApiProblem
-from punchlist.store import ListRow, SessionRow, Transaction
+from punchlist.store import ListRow, SessionRow
 from punchlist.store.plans import PlanRow
 from punchlist.surfaces.brief import brief_data
 from punchlist.surfaces.costs import cost_data
@@ -31,7 +33,6 @@ from punchlist.surfaces.now import now_data
 from punchlist.surfaces.reports import report_data
 
 _MOST_SESSIONS: Final = 10_000
-_MOST_LISTS: Final = 1_000
 _PAGE: Final = 1_000
 _MOST_PASSED: Final = 20_000
 """Events that one request looks at, if its filters want none of them: the next request goes on from there."""
@@ -353,39 +354,47 @@ def show_stats(call: Call, query: PlaceQuery) -> views.StatsView:
 
 
 def search(call: Call, query: SearchQuery) -> views.SearchView:
-    """Find sessions, items and tasks that hold all words; the latest lists are searched."""
+    """Find sessions, items and tasks that hold all words, as the page does."""
     project, words = call.choose_project(query.project), split_words(query.q)
-    found: list[views.HitView] = []
-    for hit in call.board.store.read(lambda tx: list(_list_searched(tx, project))):
-        if holds_words(hit.text, words):
-            found.append(hit)
-            if len(found) == query.limit:
-                break
-    return views.SearchView(tuple(found))
+    return views.SearchView(tuple(islice(_list_hits(call.board, words, project), query.limit)))
 
 
-def _list_searched(tx: Transaction, project: str | None) -> Iterator[views.HitView]:
-    empty = {"project": "", "session": "", "agent": "", "list": "", "id": "", "status": ""}
-    rows = tx.lists(project=project, limit=_MOST_LISTS)
-    labels = {row.session: f"{row.label or ''}" for row in rows if row.parent is None}
-    for one in tx.sessions(project=project, limit=_MOST_LISTS):
-        text = " ".join(filter(None, (one.id, labels.get(one.id))))
+def _list_hits(board: Board, words: Sequence[str], project: str | None) -> Iterator[views.HitView]:
+    for row, label in find_sessions(board, words, project):
+        text = f"{row.id} {label}".strip()
         yield views.HitView(
-            kind="session", **empty | {"project": one.project, "session": one.id, "text": text, "status": one.state}
+            kind="session",
+            project=row.project,
+            session=row.id,
+            agent="",
+            list="",
+            id="",
+            text=text,
+            status=row.state,
         )
-    for row in rows:
-        place = {"project": row.project, "session": row.session, "agent": row.agent}
-        for item in row.todos.items:
-            said = {"id": item.id, "text": "\n".join((item.content, *item.notes)), "status": item.status.value}
-            yield views.HitView(kind="item", **empty | place | said)
-    for where, _ in tx.tasks.lists():
-        if where.name == FLOWS or project not in (None, where.project):
-            continue
-        place = {"project": where.project, "session": where.session or "", "list": where.name}
-        for row in tx.tasks.outlines(where):
-            task = row.task
-            said = {"id": task.id, "text": task.subject, "status": task.status.value, "agent": task.owner or ""}
-            yield views.HitView(kind="task", **empty | place | said)
+    for item, where, session, agent in find_items(board, words, project):
+        text = "\n".join((item.content, *item.notes))
+        yield views.HitView(
+            kind="item",
+            project=where,
+            session=session,
+            agent=agent,
+            list="",
+            id=item.id,
+            text=text,
+            status=item.status.value,
+        )
+    for place, task in find_tasks(board, words, project):
+        yield views.HitView(
+            kind="task",
+            project=place.project,
+            session=place.session or "",
+            agent=task.owner or "",
+            list=place.name,
+            id=task.id,
+            text=task.subject,
+            status=task.status.value,
+        )
 
 
 # Tools.

@@ -10,9 +10,10 @@ from typing import Final
 from msgspec import Struct
 
 from punchlist.board import Board
-from punchlist.core.matching import holds_words, split_words
+from punchlist.core.matching import split_words
 from punchlist.core.presence import Roster
-from punchlist.core.task import FLOWS, Task
+from punchlist.core.task import Task
+from punchlist.server.matches import FoundItem, FoundSession, find_items, find_sessions, find_tasks
 from punchlist.server.pages.now import NowView, load_now
 from punchlist.server.pages.rendering import session_path, task_path
 from punchlist.server.pages.tasks import title_of
@@ -20,11 +21,6 @@ from punchlist.surfaces.lists import GRADES, STYLES, grade_word
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import find_box
 
-_MOST_ITEMS: Final = 20_000
-"""Items that are looked at, those that changed last."""
-
-_MOST_SESSIONS: Final = 2_000
-_MOST_TASKS: Final = 5_000
 _MOST_SHOWN: Final = 50
 
 
@@ -67,48 +63,38 @@ def search(board: Board, roster: Roster, query: str) -> SearchView:
 
 
 def _find_items(board: Board, words: Sequence[str]) -> HitGroup:
-    rows, places = board.store.read(lambda tx: (tx.overviews.latest_items(_MOST_ITEMS), tx.overviews.places()))
-    hits: list[Hit] = []
-    for row in rows:
-        item = row.kept.item
-        project, session, agent = places.get(row.agent, ("", "", ""))
-        if session and holds_words(" ".join((item.content, *item.notes)), words):
-            style, _ = STYLES[item.status]
-            grade = grade_word(item)
-            hits.append(
-                Hit(
-                    path=session_path(session),
-                    glyph=UNICODE.boxes[item.status.value],
-                    style=style,
-                    text=item.content,
-                    place=f"{os.path.basename(project)} · {agent}",
-                    grade=grade,
-                    grade_style=GRADES.get(grade, "dim"),
-                    at=item.finished_at or item.started_at or item.created_at,
-                )
-            )
+    hits = [_view_item(found) for found in find_items(board, words)]
     return HitGroup("items", len(hits), hits[:_MOST_SHOWN])
 
 
+def _view_item(found: FoundItem) -> Hit:
+    item = found.item
+    style, _ = STYLES[item.status]
+    grade = grade_word(item)
+    return Hit(
+        path=session_path(found.session),
+        glyph=UNICODE.boxes[item.status.value],
+        style=style,
+        text=item.content,
+        place=f"{os.path.basename(found.project)} · {found.agent}",
+        grade=grade,
+        grade_style=GRADES.get(grade, "dim"),
+        at=item.finished_at or item.started_at or item.created_at,
+    )
+
+
 def _find_sessions(board: Board, words: Sequence[str]) -> HitGroup:
-    hits = [
-        Hit(path=session_path(row.id), glyph="▤", style="dim", text=row.id, place=row.project, at=row.updated_at)
-        for row in board.sessions(limit=_MOST_SESSIONS)
-        if holds_words(f"{row.id} {row.project}", words)
-    ]
+    hits = [_view_session(found) for found in find_sessions(board, words)]
     return HitGroup("sessions", len(hits), hits[:_MOST_SHOWN])
 
 
+def _view_session(found: FoundSession) -> Hit:
+    row, text = found.row, f"{found.row.id} {found.label}".strip()
+    return Hit(path=session_path(row.id), glyph="▤", style="dim", text=text, place=row.project, at=row.updated_at)
+
+
 def _find_tasks(board: Board, words: Sequence[str]) -> HitGroup:
-    hits: list[Hit] = []
-    for row, _ in board.store.read(lambda tx: tx.tasks.lists()):
-        if row.name == FLOWS:
-            continue
-        hits += [
-            _view_task(task)
-            for task in board.tasks(row.name).list(limit=_MOST_TASKS)
-            if holds_words(f"{task.subject} {task.description} {' '.join(task.labels)} {task.owner or ''}", words)
-        ]
+    hits = [_view_task(found.task) for found in find_tasks(board, words)]
     return HitGroup("tasks", len(hits), hits[:_MOST_SHOWN])
 
 
