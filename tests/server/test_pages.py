@@ -12,7 +12,7 @@ from punchlist.board import Board
 from punchlist.core.todo import Status
 from punchlist.server.access import SECURITY_HEADERS
 from punchlist.server.pages.fragments import render_topic
-from punchlist.server.pages.rendering import element_id
+from punchlist.server.pages.rendering import content_digest, element_id
 from tests.server.conftest import Running
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'><img src=x onerror=alert(2)>"
@@ -27,6 +27,8 @@ def agent(board: Board) -> Agent:
 
 def send(browser: httpx.Client, agent: Agent, do: str, **fields: str) -> httpx.Response:
     form = {"agent": agent.name, "plan": agent.todos.plan_id, "do": do, **fields}
+    if (item := agent.todos.find(fields.get("item", ""))) is not None:
+        form["read"] = content_digest(item.content)
     return browser.post(f"/sessions/{agent.session}", data=form)
 
 
@@ -186,6 +188,22 @@ def test_change_of_a_list_that_was_replaced_is_refused(browser: httpx.Client, ag
     assert refused.status_code == 409
     assert "new list meanwhile" in refused.text
     assert agent.todos.items[0].status is Status.PENDING
+
+
+def test_item_that_was_reworded_is_not_confirmed_by_an_old_page(browser: httpx.Client, agent: Agent) -> None:
+    form = {"agent": "main", "plan": agent.todos.plan_id, "item": "1", "read": content_digest("First"), "do": "done"}
+    assert f'name="read" value="{form["read"]}"' in browser.get("/sessions/s1").text
+    agent.edit({"op": "reword", "item": "1", "text": "Drop the old table"}, by="main")
+    refused = browser.post("/sessions/s1", data=form)
+    assert refused.status_code == 409
+    assert "reworded meanwhile" in refused.text
+    assert agent.todos.items[0].status is Status.PENDING
+    agent.edit({"op": "reword", "item": "1", "text": "First"}, by="main")
+    for name in ("plan", "read"):
+        less = {one: value for one, value in form.items() if one != name}
+        assert browser.post("/sessions/s1", data=less).status_code == 409
+    assert browser.post("/sessions/s1", data=form).status_code == 303
+    assert agent.todos.items[0].grade == "confirmed"
 
 
 @pytest.mark.parametrize(("do", "fields"), [("done", {"item": "9"}), ("add", {"text": " "}), ("fly", {"item": "1"})])

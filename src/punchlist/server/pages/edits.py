@@ -14,6 +14,7 @@ from punchlist.core.commands import Entry, Operation, Target
 from punchlist.core.todo import TodoItem, TodoList, put_in_phase, sort_by_phase
 from punchlist.errors import EditRefused, RevisionConflict, SessionUnknown
 from punchlist.hosts.back_channel import deliver
+from punchlist.server.pages.rendering import content_digest
 
 _TRIES: Final = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
@@ -24,7 +25,8 @@ _MOVES: Final = ("up", "down", "move")
 def edit_list(board: Board, session: str, form: Mapping[str, str], *, by: str, person: bool) -> None:
     """Change the list of an agent as a form says, and tell the agent if it is idle.
 
-    The form names the agent, the plan whose items it means, what to `do`, and with what. Raise `EditRefused` if that
+    The form names the agent, the plan whose items it means, what to `do`, and with what; for an item also the digest of
+    the text that was `read`. Raise `EditRefused` if that
     cannot be done; nothing is changed then.
     """
     name = form.get("agent", "")
@@ -43,7 +45,7 @@ def edit_list(board: Board, session: str, form: Mapping[str, str], *, by: str, p
 def _apply(agent: Agent, form: Mapping[str, str], *, by: str, person: bool) -> None:
     for attempt in range(_TRIES):
         todos = agent.todos
-        if form.get("plan", todos.plan_id) != todos.plan_id:
+        if form.get("plan") != todos.plan_id:
             raise EditRefused(problem="The agent began a new list meanwhile; nothing was changed.")
         try:
             if form.get("do") in _MOVES:
@@ -107,9 +109,12 @@ def _last_phase(todos: TodoList) -> str | None:
 
 
 def _find_item(todos: TodoList, form: Mapping[str, str]) -> TodoItem:
+    """Return the item that a form means, as the person read it: a click on a stale page confirms no other work."""
     item = todos.find(form.get("item", ""))
     if item is None:
         raise EditRefused(problem="That item is no longer on the list; nothing was changed.")
+    if form.get("read") != content_digest(item.content):
+        raise EditRefused(problem="That item was reworded meanwhile; nothing was changed.")
     return item
 
 

@@ -51,6 +51,7 @@ def _environment() -> Environment:
         "path_of": session_path,
         "list_path": list_path,
         "element_id": element_id,
+        "digest": content_digest,
     }
     made.filters.update(filters)
     return made
@@ -117,6 +118,11 @@ def element_id(subject: AgentNow | PersonWait | tuple[str, ...]) -> str:
     if isinstance(subject, PersonWait):
         key = (*key, subject.text)
     return f"e{blake2b(repr(key).encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def content_digest(text: str) -> str:
+    """Return a few digits that change with a text, for a form to say what its reader saw."""
+    return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def list_path(name: str) -> str:
