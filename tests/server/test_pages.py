@@ -9,11 +9,12 @@ import pytest
 
 from punchlist.agent import Agent
 from punchlist.board import Board
+from punchlist.config import login_name
 from punchlist.core.todo import Status
 from punchlist.server.access import SECURITY_HEADERS
 from punchlist.server.pages.fragments import render_topic
 from punchlist.server.pages.rendering import content_digest, element_id
-from tests.server.conftest import Running
+from tests.server.conftest import Running, make_token
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'><img src=x onerror=alert(2)>"
 
@@ -297,6 +298,23 @@ def test_brief_is_marked_as_read(browser: httpx.Client, board: Board, agent: Age
     agent.edit({"op": "done", "item": "2"}, by="main")
     assert browser.post("/brief", data={"until": "999999"}).status_code == 303
     assert "Second" in browser.get("/brief").text
+
+
+def test_visitor_moves_only_a_mark_of_their_own(
+    browser: httpx.Client, running: Running, board: Board, agent: Agent
+) -> None:
+    agent.call("todo", {"done": "1"})
+    last = board.store.last_seq()
+    secret = make_token(board, "guest", "answer")
+    headers = {"Authorization": f"Bearer {secret}", "Origin": running.origin, "Accept": "text/html"}
+    with running.open_client(headers=headers) as visitor:
+        assert visitor.post("/brief", data={"until": str(last), "spent": "999999999"}).status_code == 303
+        assert "First" not in visitor.get("/brief").text
+    assert "First" in browser.get("/brief").text
+    spent = sum(row.cost.tokens for row in board.costs())
+    marks = board.store.read(lambda tx: [tx.log.mark(f"brief {who} ") for who in ("guest", login_name())])
+    assert marks == [last, 0]
+    assert board.store.read(lambda tx: tx.log.mark("brief guest  tokens")) == spent
 
 
 def test_theme_is_kept_in_a_cookie_and_leads_back_to_a_path_of_ours(browser: httpx.Client) -> None:

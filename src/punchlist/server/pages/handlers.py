@@ -13,7 +13,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from punchlist.board import Board
-from punchlist.config import login_name
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import Roster
 from punchlist.errors import PlanMissing, SessionUnknown, StoreClosed
@@ -169,8 +168,10 @@ async def show_search(request: Request) -> Response:
 async def show_brief(request: Request) -> Response:
     """Show what happened since the person last looked, in every project; `mark_read` moves their mark."""
 
+    who = author_of(request)
+
     def load(state: ServerState, _: Roster) -> Values:
-        loaded = load_brief(state.board, None, project=None, who=login_name())
+        loaded = load_brief(state.board, None, project=None, who=who)
         lines = list(brief_lines(loaded.brief, loaded.around, loaded.changes, UNICODE))
         return {"lines": lines, "brief": loaded}
 
@@ -181,13 +182,13 @@ async def show_brief(request: Request) -> Response:
 async def mark_read(request: Request) -> Response:
     """Move the person's mark to the end of the brief that they read."""
     form = await read_form(request)
-    until, spent = (_parse_number(form.get(name, "")) or 0 for name in ("until", "spent"))
+    until, mark = _parse_number(form.get("until", "")) or 0, f"brief {author_of(request)} "
 
     def work(state: ServerState) -> str:
-        mark = f"brief {login_name()} "
+        spent = sum(row.cost.tokens for row in state.board.costs())
 
         def save(tx: Transaction) -> None:
-            if tx.log.mark(mark) < until <= tx.last_seq():
+            if until <= tx.last_seq():
                 save_mark(tx, mark, until, spent)
 
         state.board.store.transact(save)
