@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
 from punchlist.config import login_name
+from punchlist.core.person import doubt_person
 from punchlist.core.presence import Roster
 from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Access, Grant
@@ -61,3 +63,8 @@ def state_of(request: HTTPConnection) -> ServerState:
 def grant_of(request: HTTPConnection) -> Grant:
     """Return what the caller may do. Every route but a public one has a grant."""
     return request.state.grant
+
+
+def has_person(grant: Grant) -> bool:
+    """True if a person is known to do this: they have the link or a person's token, and no agent started the server."""
+    return grant.is_person and doubt_person(os.environ, is_terminal=True) is None

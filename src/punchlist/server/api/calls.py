@@ -7,7 +7,6 @@ repeated under its `Idempotency-Key` is applied once, also where the server was 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -16,13 +15,13 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.board import Board
-from punchlist.core.person import doubt_person
 from punchlist.core.presence import Presence
 from punchlist.core.task import FLOWS
 from punchlist.errors import AgentUnknown, SessionUnknown, TaskListUnknown
 from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Grant
 from punchlist.server.problems import ApiProblem
+from punchlist.server.state import has_person
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.requests import StoredRequest
 from punchlist.store.task_rows import TaskListRow
@@ -80,8 +79,7 @@ class Call:
 
     @property
     def is_person(self) -> bool:
-        """True if a person is known to do this: they have the link, and no agent started the server."""
-        return self._grant.is_person and doubt_person(os.environ, is_terminal=True) is None
+        return has_person(self._grant)
 
     @property
     def project(self) -> str | None:

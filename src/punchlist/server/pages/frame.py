@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -12,13 +11,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from punchlist.core.person import doubt_person
 from punchlist.core.presence import Roster
 from punchlist.errors import InvalidInput, PunchlistError
 from punchlist.server.access import SCOPES
 from punchlist.server.pages.now import count_waits
 from punchlist.server.pages.rendering import render
-from punchlist.server.state import ServerState, grant_of, state_of
+from punchlist.server.state import ServerState, grant_of, has_person, state_of
 
 THEMES: Final = ("auto", "light", "dark")
 _THEME_COOKIE: Final = "punchlist_theme"
@@ -148,4 +146,4 @@ def author_of(request: Request) -> str:
 
 def is_person(request: Request) -> bool:
     """True if what the caller completes counts as a person's word."""
-    return grant_of(request).is_person and doubt_person(os.environ, is_terminal=True) is None
+    return has_person(grant_of(request))
