@@ -285,8 +285,14 @@ def test_token_that_may_only_look_changes_no_task(running: Running, board: Board
 
 def test_search_finds_the_same_tasks_in_the_page_and_in_the_api(browser: httpx.Client, tasks: Tasks) -> None:
     tasks.create("Sweep", description="Below the bench", labels=["chores"])
-    wanted = (("MIGRATION the", ["2"]), ("write", ["1", "2"]), ("schema keys", []), (" ", []), ("bench chores", ["4"]))
-    for query, found in wanted:
+    wanted: dict[str, list[str]] = {
+        "MIGRATION the": ["2"],
+        "write": ["1", "2"],
+        "schema keys": [],
+        " ": [],
+        "bench chores": ["4"],
+    }
+    for query, found in wanted.items():
         hits = browser.get("/api/v1/search", params={"q": query}).json()["hits"]
         assert [hit["id"] for hit in hits] == found
         page = browser.get("/search", params={"q": query}).text

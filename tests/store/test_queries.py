@@ -289,6 +289,7 @@ def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
         "first",
         "last",
         "is_person",
+        "without",
     )
     values: dict[str, int] = {**VALUES, **dict.fromkeys(more, 1)}
     sources = "".join(path.read_text() for path in Path("src/punchlist/store").glob("*.py"))

@@ -207,10 +207,17 @@ def connect_reader(path: str, *, timeout: float) -> sqlite3.Connection:
     return connection
 
 
+# One statement sees one state of the file. Several could see it half before and half after another process created the
+# tables, and take a new board for the database of another program.
+_READ_HEADER = """
+SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
+       EXISTS (SELECT 1 FROM sqlite_schema)
+"""
+
+
 def read_schema_version(connection: sqlite3.Connection, path: str) -> int:
     """Return the schema version of the file, 0 if it is empty; raise if it is not ours or has another schema."""
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    found, owner, has_tables = connection.execute(_READ_HEADER).fetchone()
     if owner == APPLICATION_ID:
         if found > SCHEMA:
             raise StoreTooNew(path=path, found=found, known=SCHEMA)
@@ -218,7 +225,7 @@ def read_schema_version(connection: sqlite3.Connection, path: str) -> int:
             raise StoreDamaged(path=path, problem=f"it says that it has format {found}")
         if found <= _BEFORE:
             raise StoreOutdated(path=path, found=found)
-    elif owner != 0 or found != 0 or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None:
+    elif owner != 0 or found != 0 or has_tables:
         raise NotABoard(path=path, problem="it is a database of another program")
     return found
 
