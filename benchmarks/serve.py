@@ -59,7 +59,7 @@ def _make_board(path: Path, agents: int, events: int) -> None:
 
 
 def _start(board: Board, number: int) -> Agent:
-    agent = board.agent("main", session=f"s-{number}", project=f"/work/project{number % 20}")
+    agent = board.agent("main", session=f"s-{number}", project=f"/projects/project{number % 20}")
     agent.call("todo", {"set": [f"Write part {part} of the program" for part in range(8)], "start": "1"})
     return agent
 

@@ -25,7 +25,7 @@ AGENT = "/api/v1/sessions/s1/agents/main"
 @pytest.fixture
 def todos(board: Board) -> dict[str, Any]:
     """A list of three items in session s1."""
-    agent = board.agent(session="s1", dialect="claude-code", project="/work/api")
+    agent = board.agent(session="s1", dialect="claude-code", project="/projects/api")
     texts = ("Read the code", "Fix the bug", "Run the tests")
     statuses = ("completed", "in_progress", "pending")
     given = [
@@ -57,18 +57,18 @@ def test_an_edit_applies_all_operations_and_undo_rolls_them_back(client: httpx.C
 
 
 def test_everything_can_be_read(client: httpx.Client, todos: dict[str, Any], board: Board):
-    board.tasks("project:/work/api", project="/work/api").create("Ship it")
-    agent = board.agent(session="s1", project="/work/api")
+    board.tasks("project:/projects/api", project="/projects/api").create("Ship it")
+    agent = board.agent(session="s1", project="/projects/api")
     agent.propose_plan("# Plan\n\n1. Read\n2. Write")
     agent.ask(agent.todos.items[2].id, "Which tests?")
     for path in (
         "now", "waits", "search?q=bug", "projects", "sessions", "sessions/s1", "sessions/s1/receipt?event=1",
         "sessions/s1/agents", "sessions/s1/agents/main", "todos", "sessions/s1/agents/main/todos", "plans",
         "sessions/s1/agents/main/plan", "sessions/s1/agents/main/plan/revisions", "sessions/s1/agents/main/plan/diff",
-        "task-lists", "task-lists/project:%2Fwork%2Fapi/tasks", "task-lists/project:%2Fwork%2Fapi/ready",
-        "task-lists/project:%2Fwork%2Fapi/graph", "task-lists/project:%2Fwork%2Fapi/tasks/1",
-        "task-lists/project:%2Fwork%2Fapi/tasks/1/history", "events", "report", "report?session=s1", "brief", "stats",
-        "dialects", "dialects/claude-code",
+        "task-lists", "task-lists/project:%2Fprojects%2Fapi/tasks", "task-lists/project:%2Fprojects%2Fapi/ready",
+        "task-lists/project:%2Fprojects%2Fapi/graph", "task-lists/project:%2Fprojects%2Fapi/tasks/1",
+        "task-lists/project:%2Fprojects%2Fapi/tasks/1/history", "events", "report", "report?session=s1", "brief",
+        "stats", "dialects", "dialects/claude-code",
     ):  # fmt: skip
         answer = client.get(f"/api/v1/{path}")
         assert answer.status_code == 200, (path, answer.text)
@@ -101,7 +101,7 @@ def test_events_come_in_pages_and_by_session_project_agent_and_kind(client: http
 
 def test_lists_of_sessions_and_tasks_come_in_pages(client: httpx.Client, board: Board):
     for number in range(5):
-        board.agent(session=f"s{number}", project="/work/api").edit([{"op": "append", "items": ["One"]}], by="ada")
+        board.agent(session=f"s{number}", project="/projects/api").edit([{"op": "append", "items": ["One"]}], by="ada")
         board.tasks("inbox").create(f"Task {number}")
     for path, key, name in (("sessions", "sessions", "session"), ("task-lists/inbox/tasks", "tasks", "id")):
         found: list[str] = []

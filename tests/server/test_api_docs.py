@@ -38,7 +38,7 @@ def read_requests(running: Running) -> list[httpx.Request]:
 
 
 def test_every_call_that_the_page_shows_is_answered(running: Running, board: Board):
-    agent = board.agent(session="s1", project="/work/api")
+    agent = board.agent(session="s1", project="/projects/api")
     agent.call("todo", {"add": [{"text": "Look around"}, {"text": "Deploy"}]})
     agent.ask("2", "Which region?")
     requests = read_requests(running)

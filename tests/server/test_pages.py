@@ -21,7 +21,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'><img src=x onerror=alert(2
 
 @pytest.fixture
 def agent(board: Board) -> Agent:
-    agent = board.agent("main", session="s1", project="/work/shop")
+    agent = board.agent("main", session="s1", project="/projects/shop")
     agent.edit({"op": "init", "items": ["First", "Second", "Third"]}, by="main")
     return agent
 
@@ -227,7 +227,7 @@ def test_past_of_a_list_is_a_link(browser: httpx.Client, agent: Agent) -> None:
 
 def test_grade_is_explained_by_its_command_and_last_lines(browser: httpx.Client, agent: Agent) -> None:
     agent.edit({"op": "start", "item": "1"}, by="main")
-    agent.tool_started("c1", "Edit", {"file_path": "/work/shop/a.py"})
+    agent.tool_started("c1", "Edit", {"file_path": "/projects/shop/a.py"})
     agent.tool_finished("c1", "ok")
     agent.tool_started("c2", "Bash", {"command": "pytest -q tests"})
     agent.tool_finished("c2", "FAILED tests/test_a.py::test_total\n1 failed in 0.1s", exit_code=1)
@@ -240,7 +240,7 @@ def test_grade_is_explained_by_its_command_and_last_lines(browser: httpx.Client,
 
 def test_no_text_of_a_board_becomes_markup(browser: httpx.Client, running: Running, board: Board) -> None:
     session = "s/<i>&?#1"
-    agent = board.agent("<b>main", session=session, project="/work/<u>shop")
+    agent = board.agent("<b>main", session=session, project="/projects/<u>shop")
     agent.edit({"op": "init", "list": [{"phase": HOSTILE, "items": [HOSTILE, "Two"]}]}, by="main")
     agent.edit([{"op": "note", "item": "1", "text": HOSTILE}, {"op": "block", "item": "2", "reason": HOSTILE}], by="x")
     agent.ask("1", HOSTILE)

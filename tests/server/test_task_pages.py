@@ -15,14 +15,14 @@ from punchlist.server.pages.task_graph import HEIGHT, lay_out_graph
 from punchlist.tasks import Tasks
 from tests.server.conftest import Running, make_token
 
-LIST = "project:/work/shop"
+LIST = "project:/projects/shop"
 PATH = list_path(LIST)
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'><img src=x onerror=alert(2)>"
 
 
 @pytest.fixture
 def tasks(board: Board) -> Tasks:
-    tasks = board.tasks(LIST, project="/work/shop", by="ada")
+    tasks = board.tasks(LIST, project="/projects/shop", by="ada")
     tasks.create("Write the schema")
     tasks.create("Write the migration", blocked_by=["1"], labels=["db"])
     tasks.create("Rotate the keys", checklist=["Ask Bob", "Restart"], priority=0)
@@ -55,7 +55,7 @@ def test_first_task_is_added_to_the_list_of_the_project_that_is_served(browser: 
 
 
 def test_all_lists_are_shown_with_the_claims_on_them(browser: httpx.Client, board: Board, tasks: Tasks) -> None:
-    board.tasks("nightly", project="/work/ops").create("Check the backups")
+    board.tasks("nightly", project="/projects/ops").create("Check the backups")
     tasks.claim("worker-7", id="1")
     page = browser.get("/tasks")
     words = read(page)
@@ -81,9 +81,9 @@ def test_list_shows_tasks_by_state(browser: httpx.Client, tasks: Tasks) -> None:
 
 
 def test_tasks_of_a_project_whose_folder_is_a_number_are_found(browser: httpx.Client, board: Board) -> None:
-    board.tasks("project:/work/3", project="/work/3").create("Here")
-    assert "Here" in browser.get(list_path("project:/work/3")).text
-    assert "Here" in browser.get(task_path("project:/work/3", "1")).text
+    board.tasks("project:/projects/3", project="/projects/3").create("Here")
+    assert "Here" in browser.get(list_path("project:/projects/3")).text
+    assert "Here" in browser.get(task_path("project:/projects/3", "1")).text
 
 
 def test_table_is_filtered_and_read_in_pages(browser: httpx.Client, tasks: Tasks) -> None:

@@ -14,7 +14,9 @@ from tests.server.streams import open_stream
 
 
 def add(board: Board, text: str, session: str = "s") -> None:
-    board.agent(session=session, project="/work/shop").call("todo", {"add": [{"text": text, "status": "in_progress"}]})
+    board.agent(session=session, project="/projects/shop").call(
+        "todo", {"add": [{"text": text, "status": "in_progress"}]}
+    )
 
 
 def test_all_parts_come_first_and_then_those_that_changed(client: httpx.Client, board: Board):

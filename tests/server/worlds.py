@@ -16,7 +16,7 @@ class Place(NamedTuple):
 
     @property
     def project(self) -> str:
-        return f"/work/{self.word}"
+        return f"/projects/{self.word}"
 
     @property
     def session(self) -> str:

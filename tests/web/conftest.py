@@ -11,7 +11,7 @@ from punchlist.board import Board
 from tests.server.conftest import Running
 
 HERE = Path(__file__).parent
-SHOP = "/work/shop"
+SHOP = "/projects/shop"
 _CHROMIUM = "/usr/bin/chromium"
 _NETWORK = ("net::ERR_", "Failed to load resource")
 """Complaints about a server that a test has stopped, or a form that it refused."""

@@ -66,7 +66,7 @@ def fill(board: Board, number: int, payload: str) -> str:
     """Put a payload into every field that a page may show; return the session."""
     name = "".join(char for char in payload if char.isprintable())  # others are refused
     session = f"s{number} {name}"[:120]
-    agent = board.agent(name[:60], session=session, project=f"/work/{name.replace('/', '-')}"[:80])
+    agent = board.agent(name[:60], session=session, project=f"/projects/{name.replace('/', '-')}"[:80])
     items = [payload, f"{payload} 2", f"{payload} 3"]
     agent.edit({"op": "init", "list": [{"phase": payload, "items": items}]}, by=name)
     agent.edit({"op": "note", "item": "1", "text": payload}, by=name)

@@ -122,7 +122,7 @@ def test_eight_tabs_are_live_over_one_connection(tabs: Tabs, board: Board, agent
     context = tabs.open_context()
     pages = [context.new_page() for _ in range(8)]
     for number, page in enumerate(pages):
-        other = board.agent("main", session=f"tab{number}", project="/work/tabs")
+        other = board.agent("main", session=f"tab{number}", project="/projects/tabs")
         other.edit({"op": "init", "items": [f"Item of {number}"]}, by="main")
         page.goto(f"{tabs.origin}/sessions/tab{number}")
     for page in pages:
@@ -138,7 +138,7 @@ def test_killed_server_is_told_of_and_eight_tabs_go_on_without_a_gap(
 ) -> None:
     path = str(tmp_path / "board.db")
     with Board.open(path) as board:
-        agents = [board.agent("main", session=f"s{number}", project="/work/shop") for number in range(7)]
+        agents = [board.agent("main", session=f"s{number}", project="/projects/shop") for number in range(7)]
         for agent in agents:
             agent.edit({"op": "init", "items": ["First"]}, by="main")
         with serving(path, port) as (process, link):

@@ -45,7 +45,7 @@ def life(board: Board, agent: Agent) -> None:
     for subject in ("Design the schema", "Write the importer", "Release"):
         tasks.create(subject, labels=["db"], blocked_by=[task.id for task in tasks.list()])
     tasks.claim("worker-1")
-    planner = board.agent("main", session="plans", project="/work/infra")
+    planner = board.agent("main", session="plans", project="/projects/infra")
     planner.enter_plan_mode()
     planner.propose_plan("# Move\n\n1. Pack")
     planner.reject_plan("Ask first", by="ada")

@@ -20,7 +20,7 @@ PATH_PARAMETERS: Final[dict[str, Any]] = {
         Meta(
             min_length=1,
             max_length=4_200,
-            description="A list of tasks, such as `project:/work/api` or `session:s1`; a slash is sent as `%2F`.",
+            description="A list of tasks, such as `project:/projects/api` or `session:s1`; a slash is sent as `%2F`.",
         ),
     ],
     "task": Annotated[str, Meta(min_length=1, max_length=20, description="The id of a task, such as `3`.")],
