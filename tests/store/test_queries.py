@@ -13,11 +13,20 @@ VALUES: dict[str, int] = dict.fromkeys(
         "session", "name", "agent", "project", "limit", "after", "upto", "author", "parent", "spawn_id", "before",
         "list", "label", "owner", "now", "until", "lease", "reserved", "task", "topic", "correlation_id", "blocker",
         "by", "runs_after", "status", "most", "id", "item", "plan_id", "source", "place", "sum", "mark", "call_id",
-        "fingerprint", "first", "last", "from", "to",
+        "fingerprint", "first", "last", "from", "to", "since",
     ),
     1,
 )  # fmt: skip
 ITS_LIST = "SEARCH l USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"
+_FAMILY = [
+    "MATERIALIZE family",
+    "SETUP",
+    "SCAN CONSTANT ROW",
+    "RECURSIVE STEP",
+    "SCAN f",
+    "SEARCH a USING COVERING INDEX agents_of_parent (parent=?)",
+]
+"""The agent and its subagents, of which each is found by the index: a brief asks so for every item under way."""
 HOT = {
     "find_agent": ["SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=? AND name=?)", ITS_LIST],
     "save_list": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
@@ -60,6 +69,21 @@ HOT = {
         "UNION ALL",
         "SEARCH tool_calls USING INDEX open_calls (agent=? AND seq>?)",
     ],
+    "tool_calls_in_window": [
+        "MERGE (UNION ALL)",
+        "LEFT",
+        *_FAMILY,
+        "SCAN f",
+        "SEARCH c USING INDEX calls_ended (agent=? AND ended>?)",
+        "USE TEMP B-TREE FOR ORDER BY",
+        "RIGHT",
+        "SCAN f",
+        "SEARCH c USING INDEX open_calls (agent=? AND seq<?)",
+        "USE TEMP B-TREE FOR ORDER BY",
+    ],
+    "any_tool_call_in_family": [*_FAMILY, "SCAN f", "SEARCH c USING COVERING INDEX calls_ended (agent=?)"],
+    "children_of_agent": ["SEARCH agents USING INDEX agents_of_parent (parent=?)"],
+    "find_spawned": ["SEARCH agents USING INDEX agents_of_parent (parent=?)"],
     "previous_completion": ["SEARCH completions USING INDEX completions_in_order (agent=?)"],
     "findings_of_agent": [
         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
@@ -252,7 +276,6 @@ def test_every_query_is_valid_and_used(connection: sqlite3.Connection) -> None:
         "at",
         "position",
         "but",
-        "since",
         "source",
         "target",
         "sum",
