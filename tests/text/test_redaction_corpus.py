@@ -141,11 +141,11 @@ stripe listen: your webhook signing secret is «whsec_¦5f8a9b2c3d4e5f6a7b8c9d0e
 SENDGRID_API_KEY=«SG.¦ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-1s5cr»
 TWILIO_AUTH_TOKEN=«f2c7d9e81b3a4c5d6e7f8091a2b3c4d5»
 NPM_TOKEN=«npm_¦a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8»
-//registry.npmjs.org/:_authToken=«swordfish-1234»
-npm config set //registry.npmjs.org/:_authToken «0a1b2c3d-4e5f»
+//registry.example.org/:_authToken=«swordfish-1234»
+npm config set //registry.example.org/:_authToken «0a1b2c3d-4e5f»
 //registry.example.com/:_password="«c3dvcmRmaXNo»"
-twine upload -u __token__ -p «pypi-¦AgEIcHlwaS5vcmcCJDU3YjM5» dist/*
-poetry config pypi-token.pypi «pypi-¦AgEIcHlwaS5vcmcCJDU3YjM6»
+twine upload -u __token__ -p «pypi-¦AgEUcmVnaXN0cnkuZXhhbXBsZS5vcmcCJDU3YjM5» dist/*
+poetry config pypi-token.pypi «pypi-¦AgEUcmVnaXN0cnkuZXhhbXBsZS5vcmcCJDU3YjM6»
 cargo login «cioAbC123dEf456»
 pip install --index-url https://ada:«swordfish»@pypi.example.com/simple app
 machine api.heroku.com login ada@example.com password «sw0rd-fish»
@@ -225,7 +225,7 @@ rabbitmqctl add_user ada «swordfish»
 kubectl create secret docker-registry r --docker-server=x --docker-username=a --docker-password=«swordfish»
 kubectl config set-credentials ada --token=«swordfish»
 oc login --token=«sha256~abcDEF123456» --server=https://x
-docker login -u AWS -p «eyJwYXlsb2FkIjoiabc123» https://1.dkr.ecr.us-east-1.amazonaws.com
+docker login -u AWS -p «eyJwYXlsb2FkIjoiabc123» https://registry.example.org
 helm repo add x https://y --username a --password «swordfish»
 ansible all -m ping -e ansible_ssh_pass=«swordfish»
 echo "export API_KEY=«swordfish»" >> ~/.bashrc
@@ -305,7 +305,7 @@ cookie: «_ga=GA1.2; session=xyz»
 Sec-WebSocket-Protocol: token «abc123def456»
 GET /v1?access_token=«swordfish» HTTP/1.1
 10.0.0.1 - - "GET /cb?code=1&client_secret=«swordfish» HTTP/1.1" 200
-npm ERR! //registry.npmjs.org/:_authToken=«npm_¦abcdEFGHijklMNOPqrst»
+npm ERR! //registry.example.org/:_authToken=«npm_¦abcdEFGHijklMNOPqrst»
 ::set-output name=token::«abc123def456»
 Password for ada: «Swordfish9»
 Enter password: «swordfish»
