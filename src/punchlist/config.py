@@ -11,6 +11,7 @@ from typing import Any
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
 from punchlist.settings import Durability, Profile, find_entry, list_entries, load_settings, parse_words, read_variable
+from punchlist.text import repair
 
 _OTHERS: dict[str, str] = {
     "PUNCHLIST_CONFIG": "the settings file to use; by default `punchlist/config.toml` in your folder for settings",
@@ -155,12 +156,19 @@ def login_name() -> str:
 
 
 def project_of(folder: Folder = None) -> str:
-    """The git root that holds the folder (the working directory by default), else the folder itself."""
-    start: str = os.path.realpath(os.getcwd() if folder is None else os.path.expanduser(os.fspath(folder)))
+    """The git root that holds the folder (the working directory by default), else the folder itself.
+
+    Bytes of its name that are no UTF-8, and other lone surrogates, are replaced: a board cannot hold them.
+    """
+    given: str = os.getcwd() if folder is None else os.path.expanduser(os.fspath(folder))
+    try:
+        start = os.path.realpath(given)
+    except UnicodeEncodeError:  # no file of any system has this name
+        start = os.path.realpath(repair(given))
     at = start
     while not os.path.exists(os.path.join(at, ".git")):
         above = os.path.dirname(at)
         if above == at:
-            return start
+            return repair(start)
         at = above
-    return at
+    return repair(at)

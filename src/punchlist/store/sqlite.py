@@ -17,6 +17,8 @@ from typing import TypeVar
 from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
 from punchlist.errors import (
+    InvalidInput,
+    PunchlistError,
     StoreBusy,
     StoreClosed,
     StoreDamaged,
@@ -44,13 +46,18 @@ from punchlist.store.notify import Notifier
 from punchlist.store.records import AgentRow, ListRow, RowDamaged, SessionRow
 from punchlist.store.transaction import Transaction
 
+_FAULTS = (sqlite3.Error, UnicodeEncodeError)
+"""Errors of a transaction that become ours; the second is about a text that no board can hold."""
+
 _PRIMARY = 0xFF
 _MISSING = ("no such table", "no such column", "malformed database schema")
 _UNREADABLE = "Could not decode to UTF-8"
 
 
-def fault(error: sqlite3.Error, path: str, *, seconds: float = 30) -> StoreError:
+def fault(error: sqlite3.Error | UnicodeEncodeError, path: str, *, seconds: float = 30) -> PunchlistError:
     """Return the error to raise instead of one of SQLite's. `seconds` is the time that a lock was waited for."""
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidInput(problem=f"{ascii(error.object)[:80]} holds a lone surrogate, which is no character.")
     code: int | None = getattr(error, "sqlite_errorcode", None)
     problem = str(error)
     if isinstance(error, RowDamaged) or _UNREADABLE in problem:
@@ -203,7 +210,7 @@ class SqliteStore:
             self._notifier.announce()  # with the lock held: `close` must not close the notify file meanwhile
         except BaseException as error:
             self._roll_back(error)
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, _FAULTS):
                 raise fault(error, self.path, seconds=self._timeout) from error
             raise
         finally:
@@ -253,7 +260,7 @@ class SqliteStore:
             whole.marked.update(tx.marked)  # lines are written once, for all steps
         except BaseException as error:
             self._roll_back_step(connection)
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, _FAULTS):
                 raise fault(error, self.path, seconds=self._timeout) from error
             raise
         finally:
@@ -327,7 +334,7 @@ class SqliteStore:
         if self._joined is not None and self._lock.is_mine:
             try:
                 return what(Transaction(self._joined.connection))
-            except sqlite3.Error as error:
+            except _FAULTS as error:
                 raise fault(error, self.path, seconds=self._timeout) from error
         with self._read_lock:
             if self._closed:
@@ -343,7 +350,7 @@ class SqliteStore:
                     self._snapshot_open = True
                     self._check_schema(connection)
                 return what(Transaction(connection))
-            except sqlite3.Error as error:
+            except _FAULTS as error:
                 raise fault(error, self.path, seconds=self._timeout) from error
             finally:
                 if self._file and not is_nested:
