@@ -1,7 +1,7 @@
 """A dialect that clears a list when its last item is finished: whoever follows it sees the end before it is gone."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 import pytest
@@ -9,12 +9,10 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.bridges.acp.reporter import Reporter
 from punchlist.bridges.acp.updates import Updates, replay
-from punchlist.bridges.changes import changes
-from punchlist.bridges.chat import ChatFeed
 from punchlist.bridges.codex import CodexFeed, ExecFeed
 from punchlist.bridges.lists import Lists, looking_into
-from punchlist.bridges.projector import projector_options
-from punchlist.bridges.relay import Relays
+from punchlist.bridges.relay import ListDelta, Relays, compare_lists
+from punchlist.core.events import Event
 from tests.bridges.acp_session import events_of
 from tests.bridges.test_acp_client import connected
 from tests.dialects.boards import memory_board, write, written
@@ -41,23 +39,22 @@ def plans(board: Board) -> list[list[str]]:
     return [[entry["status"] for entry in update["entries"]] for update in replay(board.events(), "s1", "kid")]
 
 
+def changes(lists: Lists, events: Iterable[Event]) -> list[ListDelta]:
+    found = [change for event in events if (change := lists.add(event)) is not None]
+    return [compare_lists(change.before, change.shown) for change in found]
+
+
 def test_the_last_completion_is_a_change(board: Board, agent: Agent) -> None:
     write(agent, "> Polish")
-    found = [change for _, change in changes(board.events())]
-    assert found[2].data() == {
-        "is_new": False,
-        "just_completed": ["Sand"],
-        "just_started": "",
-        "completed": 2,
-        "total": 2,
-    }
+    found = changes(Lists(), board.events())
+    assert found[2] == ListDelta(False, ("Sand",), "", 2, 2)
     assert (found[3].is_new, found[3].total) == (True, 1)
 
 
 def test_who_joins_just_before_the_last_completion_sees_it(board: Board, agent: Agent) -> None:
     events = events_of(board)
     before = [event.seq for event in events if event.kind == "list.replaced"][1]
-    ((_, change),) = changes(board.events(before), Lists(looking_into(board)))
+    (change,) = changes(Lists(looking_into(board)), board.events(before))
     assert (change.just_completed, change.completed, change.total) == (("Sand",), 2, 2)
 
 
@@ -96,12 +93,6 @@ def test_a_call_that_finishes_the_list_shows_it_finished(board: Board) -> None:
             assert "- ✅ Paint" in editor.updates[-1]["content"][0]["content"]["text"]
 
     asyncio.run(run())
-
-
-def test_a_chat_is_told_that_all_is_done(board: Board, agent: Agent) -> None:
-    feed = ChatFeed("s1", "kid", options=projector_options({"delivery": "live", "tags": {"plan": True}}))
-    said = [message.text for event in board.events() for message in feed.add(event)]
-    assert said[-1].endswith("plan: 2/2")
 
 
 def test_who_reads_codex_sees_every_step_completed(board: Board, agent: Agent) -> None:

@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.bridges.chat import ChatFeed
 from punchlist.bridges.codex import CodexFeed, ExecFeed
 from punchlist.bridges.lists import Feed, looking_into, pass_on
-from punchlist.bridges.projector import projector_options
-from tests.dialects.boards import memory_board, todo
+from punchlist.bridges.relay import RelayOptions, Relays
+from tests.dialects.boards import todo
 
 
 @pytest.fixture
 def board() -> Iterator[Board]:
-    with memory_board() as board:
+    with Board.open("memory:") as board:
         yield board
 
 
@@ -27,12 +26,11 @@ def agent(board: Board) -> Agent:
     return agent
 
 
-def chat() -> ChatFeed:
-    return ChatFeed("s1", options=projector_options({"delivery": "live", "tags": {"plan": True}}))
-
-
 FEEDS: list[tuple[Callable[[], Feed[Any]], str]] = [
-    (chat, "plan: 1/3 · Ship"),
+    (
+        lambda: Relays("s1", itself=True, options=RelayOptions(flush_after=0.01)),
+        "main: 1/3: finished “Run”, now “Ship”.",
+    ),
     (lambda: CodexFeed("s1"), "turn/plan/updated"),
     (lambda: ExecFeed("s1"), "item.started"),
 ]

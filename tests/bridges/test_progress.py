@@ -9,7 +9,7 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.bridges.lists import looking_into
-from punchlist.bridges.progress import GATHERED, AgentProgress, ProgressFeed
+from punchlist.bridges.relay import GATHERED, SNIPPET, AgentProgress, ProgressFeed
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -29,6 +29,18 @@ class World:
 
     def pass_time(self, time: timedelta) -> None:
         self._clock[0] += time
+
+    def hear_all(self) -> list[str]:
+        """Return the lines of all messages, once everything has come due."""
+        return [line for one in self.hear_out() for line in one.lines]
+
+    def hear_out(self) -> list[AgentProgress]:
+        """Return all messages: a relay gathers text before it makes a line, then lines are gathered."""
+        found = self.hear()
+        for time in (timedelta(seconds=3), GATHERED):
+            self.pass_time(time)
+            found += self.hear()
+        return found
 
     def hear(self) -> list[AgentProgress]:
         found: list[AgentProgress] = []
@@ -58,12 +70,14 @@ def test_what_an_agent_does_within_ten_seconds_is_one_message(world: World, tmp_
     write(agent, "in_progress", "pending")
     assert world.hear() == []
     world.pass_time(timedelta(seconds=3))
+    assert world.hear() == []
     write(agent, "completed", "in_progress")
+    world.pass_time(timedelta(seconds=3))
     assert world.hear() == []
     world.pass_time(GATHERED)
     (told,) = world.hear()
     assert (told.project, told.session, told.agent) == (str(tmp_path), "s1", "main")
-    assert told.lines == ("⚙️ plan: 0/2 · Doing step 1", "⚙️ plan: 1/2 · Doing step 2")
+    assert told.lines == ("main: 0/2: now “Doing step 1”.", "main: 1/2: finished “Step 1”, now “Doing step 2”.")
     world.pass_time(GATHERED)
     assert world.hear() == []
 
@@ -74,30 +88,74 @@ def test_children_are_told_under_their_parent(world: World) -> None:
     world.hear()
     child = agent.spawn("explore", label="Explore")
     write(child, "in_progress")
-    world.hear()
-    world.pass_time(GATHERED)
-    told = world.hear()
-    world.pass_time(GATHERED)
-    told += world.hear()
+    told = world.hear_out()
     assert {one.agent for one in told} == {"main"}
     assert "Explore: 0/1: now “Doing step 1”." in [line for one in told for line in one.lines]
+
+
+def test_what_an_agent_says_is_a_short_line(world: World) -> None:
+    agent = world.board.agent("main", session="s1")
+    agent.output("word " * 400)
+    (line,) = world.hear_all()
+    assert line.startswith("main: word word")
+    assert len(line) == len("main: ") + SNIPPET
+
+
+def test_calls_of_tools_are_no_progress(world: World) -> None:
+    agent = world.board.agent("main", session="s1")
+    agent.tool_started("c1", "Bash", {"command": "make"})
+    agent.tool_finished("c1", "ok")
+    assert world.hear_all() == []
+
+
+def test_people_are_not_told_what_they_did_to_a_list_themselves(world: World) -> None:
+    agent = world.board.agent("main", session="s1", dialect="claude-code")
+    write(agent, "in_progress", "pending")
+    assert world.hear_all() == ["main: 0/2: now “Doing step 1”."]
+    agent.edit([{"op": "start", "task": "Step 2"}], by="ada")
+    assert world.hear_all() == []
+
+
+def test_of_an_agent_without_a_parent_neither_silence_nor_end_is_progress(world: World) -> None:
+    agent = world.board.agent("main", session="s1", dialect="claude-code")
+    agent.spawn("explore")
+    write(agent, "in_progress")
+    assert world.hear_all() == ["main: 0/1: now “Doing step 1”."]
+    world.pass_time(timedelta(hours=1))
+    assert {line.split()[0] for line in world.hear_all()} == {"explore"}
+    agent.output("Bye.")
+    agent.finished("Bye.")
+    assert world.hear_all() == ["main: Bye."]
+
+
+def test_an_agent_that_works_for_longer_than_a_relay_lives_is_still_told_of(world: World) -> None:
+    agent = world.board.agent("main", session="s1", dialect="claude-code")
+    write(agent, "in_progress")
+    world.hear_all()
+    world.pass_time(timedelta(hours=7))
+    assert world.hear_all() == []
+    write(agent, "completed", "in_progress")
+    assert world.hear_all() == ["main: 1/2: finished “Step 1”, now “Doing step 2”."]
+
+
+def test_of_many_lines_the_last_are_told(world: World) -> None:
+    agent = world.board.agent("main", session="s1")
+    for number in range(20):
+        agent.output(f"{number}. {'x' * SNIPPET}")
+    assert [line.split()[1] for line in world.hear_all()] == [f"{number}." for number in range(12, 20)]
 
 
 def test_events_of_an_old_log_are_history(world: World) -> None:
     agent = world.board.agent("main", session="s1", dialect="claude-code")
     write(agent, "in_progress")
     world.pass_time(timedelta(hours=1))
-    assert world.hear() == []
-    world.pass_time(GATHERED)
-    assert world.hear() == []
+    assert world.hear_out() == []
 
 
 def test_two_agents_are_two_messages(world: World) -> None:
     for session in ("s1", "s2"):
         write(world.board.agent("main", session=session, dialect="claude-code"), "in_progress")
-    world.hear()
-    world.pass_time(GATHERED)
-    assert sorted(one.session for one in world.hear()) == ["s1", "s2"]
+    assert sorted(one.session for one in world.hear_out()) == ["s1", "s2"]
 
 
 def test_one_program_at_a_time_tells_of_progress(world: World) -> None:

@@ -8,13 +8,14 @@ import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from punchlist.bridges.projector import Message
+from punchlist.bridges.relay import Notice
 from punchlist.bridges.sinks import Command, Outbox, Sink, Webhook, web_address
 from punchlist.errors import ConfigInvalid
 
@@ -64,10 +65,19 @@ def receiver() -> Iterator[Receiver]:
 def test_a_webhook_gets_each_message_as_json(receiver: Receiver) -> None:
     with Outbox(Webhook(receiver.url, headers={"X-Key": "k"})) as outbox:
         assert outbox.put({"text": "héllo"})
-        assert outbox.put(Message("tool", "ran", {"tag": "plan"}))
+        assert outbox.put(Notice("done", "kid run completed.", "acp-spawn:r1:done", datetime(2026, 1, 1, tzinfo=UTC)))
     assert receiver.bodies == [
         ("k", {"text": "héllo"}),
-        ("k", {"kind": "tool", "text": "ran", "meta": {"tag": "plan"}}),
+        (
+            "k",
+            {
+                "kind": "done",
+                "text": "kid run completed.",
+                "context": "acp-spawn:r1:done",
+                "at": "2026-01-01T00:00:00Z",
+                "summary": "",
+            },
+        ),
     ]
     assert (outbox.delivered, outbox.dropped) == (2, 0)
 

@@ -3,7 +3,6 @@
 import pytest
 
 from punchlist import Agent, Board
-from punchlist.bridges.chat import ChatFeed
 from punchlist.bridges.codex import CodexFeed, ExecFeed
 
 
@@ -26,7 +25,7 @@ def test_a_turn_that_ends_well_ends_in_every_feed(reported: bool, stops: bool) -
             if stops:
                 assert agent.about_to_stop(last_text="Which colour?") is None
         agent.user_turn()
-        lines, notes, chat = ExecFeed("s"), CodexFeed("s"), ChatFeed("s")
+        lines, notes = ExecFeed("s"), CodexFeed("s")
         events = list(board.events())
         told = [(line["type"], line["item"]["id"]) for event in events for line in lines.add(event)]
         assert told == [
@@ -36,7 +35,6 @@ def test_a_turn_that_ends_well_ends_in_every_feed(reported: bool, stops: bool) -
             ("item.completed", "item_1"),
         ]
         assert [note["params"]["turnId"] for event in events for note in notes.add(event)] == ["turn-1", "turn-2"]
-        assert [message.text.strip() for event in events for message in chat.add(event)] == ["Hello there."] * 2
 
 
 def test_a_turn_in_which_nothing_happened_is_none() -> None:

@@ -225,7 +225,7 @@ def test_a_test_says_for_each_way_if_it_worked(listen: Listen, tmp_path: Path) -
     assert one.written == ["\a"]
 
 
-def test_progress_is_sent_as_a_chat_shows_it(path: str, tmp_path: Path) -> None:
+def test_progress_is_sent_in_the_words_of_the_relay(path: str, tmp_path: Path) -> None:
     clock = [NOON]
     came = threading.Event()
     heard: list[tuple[str, str]] = []
@@ -248,4 +248,4 @@ def test_progress_is_sent_as_a_chat_shows_it(path: str, tmp_path: Path) -> None:
                 came.wait(0.2)
     title, text = heard[0]
     assert title == f"{os.path.basename(tmp_path)} · main"
-    assert "plan: 0/1 · Doing step" in text
+    assert "main: 0/1: now “Doing step" in text

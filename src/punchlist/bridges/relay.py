@@ -1,9 +1,10 @@
-"""Relay the progress of children to the agent that started them, in few short messages, as OpenClaw does.
+"""Form messages about the progress of agents, few and short, by the rules of OpenClaw's relay.
 
-`Relay` is one run of one child: text is gathered for 2.5 seconds and shown as at most 220 characters; silence is
+`Relay` is one run of one agent: text is gathered for 2.5 seconds and shown as at most 220 characters; silence is
 reported once, in the words of `detect.stalls`. It has no clock and does no I/O: times are passed in, and the caller
-calls `tick` now and then. `Relays` feeds the events of a board to it, one relay per child: a child's list and its
-reported output are visible progress, its tool calls are heartbeats.
+calls `tick` now and then. `Relays` feeds the events of a board to it, one relay per child of an agent: a child's list
+and its reported output are visible progress, its tool calls are heartbeats. `ProgressFeed` does so for all agents of a
+board, for people.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from msgspec.structs import replace
 from punchlist.agent import Agent
 from punchlist.agent.overview import load_stall_states
 from punchlist.board import Board, parse_cursor
-from punchlist.bridges.changes import ListDelta, change
 from punchlist.bridges.lists import Lists, Look, event_text, looking_into, pass_on
 from punchlist.config import stall_timings
 from punchlist.core.events import Event
+from punchlist.core.todo import Status, TodoList
 from punchlist.detect import stalls
 from punchlist.detect.stalls import StallOptions, StallState
 from punchlist.errors import StoreClosed
@@ -354,7 +355,8 @@ class Relays:
     """All direct children of one agent. Times are those of the events, and of `tick`.
 
     A caller that starts in the middle of the log passes earlier events to `recall`. `listen` is asked about the silence
-    of the children; without it only the events count.
+    of the children; without it only the events count. With `itself` the agent's own progress is told too, but not its
+    silence and end.
     """
 
     def __init__(
@@ -362,16 +364,19 @@ class Relays:
         session: str,
         agent: str = "main",
         *,
+        itself: bool = False,
         options: RelayOptions | None = None,
         look: Look | None = None,
         listen: Listen | None = None,
     ) -> None:
         self.session = session
         self.agent = agent
+        self._itself = itself
         self._options = options
         self.lists = Lists(look)
         self._polled = None if listen is None else Polled(listen, None if options is None else options.stalls)
-        self._children: dict[str, tuple[Relay, datetime]] = {}
+        self._relays: dict[str, tuple[Relay, datetime]] = {}
+        """The agents that are relayed, by name, and when each began."""
         self._parents: dict[str, str] = {}
 
     def recall(self, events: Iterable[Event], until: datetime | None = None) -> None:
@@ -392,22 +397,27 @@ class Relays:
             return []
         if event.kind == "agent.spawned":
             return self._add_child(event, event.agent)
-        relay, began = self._children.get(event.agent, (None, event.at))
+        if self._itself and event.agent == self.agent and self.agent not in self._relays:
+            self._relays[self.agent] = (self._make_relay(self.agent, self.agent, event.at), event.at)
+        relay, began = self._relays.get(event.agent, (None, event.at))
         if relay is None or relay.is_over:
             return []
+        return self._choose(event.agent, self._relay_event(relay, began, event, event.agent))
+
+    def _relay_event(self, relay: Relay, began: datetime, event: Event, name: str) -> list[Notice]:
         found = self.lists.add(event)
-        if event.kind in _OURS or not self._is_own(event, event.agent):
+        if event.kind in _OURS or not self._is_own(event, name):
             return []
         if not relay.is_prompted:  # prompts are not reported; a child that does something was given one
             relay.prompted(event.at)
         if event.kind == "agent.finished":
-            del self._children[event.agent]
+            del self._relays[name]
             error = _find_error(event.data)
             return relay.ended(event.at, began=began) if error is None else relay.failed(event.at, error)
         if event.kind == "agent.output":
             return relay.said(f"{event_text(event.data)} ", event.at)
         if found is not None:
-            return relay.progressed(describe_delta(change(found.before, found.shown)), event.at)
+            return relay.progressed(describe_delta(compare_lists(found.before, found.shown)), event.at)
         if event.kind == "turn.ended":
             relay.rested(event.at)
         elif event.kind.startswith("tool."):
@@ -415,25 +425,29 @@ class Relays:
         return []
 
     def tick(self, now: datetime) -> list[Notice]:
-        """Return what has come due for any child."""
-        heard = None if self._polled is None else self._polled.at(now, self._children)
-        notices = [
-            notice
-            for name, (relay, _) in self._children.items()
-            for notice in relay.tick(now, None if heard is None else heard[name])
-        ]
+        """Return what has come due for any of them."""
+        heard = None if self._polled is None else self._polled.at(now, self._relays)
+        notices: list[Notice] = []
+        for name, (relay, _) in self._relays.items():
+            notices += self._choose(name, relay.tick(now, None if heard is None else heard[name]))
         self._forget()
+        return notices
+
+    def _choose(self, name: str, notices: list[Notice]) -> list[Notice]:
+        """Return the notices about an agent that are told: of the agent itself only its progress."""
+        if self._itself and name == self.agent:
+            return [notice for notice in notices if notice.kind == "progress"]
         return notices
 
     def _hush(self, now: datetime) -> None:
         """Drop what has come due; a child that is still silent then is reported again."""
-        heard = dict[str, Listened]() if self._polled is None else self._polled.timings(self._children)
-        for name, (relay, _) in self._children.items():
+        heard = dict[str, Listened]() if self._polled is None else self._polled.timings(self._relays)
+        for name, (relay, _) in self._relays.items():
             relay.tick(now, heard.get(name, _DEAF))
         self._forget()
 
     def _forget(self) -> None:
-        self._children = {name: entry for name, entry in self._children.items() if not entry[0].is_over}
+        self._relays = {name: entry for name, entry in self._relays.items() if not entry[0].is_over}
 
     def _is_own(self, event: Event, child: str) -> bool:
         """True if the child or one of its descendants did it, or its own program restored its list."""
@@ -447,18 +461,49 @@ class Relays:
     def _add_child(self, event: Event, parent: str) -> list[Notice]:
         child = str(event.data.get("child", ""))
         self._parents[child] = parent
-        if parent != self.agent or not child or child in self._children or len(self._children) >= _MOST_CHILDREN:
+        if parent != self.agent or not child or child in self._relays or len(self._relays) >= _MOST_CHILDREN:
             return []
-        key = f"{self.session}:{child}"
-        label = str(event.data.get("label") or child)
-        relay = Relay(key, key, at=event.at, label=label, parent=f"{self.session}:{self.agent}", options=self._options)
-        self._children[child] = (relay, event.at)
+        relay = self._make_relay(child, str(event.data.get("label") or child), event.at)
+        self._relays[child] = (relay, event.at)
         return relay.started(event.at)
+
+    def _make_relay(self, name: str, label: str, at: datetime) -> Relay:
+        key = f"{self.session}:{name}"
+        return Relay(key, key, at=at, label=label, parent=f"{self.session}:{self.agent}", options=self._options)
+
+
+class ListDelta(NamedTuple):
+    """What changed between two lists of one agent. `just_started` is the active form of the item in progress.
+
+    `total` is without cancelled items. `is_new`: there was no list before, or another plan has begun.
+    """
+
+    is_new: bool
+    just_completed: tuple[str, ...]
+    just_started: str
+    completed: int
+    total: int
+
+
+def compare_lists(before: TodoList, after: TodoList) -> ListDelta:
+    """Return what was just finished and begun. Items are told apart by their ids, not by their texts."""
+    old: dict[str, Status] = {}
+    if before.plan_id == after.plan_id:
+        old = {item.id: item.status for item in before.items}
+    finished: list[str] = []
+    started = ""
+    for item in after.items:
+        if item.status is Status.IN_PROGRESS and old.get(item.id) is not Status.IN_PROGRESS:
+            started = item.label
+        if item.status is Status.COMPLETED and old.get(item.id, Status.COMPLETED) is not Status.COMPLETED:
+            finished.append(item.content)
+    done, total, _ = after.progress
+    return ListDelta(bool(after.items) and not old, tuple(finished), started, done, total)
 
 
 def describe_delta(news: ListDelta) -> str:
     """Describe a change of a list, `2/5: finished “Read”, now “Writing”. `; empty if nothing moved."""
-    if news.is_silent:
+    if not (news.is_new or news.just_completed or news.just_started):
         return ""
     parts = [f"finished {_quote(text)}" for text in news.just_completed]
     parts += [f"now {_quote(news.just_started)}"] if news.just_started else []
@@ -518,3 +563,95 @@ def _find_error(data: Mapping[str, Any]) -> str | None:
 
 def _quote(text: str) -> str:
     return f"“{cut(text, _LONGEST_ITEM)}”"
+
+
+# All agents of a board, for people.
+
+
+GATHERED: Final = timedelta(seconds=10)
+"""What one agent and its children do within this time is one message, so that a chat is not flooded."""
+
+_LATE: Final = timedelta(minutes=2)
+"""Events that are older when they come were read from an old log: they are history."""
+
+_MOST_ROOTS: Final = 200
+_MOST_OTHERS: Final = 2_000
+_MOST_LINES: Final = 8
+_LONGEST_LINE: Final = 500
+
+
+class AgentProgress(NamedTuple):
+    """Progress of a root agent and its children, in lines for people; of many, the last."""
+
+    project: str
+    session: str
+    agent: str
+    lines: tuple[str, ...]
+
+
+class _GatheredLines:
+    """The relays of a root agent and its children, and the lines that were not told yet."""
+
+    def __init__(self, project: str, relays: Relays) -> None:
+        self.project = project
+        self.relays = relays
+        self._lines: list[str] = []
+        self._due: datetime | None = None
+
+    def gather(self, notices: list[Notice], now: datetime) -> None:
+        # That a child started is said to its parent; people see it in what the child does.
+        self._lines += [cut(notice.text, _LONGEST_LINE) for notice in notices if notice.kind != "start"]
+        if self._lines and self._due is None:
+            self._due = now + GATHERED
+
+    def take_due(self, now: datetime) -> tuple[str, ...]:
+        if self._due is None or now < self._due:
+            return ()
+        lines = tuple(self._lines[-_MOST_LINES:])
+        self._lines, self._due = [], None
+        return lines
+
+
+class ProgressFeed:
+    """Messages about the progress of all agents of a board, for `lists.pass_on`. Recalls nothing of before.
+
+    `is_root` says if an agent of a session was started by no other agent.
+    """
+
+    def __init__(self, look: Look, is_root: Callable[[str, str], bool], now: Callable[[], datetime]) -> None:
+        self._look = look
+        self._is_root = is_root
+        self._now = now
+        self._roots: dict[tuple[str, str], _GatheredLines] = {}
+        self._others: dict[tuple[str, str], None] = {}
+        """Agents that others started, so that the board is asked once."""
+
+    def add(self, event: Event) -> list[AgentProgress]:
+        if event.session is None or event.agent is None or self._now() - event.at > _LATE:
+            return []
+        self._find_root(event.project or "", event.session, event.agent)
+        for (session, _), root in self._roots.items():
+            if session == event.session:
+                root.gather(root.relays.add(event), event.at)
+        return []
+
+    def tick(self, now: datetime) -> list[AgentProgress]:
+        found: list[AgentProgress] = []
+        for (session, agent), root in self._roots.items():
+            root.gather(root.relays.tick(now), now)
+            if lines := root.take_due(now):
+                found.append(AgentProgress(root.project, session, agent, lines))
+        return found
+
+    def _find_root(self, project: str, session: str, agent: str) -> None:
+        """Follow the agent of an event, if it is a root agent; the one that was heard of first makes way."""
+        key = (session, agent)
+        if key in self._roots or key in self._others:
+            return
+        if self._is_root(session, agent):
+            self._roots[key] = _GatheredLines(project, Relays(session, agent, itself=True, look=self._look))
+        else:
+            self._others[key] = None
+        for known, most in ((self._roots, _MOST_ROOTS), (self._others, _MOST_OTHERS)):
+            if len(known) > most:
+                del known[next(iter(known))]

@@ -28,7 +28,7 @@ from punchlist.bridges.notifications import (
     make_escapes,
     notice_data,
 )
-from punchlist.bridges.progress import AgentProgress, ProgressFeed
+from punchlist.bridges.relay import AgentProgress, ProgressFeed
 from punchlist.bridges.sinks import Outbox, Sink, describe_failure
 from punchlist.config import own_secrets
 from punchlist.core.notices import (

@@ -18,7 +18,7 @@ LENGTH: Final = 160
 """Characters of a preview, unless told otherwise; 0 is none at all."""
 
 PASSAGE: Final = 24_000
-"""Characters of what an agent says to people, as much as a chat shows of a turn."""
+"""Characters that are kept of what an agent says to people in one message."""
 
 _ROOM: Final = 512
 _OUTPUT: Final = 4_096

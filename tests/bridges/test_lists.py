@@ -1,12 +1,15 @@
-"""What just changed in a list, as crush says it; and lists followed through events."""
+"""Lists followed through events, and what just changed in one, as crush says it."""
+
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.bridges.changes import ListDelta, change, changes
 from punchlist.bridges.lists import Lists, looking_into
+from punchlist.bridges.relay import ListDelta, compare_lists, describe_delta
+from punchlist.core.events import Event
 from punchlist.core.todo import Status, TodoItem, TodoList
 from tests.board.strategies import TOOLS, Call, calls
 from tests.bridges.acp_session import events_of, tool
@@ -25,9 +28,9 @@ def listed(*statuses: Status, plan: str = "p1") -> TodoList:
 def test_what_was_finished_and_what_was_begun_is_told() -> None:
     before = listed(Status.IN_PROGRESS, Status.PENDING, Status.COMPLETED, Status.CANCELLED)
     after = listed(Status.COMPLETED, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
-    assert change(before, after).data() == {
+    assert compare_lists(before, after)._asdict() == {
         "is_new": False,
-        "just_completed": ["Item 1"],
+        "just_completed": ("Item 1",),
         "just_started": "At 2",
         "completed": 2,
         "total": 3,
@@ -37,17 +40,23 @@ def test_what_was_finished_and_what_was_begun_is_told() -> None:
 @pytest.mark.requirement("crush.change")
 def test_a_first_list_and_a_new_plan_are_new() -> None:
     first = listed(Status.IN_PROGRESS, Status.COMPLETED)
-    assert change(TodoList(), first) == ListDelta(True, (), "At 1", 1, 2)
-    assert change(first, replace(first, plan_id="p2")).is_new
-    assert not change(TodoList(), TodoList()).is_new
+    assert compare_lists(TodoList(), first) == ListDelta(True, (), "At 1", 1, 2)
+    assert compare_lists(first, replace(first, plan_id="p2")).is_new
+    assert not compare_lists(TodoList(), TodoList()).is_new
 
 
 @pytest.mark.requirement("crush.change")
 def test_items_are_told_apart_by_id_not_by_text() -> None:
     before = listed(Status.IN_PROGRESS)
     after = replace(before, items=(replace(before.items[0], content="Better words", status=Status.COMPLETED),))
-    assert change(before, after).just_completed == ("Better words",)
-    assert change(before, replace(before, explanation="why")).is_silent
+    assert compare_lists(before, after).just_completed == ("Better words",)
+    assert describe_delta(compare_lists(before, replace(before, explanation="why"))) == ""
+
+
+def changes(lists: Lists, events: Iterable[Event]) -> list[tuple[str, ListDelta]]:
+    """The kind of the event that closed each change, and the change."""
+    found = [change for event in events if (change := lists.add(event)) is not None]
+    return [(change.event.kind, compare_lists(change.before, change.shown)) for change in found]
 
 
 def test_the_events_of_a_board_are_changes() -> None:
@@ -56,7 +65,7 @@ def test_the_events_of_a_board_are_changes() -> None:
         todo(agent, set=["A", "B"])
         todo(agent, done="1")
         todo(agent, note={"2": "hm"})
-        found = [(event.kind, news.just_completed, news.just_started) for event, news in changes(events_of(board))]
+        found = [(kind, news.just_completed, news.just_started) for kind, news in changes(Lists(), events_of(board))]
     assert found == [("list.replaced", (), "A"), ("list.edited", ("A",), "B"), ("list.edited", (), "")]
 
 
@@ -80,7 +89,7 @@ def test_who_joins_in_the_middle_sees_what_changed_not_a_new_list() -> None:
         seen = events_of(board)[-1].seq
         todo(agent, set=["Run", "Ship"])
         todo(agent, done="1")
-        ((_, news),) = changes(board.events(seen), Lists(looking_into(board)))
+        ((_, news),) = changes(Lists(looking_into(board)), board.events(seen))
     assert news == ListDelta(False, ("Run",), "Ship", 1, 2)
 
 
@@ -91,7 +100,7 @@ def test_who_joins_within_a_change_sees_all_of_it() -> None:
         todo(agent, done="1")
         *_, completed, _, _ = events_of(board)
         assert completed.kind == "item.completed"
-        ((_, news),) = changes(board.events(completed.seq), Lists(looking_into(board)))
+        ((_, news),) = changes(Lists(looking_into(board)), board.events(completed.seq))
     assert news == ListDelta(False, ("Run",), "Ship", 1, 2)
 
 
