@@ -20,18 +20,18 @@ from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
-from punchlist.config import project_of
+from punchlist.bridges import homes
+from punchlist.config import own_secrets, preview_length, project_of
 from punchlist.core.events import Draft
-from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, find_missing, join_roads
-from punchlist.errors import StoreBusy
+from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describe_call, find_missing, join_roads
+from punchlist.errors import StoreBusy, TranscriptError
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.hosts.conversations import MAIN
-from punchlist.hosts.host_words import describe_arguments, shorten
-from punchlist.hosts.opencode_presence import find_opencode
 from punchlist.hosts.processes import (
     can_list_files,
     find_folder,
     find_open_files,
+    find_start,
     is_running,
     list_processes,
     read_arguments,
@@ -41,8 +41,10 @@ from punchlist.reader import BoardReader
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text import clean
+from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
 from punchlist.transcripts.decoding import decode, moment, name, object_at, objects, path, record
+from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 
 PRESENCE_SECONDS: Final = 1.5
@@ -70,7 +72,7 @@ _RECENT: Final = timedelta(minutes=10)
 _MOST_TOGETHER: Final = 20
 """Changes in one transaction: it holds the lock for at most 20 ms."""
 
-_CLAUDE, _CODEX = "claude-code", "codex"
+_CLAUDE, _CODEX, _OPENCODE = "claude-code", "codex", "opencode"
 _CLAUDE_IDLE: Final = ("idle", "shell")
 """States of a session of Claude Code that waits for a prompt; `shell` while a command runs in the background, such as
 the monitor of our plugin."""
@@ -86,6 +88,13 @@ _CODEX_WAITS: Final = {"waitingOnApproval": "approval", "waitingOnUserInput": "i
 _TURN_STARTS, _TURN_ENDS = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
 _CODEX_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
 _CODEX_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
+_OPENCODE_QUESTION: Final = "question"
+_OPENCODE_SESSIONS: Final = """
+SELECT id, title FROM session WHERE directory = ? AND parent_id IS NULL AND time_updated >= ?
+ORDER BY time_updated DESC LIMIT ?
+"""
+_LAST_MESSAGE: Final = "SELECT data FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1"
+_LAST_PIECES: Final = "SELECT data FROM part WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 20"
 
 
 def find_presence(board: BoardReader | None = None) -> list[Presence]:
@@ -97,8 +106,7 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
     claude = list(_read_claude_sessions(now))
     owned = {one.pid: one.session for one in claude if one.state != "gone"}
     codex_threads = list(_ask_codex())
-    found = [*claude, *codex_threads, *_read_rollouts(now)]
-    found += [replace(one, project=_find_project(one.project)) for one in find_opencode()]
+    found = [*claude, *codex_threads, *_read_rollouts(now), *_read_opencode()]
     if board is not None:
         known = board.store.read(lambda tx: tx.hosts.conversations(limit=_MOST_CONVERSATIONS))
         # A process of Claude Code has one conversation: another one of the same process was left for it.
@@ -153,11 +161,11 @@ def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
             state=state,
             since=since,
             project=_find_project(cwd),
-            title=shorten(found.get("name")) if is_named else "",
+            title=_shorten(found.get("name")) if is_named else "",
             pid=pid,
         )
         if state != "idle":
-            seen = _add_claude_call(seen, home, cwd or "", shorten(found.get("waitingFor")))
+            seen = _add_claude_call(seen, home, cwd or "", _shorten(found.get("waitingFor")))
         if is_running(pid, ticks=ticks if isinstance(ticks, str) else "", before=since):
             yield seen
         else:
@@ -173,13 +181,13 @@ def _add_claude_call(seen: Presence, home: str, cwd: str, waits_for: str) -> Pre
         os.path.realpath(home) + os.sep
     ):
         call, is_open = _find_claude_call(file)
-    doing = "" if call is None else describe_arguments(call.name, call.args)
+    doing = "" if call is None else _describe_arguments(call.name, call.args)
     if seen.state != "waiting":
         return replace(seen, doing=doing)
     if call is not None and is_open:
         asked = objects(object_at(call.args).get("questions")) if call.name == "AskUserQuestion" else []
         if asked:
-            waits_for = shorten(asked[0].get("question")) or waits_for
+            waits_for = _shorten(asked[0].get("question")) or waits_for
         elif call.name == "ExitPlanMode":
             waits_for = "approval of its plan"
         elif waits_for == "permission prompt":
@@ -231,7 +239,7 @@ def _ask_codex() -> Iterator[Presence]:
             since=moment(thread.get("updatedAt")),
             project=_find_project(path(thread.get("cwd"))),
             waits_for=", ".join(waits),
-            title=shorten(thread.get("name")) or shorten(thread.get("preview")),
+            title=_shorten(thread.get("name")) or _shorten(thread.get("preview")),
             pid=pid,
         )
 
@@ -338,7 +346,88 @@ def _read_rollout(file: str) -> Presence | None:
 def _describe_codex_call(payload: dict[str, Any]) -> str:
     given = payload.get("arguments", payload.get("action", payload.get("input")))
     args = decode(given) if isinstance(given, str) and given.startswith("{") else given
-    return describe_arguments(str(payload.get("name", "shell")), args)
+    return _describe_arguments(str(payload.get("name", "shell")), args)
+
+
+# opencode: its store, which its processes have open.
+
+
+def _read_opencode() -> Iterator[Presence]:
+    """Yield the conversation that each process of opencode shows; none of a process that has not begun one.
+
+    The store is only read while a process has it open: to read what a killed one left, SQLite would write next to it. A
+    process shows the latest conversation of its folder, of those that changed since it was started.
+    """
+    store = os.path.realpath(homes.find_home(_OPENCODE, "opencode.db"))
+    if not os.path.isfile(store):
+        return
+    folders: dict[str, list[int]] = {}
+    for pid in sorted({pid for _, pid in find_open_files(_OPENCODE, store)}):
+        folders.setdefault(find_folder(pid), []).append(pid)
+    for folder, pids in folders.items():
+        try:
+            yield from _read_opencode_sessions(store, folder, pids)
+        except TranscriptError:
+            continue  # of another version, or held by its program
+
+
+def _read_opencode_sessions(store: str, folder: str, pids: list[int]) -> list[Presence]:
+    starts = [start for pid in pids if (start := find_start(pid)) is not None]
+    first = int(min(starts).timestamp() * 1000) if starts else 0
+    rows = list(read_rows(store, _OPENCODE_SESSIONS, (folder, first, len(pids))))
+    found: list[Presence] = []
+    # Which of several processes in one folder shows which conversation is not told; the latest started, the latest.
+    for (given, title), pid in zip(rows, reversed(pids), strict=False):
+        session = name(given)
+        if session is None:
+            continue
+        state, since = _read_opencode_state(_read_opencode_rows(store, _LAST_MESSAGE, session))
+        calls = [piece for piece in _read_opencode_rows(store, _LAST_PIECES, session) if piece.get("type") == "tool"]
+        call = calls[0] if calls else None
+        waits_for = _find_opencode_question(call)
+        arguments = object_at(call, "state").get("input")
+        found.append(
+            Presence(
+                host=_OPENCODE,
+                session=session,
+                state="waiting" if waits_for and state == "busy" else state,
+                since=since,
+                project=_find_project(folder),
+                waits_for=waits_for if state == "busy" else "",
+                title=_shorten(title),
+                pid=pid,
+                doing=_describe_arguments(str(call.get("tool")), arguments) if state == "busy" and call else "",
+            )
+        )
+    return found
+
+
+def _read_opencode_rows(store: str, query: str, session: str) -> list[dict[str, Any]]:
+    rows = (record(data) for (data,) in read_rows(store, query, (session,)) if isinstance(data, str))
+    return [row for row in rows if row is not None]
+
+
+def _read_opencode_state(last: list[dict[str, Any]]) -> tuple[PresenceState, datetime | None]:
+    """Return the state by the last message: the model's that has ended and asks for no tool ends the turn."""
+    if not last:
+        return "idle", None
+    message, times = last[0], object_at(last[0], "time")
+    ended = moment(times.get("completed"))
+    if message.get("role") == "assistant":
+        if message.get("error"):
+            return "idle", ended or moment(times.get("created"))
+        if ended is not None and message.get("finish") != "tool-calls":
+            return "idle", ended
+    return "busy", moment(times.get("created"))
+
+
+def _find_opencode_question(call: dict[str, Any] | None) -> str:
+    """Return the question that a tool call puts before the person; empty if it is none, or was answered."""
+    state = object_at(call, "state")
+    if call is None or call.get("tool") != _OPENCODE_QUESTION or state.get("status") not in ("pending", "running"):
+        return ""
+    asked = objects(object_at(state, "input").get("questions"))
+    return (_shorten(asked[0].get("question")) if asked else "") or "input needed"
 
 
 # Hooks of attached agents.
@@ -417,6 +506,17 @@ def _read_first_line(file: str) -> bytes:
 def _read_last_lines(file: str) -> Iterator[bytes]:
     """Yield the lines at the end of a file, the last first."""
     yield from reversed(_read_part(file, tail=True, size=_TAIL).splitlines())
+
+
+def _shorten(text: Any) -> str:
+    """Return a text as one clean line without secrets; empty if it is none."""
+    return preview(text, LENGTH, own=own_secrets()) if isinstance(text, str) else ""
+
+
+def _describe_arguments(name: str, arguments: Any) -> str:
+    """Return a tool call in a few words, with as much of its arguments as the settings allow."""
+    shown = shown_arguments(arguments, min(LENGTH, preview_length()), own=own_secrets())
+    return _shorten(describe_call(name, shown))
 
 
 def _find_project(folder: str | None) -> str:
