@@ -225,7 +225,7 @@ def test_a_report_says_what_waits_and_who_stopped_where(run: Run, board: Board) 
     assert "## Waiting on you\n\n- main in s1 asks: Red or \\*blue\\*?\n" in markdown
     assert 'painter stopped at "Paint \\<the\\> door"' in markdown
     page = run("report", "--format", "html").out
-    assert "painter stopped at &quot;Paint &lt;the&gt; door&quot;" in page
+    assert "painter stopped at &#34;Paint &lt;the&gt; door&#34;" in page
     report = json.loads(run("report", "--json").out)
     assert [(wait["kind"], wait["text"]) for wait in report["waits"]] == [("question", "Red or *blue*?")]
     assert [(one["agent"], one["open"]) for one in report["stopped"]] == [("painter", 1)]
@@ -276,7 +276,7 @@ def test_each_agent_has_one_heading_however_its_items_came(run: Run, board: Boar
     said = run("report").out
     assert said.startswith("main · session s1\n")
     assert re.findall(r"session s\d|Paint|Sand|Wax", said) == ["session s1", "Paint", "Wax", "session s2", "Sand"]
-    assert run("report", "--html").out.count("<h2>main") == 2
+    assert run("report", "--html").out.count('-title">main ') == 2
 
 
 def test_tasks_stand_under_the_name_of_their_worker_or_under_tasks(run: Run, board: Board) -> None:
@@ -294,12 +294,12 @@ def test_tasks_stand_under_the_name_of_their_worker_or_under_tasks(run: Run, boa
         "## Tasks",
         "## Totals",
     ]
-    assert '<h2>worker-1 <span class="kind">tasks</span></h2>' in page
-    assert "<h2>Tasks</h2>" in page
+    assert '-title">worker-1 <span class="s-dim">tasks</span> ' in page
+    assert '-title">Tasks ' in page
     assert "worker-1" in run("brief").out
 
 
-def test_the_page_says_of_which_session_a_completion_or_a_row_is(run: Run, board: Board) -> None:
+def test_the_page_says_of_which_session_a_completion_or_a_list_is(run: Run, board: Board) -> None:
     for session in ("s1", "s2"):
         agent = board.agent("main", session=session, dialect="claude-code")
         agent.tool_started(session, "Bash", {"command": "pytest -q"})
@@ -308,5 +308,5 @@ def test_the_page_says_of_which_session_a_completion_or_a_row_is(run: Run, board
             agent.call("TodoWrite", {"todos": [{"content": session, "status": status, "activeForm": session}]})
     page = run("report", "--html").out
     for session in ("s1", "s2"):
-        assert f'<h3>main <span class="kind">session {session}</span></h3>' in page
-        assert f'{session} <span class="kind">(main, session {session})</span>' in page
+        assert f'<span class="s-dim">{session}</span></h2>' in page
+        assert f'{session} <span class="s-dim">(main, session {session})</span>' in page

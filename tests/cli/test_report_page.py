@@ -38,13 +38,14 @@ for (const frame of document.querySelectorAll("iframe")) {
       if (lines.size > 1) broken.push(word[0]);
     }
   }
-  for (const row of page.querySelectorAll(".row")) {
-    const [label, bar] = [row.children[0].getBoundingClientRect(), row.children[1].getBoundingClientRect()];
+  const labels = page.querySelectorAll(".lanes > .label");
+  for (const row of labels) {
+    const [label, bar] = [row.getBoundingClientRect(), row.nextElementSibling.getBoundingClientRect()];
     if (label.right > bar.left && label.bottom > bar.top + 1) over.push(row.textContent);
-    if (getComputedStyle(row.children[0]).overflow !== "hidden") over.push(row.textContent);
+    if (getComputedStyle(row).overflow !== "hidden") over.push(row.textContent);
   }
   const wide = page.documentElement.scrollWidth - page.documentElement.clientWidth;
-  found.push({broken, over, wide, rows: page.querySelectorAll(".row").length});
+  found.push({broken, over, wide, rows: labels.length});
 }
 document.querySelector("pre").textContent = JSON.stringify(found);
 """
@@ -127,26 +128,26 @@ def edit(agent: Agent, call_id: str, path: Path) -> None:
     agent.tool_finished(call_id, result="ok")
 
 
-def test_what_needs_a_persons_eyes_comes_first(page: str) -> None:
+def test_what_needs_a_persons_eyes_comes_first(page: str, project: Path) -> None:
     sections = Sections(page).texts
     names = list(sections)
     after = names.index("Needs your eyes")
-    assert names[after + 1 : after + 5] == [
-        "Waiting on you (1)",
-        "Marked done, but doubtful (2)",
-        "Other sessions",
-        "Git",
-    ]
-    assert names.index("Git") < names.index("main session s1") < names.index("Timeline")
-    assert sections["Needs your eyes"].startswith("\nsession red s1: pytest tests/test_cart.py failed")
-    assert f"$ pytest -q tests/test_cart.py\n{OUTPUT}\n" in sections["Needs your eyes"]
-    assert sections["Waiting on you (1)"].startswith(
-        "Deploy waits on ada: no <key>punchlist answer 4 [TEXT] --session s1"
+    git_heading = next(name for name in names if name.startswith("Git "))
+    red, green = f"{project.name} s1", f"{project.name} s2"
+    assert names[after + 1 : after + 5] == ["Waiting on you (1)", "Marked done, but doubtful (2)", git_heading, red]
+    assert names[after + 5 :] == ["main 2/4", "Timeline", green, "other 1/2", "Totals"]
+    assert sections["Needs your eyes"].strip().startswith("session red s1: pytest tests/test_cart.py failed")
+    assert "✗ red pytest tests/test_cart.py failed" in sections[red]
+    assert re.search(rf"✗ failed pytest -q tests/test_cart.py \d+ \w+ \d\d:\d\d{re.escape(OUTPUT)}\n", sections[red])
+    assert (
+        sections["Waiting on you (1)"]
+        .strip()
+        .startswith("Deploy waits on ada: no <key>punchlist answer 4 [TEXT] --session s1")
     )
     doubtful = sections["Marked done, but doubtful (2)"]
     assert "Paint (main, session s1) failing: pytest -q tests/test_cart.py failed" in doubtful
     assert "Sand (main, session s1) unseen: no work was seen" in doubtful
-    assert "session green s2: pytest passed" in sections["Other sessions"]
+    assert "✓ green pytest passed" in sections[green]
 
 
 def test_the_legend_has_every_mark_grade_and_session_state(page: str) -> None:
@@ -160,11 +161,42 @@ def test_the_legend_has_every_mark_grade_and_session_state(page: str) -> None:
 
 
 def test_an_item_has_its_commits_its_failing_check_and_why_it_waits(page: str) -> None:
-    said = Sections(page).texts["main session s1"]
+    sections = Sections(page).texts
+    said = sections["main 2/4"]
     assert re.search(r"[0-9a-f]{7} Paint <i>it</i>", said)
     assert f"Last lines of the failing check$ pytest -q tests/test_cart.py\n{OUTPUT}" in said
-    assert "Deploywaits on ada: no <key>" in said
-    assert re.search(r"[0-9a-f]{7}\d+ \w+ \d\d:\d\dPaint <i>it</i>", Sections(page).texts["Git"])
+    assert "Deploy\nwaits on ada: no <key>" in said
+    (commits,) = [text for name, text in sections.items() if name.startswith("Git ")]
+    assert re.search(r"[0-9a-f]{7} \d+ \w+ \d\d:\d\d Paint <i>it</i>", commits)
+
+
+def test_a_report_of_several_sessions_gives_no_id_twice_and_asks_for_nothing_that_only_a_server_has(page: str) -> None:
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert ids
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r' aria-labelledby="([^"]+)"', page)) <= set(ids)
+    for part in ("<form", "<input", "<button", "<script", "<a ", "<link", "data-topic", " data-age>", "href="):
+        assert part not in page
+
+
+def test_a_report_has_earlier_plans_too_which_the_list_no_longer_shows(run: Run, board: Board) -> None:
+    agent = board.agent("main", session="s1", dialect="claude-code")
+    for status in ("in_progress", "completed"):
+        agent.call("TodoWrite", {"todos": [{"content": "Sow", "status": status, "activeForm": "Sowing"}]})
+    agent.call("TodoWrite", {"todos": [{"content": "Reap", "status": "pending", "activeForm": "Reaping"}]})
+    sections = Sections(run("report", "--html").out).texts
+    assert "pending: Reap" in sections["main 1/2"]
+    assert "Sow" not in sections["main 1/2"]
+    assert "completed: Sow" in sections["No longer on the list"]
+
+
+def test_subagents_stand_below_the_agent_that_started_them(run: Run, board: Board) -> None:
+    agent = board.agent("main", session="s1", dialect="claude-code")
+    agent.call("TodoWrite", {"todos": [{"content": "Sow", "status": "in_progress", "activeForm": "Sowing"}]})
+    child = agent.spawn("helper")
+    child.call("TodoWrite", {"todos": [{"content": "Dig", "status": "in_progress", "activeForm": "Digging"}]})
+    names = list(Sections(run("report", "--html").out).texts)
+    assert names.index("main 0/1") < names.index("⤷ helper 0/1")
 
 
 def test_a_page_says_that_nothing_needs_a_persons_eyes(run: Run, board: Board) -> None:
@@ -189,22 +221,20 @@ def test_the_timeline_leaves_out_idle_time_and_says_how_much(run: Run) -> None:
             agent.call("todo", {"done": str(number)})
     page = run("report", "--html").out
     said = Sections(page).texts["Timeline"]
-    assert "14 h" in said
-    assert "(14 h)" in said
-    assert "(25 min)" in said
-    assert "(9 min)" not in said
-    rows = re.findall(r'<div class="row">.*?</svg></div>', page, re.DOTALL)
-    bars = [[float(x) for x in re.findall(r'<rect class="\w+" x="([\d.]+)%" width', row)] for row in rows]
+    assert "\n14 h25 min" in said
+    assert "time without activity, folded" in said
+    rows = re.findall(r'<svg class="lane" role="img".*?</svg>', page, re.DOTALL)
+    bars = [[float(x) for x in re.findall(r'<rect class="stint \w+" x="([\d.]+)%" width', row)] for row in rows]
     assert len(rows) == 3
     # The second item began after the night, and both parts of the axis are to be seen.
     assert bars[0][0] < 5
     assert 10 < bars[1][0] < 60
-    assert [re.findall(r'class="fold" d="([^"]*)"', row)[0].count("M") for row in rows] == [2, 2, 2]
+    assert [row.count('class="fold"') for row in rows] == [2, 2, 2]
 
 
 def test_a_timeline_without_idle_time_has_no_folds(page: str) -> None:
     assert 'class="fold"' not in page
-    assert "left out" not in Sections(page).texts["Timeline"]
+    assert "folded" not in Sections(page).texts["Timeline"]
 
 
 @pytest.mark.skipif(BROWSER is None, reason="there is no browser here")

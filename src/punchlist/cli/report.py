@@ -7,7 +7,6 @@ import shlex
 import subprocess
 from argparse import Namespace
 from contextlib import suppress
-from datetime import datetime
 
 import msgspec
 from msgspec.structs import replace
@@ -21,12 +20,10 @@ from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.brief import Brief
-from punchlist.core.report import Report
 from punchlist.errors import InvalidInput, StoreBusy
-from punchlist.hosts.reports import load_brief, load_report, save_mark
+from punchlist.hosts.reports import LoadedReport, load_brief, load_report, save_mark
 from punchlist.surfaces.brief import brief_data, brief_lines, is_empty
 from punchlist.surfaces.headlines import Around
-from punchlist.surfaces.report_page import report_page
 from punchlist.surfaces.reports import Changes, report_data, report_lines, report_markdown
 from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
 
@@ -57,15 +54,16 @@ def parser() -> Parser:
 def _report(options: Namespace) -> None:
     with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
         project = None if options.session else find_folder(options)
-        report, around, changes = load_report(board, session=options.session, project=project)
-        now = board.now()
+        loaded = load_report(board, session=options.session, project=project)
+        page = _render_page(board, loaded, options) if options.format == "html" else ""
+    report, around, changes = loaded
     if options.output:
-        _write(options.output, _render(report, around, changes, options, now))
+        _write(options.output, page or _render(loaded, options))
         print(f"Wrote the report on {len(report.items)} items to {safe_line(options.output)}.")
     elif options.format == "json":
         show_json(report_data(report, around, changes))
     elif options.format != "text":
-        print(_render(report, around, changes, options, now), end="")
+        print(page or _render(loaded, options), end="")
     elif not report.items and not report.elsewhere:
         more = "" if options.all or options.transcript else "; `punchlist report --all` looks at every project"
         print(f"Nothing to report here yet{more}.")
@@ -85,7 +83,8 @@ def _replay_board(options: Namespace) -> Board:
     return board
 
 
-def _render(report: Report, around: Around, changes: Changes, options: Namespace, now: datetime) -> str:
+def _render(loaded: LoadedReport, options: Namespace) -> str:
+    report, around, changes = loaded
     root = project_of(options.project)
     match options.format:
         case "json":
@@ -93,12 +92,16 @@ def _render(report: Report, around: Around, changes: Changes, options: Namespace
             return msgspec.json.format(data, indent=2).decode() + "\n"
         case "markdown":
             return report_markdown(report, around, changes, root=root)
-        case "html":
-            where = "all projects" if options.all else os.path.basename(root)
-            whose = f"session {options.session}" if options.session else where
-            return report_page(report, around, changes, title=f"Work report: {whose}", now=now, root=root)
         case _:
             return plain_text(report_lines(report, around, changes, UNICODE, root=root))
+
+
+def _render_page(board: Board, loaded: LoadedReport, options: Namespace) -> str:
+    from punchlist.server.pages.report import render_report  # loads Jinja2
+
+    where = "all projects" if options.all else os.path.basename(project_of(options.project))
+    whose = f"session {options.session}" if options.session else where
+    return render_report(board, loaded, f"Work report: {whose}")
 
 
 def _write(path: str, text: str) -> None:

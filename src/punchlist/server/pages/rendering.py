@@ -21,13 +21,16 @@ from punchlist.surfaces.top import key_of
 from punchlist.text import for_terminal
 from punchlist.text.hashing import blake2b
 
-_PLACES: Final = re.compile(r"(?<=\w)([/_:?=]+)(?=\w)")
-"""Where a path or an address may go on in the next line."""
+_PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
+"""Where a path or an address may go on in the next line; a time stays whole."""
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """Return a template filled with values."""
-    return _environment().get_template(template).render(values)
+    """Return a template filled with values. A part that stands `alone`, in a report, has no forms and no links.
+
+    `prefix` stands before the ids of a part, so that a report can have the parts of several sessions.
+    """
+    return _environment().get_template(template).render({"alone": False, "prefix": "", **values})
 
 
 @cache
@@ -47,6 +50,7 @@ def _environment() -> Environment:
         "breakable": _breakable,
         "age": _age,
         "time": format_time,
+        "clock": _clock,
         "until": _until,
         "path_of": session_path,
         "list_path": list_path,
@@ -94,6 +98,12 @@ def _age(since: datetime | None, now: datetime, *, exact: bool = False) -> Marku
     return Markup('<time datetime="{}" data-age{}>{}</time>').format(
         format_time(since), Markup("=exact") if exact else "", format_age(since, now, exact=exact)
     )
+
+
+def _clock(at: datetime) -> Markup:
+    """Return the day and the time of a moment, for a page that nothing keeps running."""
+    local = at.astimezone()
+    return Markup('<time datetime="{}">{} {:%b %H:%M}</time>').format(format_time(at), local.day, local)
 
 
 def format_time(at: datetime) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from punchlist.board import Board
 from punchlist.core.events import Event
 from punchlist.core.grounding.session import CheckState, SessionState
-from punchlist.core.grounding.tool_call import ToolCall, item_key
+from punchlist.core.grounding.tool_call import Subject, ToolCall, item_key
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import AgentNow, describe_call
 from punchlist.core.report import ItemReport, Report
@@ -72,6 +72,8 @@ class ItemView(Struct, frozen=True, kw_only=True):
     why: WhyView | None = None
     elapsed: str = ""
     work: Sequence[str] = ()
+    changes: Sequence[str] = ()
+    """Lines and commits that version control saw; only a report asks for them."""
     files: Sequence[str] = ()
 
 
@@ -108,17 +110,17 @@ class AgentView(Struct, frozen=True, kw_only=True):
 
     element: str
     name: str
-    label: str
-    depth: int
-    is_planning: bool
-    plan_id: str
-    done: int
-    total: int
-    percent: int
-    phases: Sequence[PhaseView]
-    tasks: Sequence[TaskView]
-    omitted: int
-    past: PastView
+    label: str = ""
+    depth: int = 0
+    is_planning: bool = False
+    plan_id: str = ""
+    done: int = 0
+    total: int = 0
+    percent: int = 0
+    phases: Sequence[PhaseView] = ()
+    tasks: Sequence[TaskView] = ()
+    omitted: int = 0
+    past: PastView = PastView(0, 0)
 
     @property
     def phase_names(self) -> list[str]:
@@ -138,20 +140,20 @@ class SessionView(Struct, frozen=True, kw_only=True):
     id: str
     project: str
     at: datetime
-    agent: AgentNow | None
-    state: SessionState | None
-    state_words: str
-    state_style: Style
-    failures: Sequence[WhyView]
-    waits: Sequence[PersonWait]
-    receipt: Receipt | None
-    agents: Sequence[AgentView]
-    totals: Sequence[tuple[str, str]]
-    timeline: Timeline | None
-    events: Sequence[EventView]
-    before: int | None
+    agent: AgentNow | None = None
+    state: SessionState | None = None
+    state_words: str = ""
+    state_style: Style = "dim"
+    failures: Sequence[WhyView] = ()
+    waits: Sequence[PersonWait] = ()
+    receipt: Receipt | None = None
+    agents: Sequence[AgentView] = ()
+    totals: Sequence[tuple[str, str]] = ()
+    timeline: Timeline | None = None
+    events: Sequence[EventView] = ()
+    before: int | None = None
     """The event before which older ones are found; None if all are shown."""
-    is_live: bool
+    is_live: bool = False
     """True if the page shows the present, which follows the board."""
 
 
@@ -186,7 +188,7 @@ def load_session(
         found = _Found(agent.project, {}, {}, (), {})
     report = board.report(session=session)
     helpers = board.helpers(session)
-    entries = {(entry.subject.agent, entry.subject.item): entry for entry in report.items}
+    entries = {entry.subject: entry for entry in report.items}
     now = board.now()
     state = next(iter(report.sessions), None)
     answered = next((event for event in found.events if event.kind == "question.answered"), None)
@@ -195,6 +197,7 @@ def load_session(
         _view_agent(
             row,
             depth,
+            found.project,
             entries,
             helpers.get(row.agent, {}),
             found.makers.get(row.agent),
@@ -248,7 +251,8 @@ def _sort_entries(report: Report, agents: Sequence[AgentView]) -> list[ItemRepor
 def _view_agent(
     row: ListRow,
     depth: int,
-    entries: Mapping[tuple[str, str], ItemReport],
+    project: str,
+    entries: Mapping[Subject, ItemReport],
     helped: Mapping[str, Sequence[str]],
     maker: Event | None,
     now: datetime,
@@ -259,8 +263,10 @@ def _view_agent(
     done, total, percent = todos.progress
 
     def view(item: TodoItem) -> ItemView:
-        entry = None if is_past else entries.get((row.agent, item_key(todos.plan_id, item.id)))
-        return _view_item(row.agent, item, entry, () if is_past else helped.get(item.id, ()))
+        subject = Subject(row.session, row.agent, item_key(todos.plan_id, item.id))
+        if is_past:
+            return view_item(subject, item)
+        return view_item(subject, item, entries.get(subject), helped.get(item.id, ()), project=project)
 
     known = {phase.id for phase in todos.phases}
     phases = [PhaseView("", [view(item) for item in todos.items if item.phase_id not in known])]
@@ -290,7 +296,16 @@ def _view_agent(
     )
 
 
-def _view_item(agent: str, item: TodoItem, entry: ItemReport | None, helpers: Sequence[str]) -> ItemView:
+def view_item(
+    subject: Subject,
+    item: TodoItem,
+    entry: ItemReport | None = None,
+    helpers: Sequence[str] = (),
+    *,
+    project: str = "",
+    changes: Sequence[str] = (),
+) -> ItemView:
+    """Return an item with what the report says of it. Files below the project are named from there."""
     busy = bool(helpers) and item.status is Status.PENDING
     style, text_style = STYLES[Status.IN_PROGRESS if busy else item.status]
     grade = grade_word(item)
@@ -299,7 +314,7 @@ def _view_item(agent: str, item: TodoItem, entry: ItemReport | None, helpers: Se
         remarks.append(why)
     check = None if entry is None else entry.check
     return ItemView(
-        element=element_id(("item", agent, item.id)),
+        element=element_id(("item", subject.agent, subject.item)),
         id=item.id,
         glyph=UNICODE.boxes[item.status.value],
         style=style,
@@ -317,7 +332,8 @@ def _view_item(agent: str, item: TodoItem, entry: ItemReport | None, helpers: Se
         why=None if check is None else WhyView(check.command or check.name, check.outcome, check.at, check.tail),
         elapsed="" if entry is None else span(entry.elapsed),
         work=() if entry is None or entry.tally.is_empty else item_words(entry)[bool(entry.helpers) :],
-        files=() if entry is None else file_words(entry.tally),
+        changes=changes,
+        files=() if entry is None else file_words(entry.tally, project),
     )
 
 

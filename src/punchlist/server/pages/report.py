@@ -1,0 +1,225 @@
+"""Render a work report as one file: the page of each session with its style, and nothing to load, run or follow."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib.resources import files
+from typing import Final
+
+from markupsafe import Markup
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.board import Board
+from punchlist.core.grounding.tool_call import Subject, is_task, item_key
+from punchlist.core.report import ItemReport
+from punchlist.core.todo import TodoList
+from punchlist.hosts.reports import LoadedReport
+from punchlist.server.pages.rendering import element_id, render
+from punchlist.server.pages.session import AgentView, ItemView, PhaseView, SessionView, load_session, view_item
+from punchlist.server.pages.timeline import lay_out
+from punchlist.surfaces.headlines import (
+    Around,
+    GitCommit,
+    answer_command,
+    git_name,
+    git_words,
+    short_session,
+    state_words,
+    stopped_words,
+    waiting_words,
+)
+from punchlist.surfaces.lists import DOUBTFUL
+from punchlist.surfaces.reports import (
+    Changes,
+    change_words,
+    item_label,
+    owner_words,
+    tally_words,
+    total_words,
+)
+from punchlist.surfaces.spans import UNICODE
+
+_MOST_COMMITS: Final = 50
+_TASKS: Final = "Tasks"
+_EARLIER: Final = "No longer on the list"
+_LEGEND: Final[Mapping[str, Mapping[str, str]]] = {
+    "Items": {
+        "pending": "not begun",
+        "in_progress": "the agent is at it, or left it like that",
+        "blocked": "it cannot go on; the reason stands below it",
+        "completed": "the agent says that it is done; the grade says what was seen of that",
+        "failed": "it was tried without success, and is still to be done",
+        "cancelled": "given up",
+    },
+    "Grades of completed items": {
+        "verified": "a check passed that began after the last code change",
+        "confirmed": "a person says that it is done",
+        "unchecked": "work was seen, and no check that passed after it",
+        "unseen": "no work was seen",
+        "failing": "a check failed, and has not passed since",
+    },
+    "Sessions": {
+        "green": "the last checks passed, and no code was changed since",
+        "unchecked": "code was changed after the last check, or no check ran",
+        "red": "a check failed, and has not passed since",
+        "idle": "nothing was changed, and nothing was checked",
+    },
+}
+
+
+class DoubtView(Struct, frozen=True):
+    """A completion that a person should look at."""
+
+    text: str
+    owner: str
+    grade: str
+    why: str
+
+
+class GitView(Struct, frozen=True):
+    """The commits in one project, the latest first; `more` were left out."""
+
+    name: str
+    words: str
+    commits: Sequence[GitCommit]
+    more: int
+
+
+def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
+    """Return the whole file."""
+    report, around = loaded.report, loaded.around
+    style = files("punchlist.server").joinpath("static/style.css").read_text(encoding="utf-8")
+    several = len(report.sessions) > 1
+    values = {
+        "alone": True,
+        "title": title,
+        "at": board.now(),
+        "style": Markup(style),
+        "style_hash": b64encode(sha256(style.encode()).digest()).decode(),
+        "totals": dict(total_words(report.totals)),
+        "legend": _LEGEND,
+        "boxes": UNICODE.boxes,
+        "red": [
+            (short_session(one.session) if several else "", state_words(one))
+            for one in report.sessions
+            if one.state == "red"
+        ],
+        "waits": [
+            (words, [answer_command(wait, answer) for answer in wait.answers])
+            for wait, words in zip(report.waits, waiting_words(report.waits), strict=True)
+        ],
+        "stopped": stopped_words(around),
+        "doubts": [
+            _view_doubt(entry, around) for entry in report.items if entry.grade in DOUBTFUL and not entry.is_gone
+        ],
+        "git": _view_git(around),
+        "sessions": _load_sessions(board, loaded),
+        "elsewhere": [
+            f"{of.agent}, {item_label(of.item)}: {', '.join(tally_words(tally))}"
+            for of, tally in report.elsewhere.items()
+        ],
+    }
+    return render("report.html", values) + "\n"
+
+
+def _view_doubt(entry: ItemReport, around: Around) -> DoubtView:
+    check = entry.check
+    why = "no work was seen" if check is None else f"{check.command or check.name} failed"
+    owner = ", ".join(filter(None, owner_words(entry.subject, around)))
+    return DoubtView(entry.item.content, owner, entry.grade or "", why)
+
+
+def _view_git(around: Around) -> list[GitView]:
+    return [
+        GitView(
+            git_name(summary, around),
+            git_words(summary),
+            summary.commits[:_MOST_COMMITS],
+            max(0, len(summary.commits) - _MOST_COMMITS),
+        )
+        for summary in around.git
+    ]
+
+
+# Sessions.
+
+
+def _load_sessions(board: Board, loaded: LoadedReport) -> list[SessionView]:
+    """Return each session of the report, the worst first; tasks that no session has are a nameless one at the end."""
+    report = loaded.report
+    by_session: dict[str, list[ItemReport]] = {one.session: [] for one in report.sessions}
+    for entry in report.items:
+        by_session.setdefault(entry.subject.session, []).append(entry)
+    said = _describe_changes(loaded.around, loaded.changes)
+    loose = by_session.pop("", [])
+    views = [
+        _complete(load_session(board, session), entries, said, is_own=session in loaded.around.own)
+        for session, entries in by_session.items()
+    ]
+    if loose:
+        now = board.now()
+        empty = SessionView(id="", project="", at=now, agents=(), timeline=lay_out(loose, {}, now))
+        views.append(_complete(empty, loose, said))
+    return views
+
+
+def _describe_changes(around: Around, changes: Changes) -> dict[Subject, list[str]]:
+    """Return the lines and commits of each item, as version control saw them."""
+    subjects = {commit.hash[:12]: commit.subject for summary in around.git for commit in summary.commits}
+    said: dict[Subject, list[str]] = {}
+    for of, changed in changes.items():
+        commits = [f"{name[:7]} {subjects.get(name, '')}" for name in changed.commits]
+        said[of] = [words for words in (change_words(changed), *commits) if words]
+    return said
+
+
+def _complete(
+    view: SessionView, entries: Iterable[ItemReport], said: Mapping[Subject, Sequence[str]], *, is_own: bool = False
+) -> SessionView:
+    """Add what a report tells beyond the page of a session: earlier items, all tasks, and what Git saw of each."""
+    agents = {agent.name: agent for agent in view.agents}
+    groups: dict[str, list[ItemReport]] = {name: [] for name in agents}
+    for entry in entries:
+        groups.setdefault(entry.subject.agent, []).append(entry)
+    for name, group in groups.items():
+        agent = agents.get(name) or _make_agent(view.id, name)
+        agents[name] = replace(_fill_agent(agent, group, said, view.project), label="yours" if is_own else agent.label)
+    return replace(view, agents=list(agents.values()))
+
+
+def _make_agent(session: str, name: str) -> AgentView:
+    """Return an agent that has no list; tasks of nobody have no agent either."""
+    label = "tasks" if name and not session else ""
+    return AgentView(element=element_id(("list", session, name)), name=name or "Tasks", label=label)
+
+
+def _fill_agent(
+    agent: AgentView, entries: Sequence[ItemReport], said: Mapping[Subject, Sequence[str]], project: str
+) -> AgentView:
+    """Return an agent with all of its items and tasks, those on its list first."""
+    phases: dict[str, list[ItemView]] = {name: [] for name in ("", *agent.phase_names, _TASKS, _EARLIER)}
+    for entry in entries:
+        changes = said.get(entry.subject, ())
+        item = view_item(entry.subject, entry.item, entry, entry.helpers, project=project, changes=changes)
+        phases[_name_phase(agent, entry)].append(item)
+    progress = TodoList(items=tuple(entry.item for entry in entries if not entry.is_gone)).progress
+    return replace(
+        agent,
+        done=progress.done,
+        total=progress.total,
+        percent=progress.percent,
+        phases=[PhaseView(name, items) for name, items in phases.items() if items],
+        tasks=(),
+    )
+
+
+def _name_phase(agent: AgentView, entry: ItemReport) -> str:
+    """Return the heading of an item among those of its agent."""
+    if is_task(entry.subject.item):
+        return _TASKS if agent.plan_id else ""
+    if entry.is_gone or entry.subject.item != item_key(agent.plan_id, entry.item.id):
+        return _EARLIER
+    return entry.item.phase if entry.item.phase in agent.phase_names else ""
