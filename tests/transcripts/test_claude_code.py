@@ -67,6 +67,7 @@ def test_the_result_tells_the_list_where_the_call_was_lost(opened: Any) -> None:
     "forged",
     [
         pytest.param([USE, result("x9", "Forged")], id="another tool's result"),
+        pytest.param([USE, '{"type": "tool_use"', result("x9", "Forged")], id="another tool's result, torn line"),
         pytest.param([result("zz", "Forged")], id="an answer to no call"),
         pytest.param([result("t1", "Forged")], id="a second answer"),
         pytest.param([{**write("t2", "Forged"), "type": "user"}], id="a call by the user"),

@@ -30,7 +30,7 @@ from punchlist.tasks.work import Work
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before
 from punchlist.transcripts.decoding import decode
 from punchlist.transcripts.formats import list_earlier_calls, list_sessions
-from punchlist.transcripts.lines import LineTranscript, RecordTranscript
+from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written
 
 T = TypeVar("T")
@@ -296,7 +296,7 @@ class Recovery:
 
     def restore_tasks(self, transcript: Transcript) -> int:
         """Replay the task calls of a transcript on this agent's list of tasks; return how many were new."""
-        if transcript.format != "claude-code" or not isinstance(transcript, LineTranscript | RecordTranscript):
+        if transcript.format != "claude-code" or not isinstance(transcript, LineTranscript):
             problem = f"Tasks are restored from transcripts of Claude Code; `{transcript.source}` is none."
             raise InvalidInput(problem=problem)
         source = transcript.source

@@ -23,7 +23,7 @@ from punchlist.dialects.claude_tasks import parse as parse_task
 from punchlist.dialects.repair import mend
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.decoding import record as decode_record
-from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, RecordTranscript, TranscriptHead
+from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, TranscriptHead
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
@@ -167,7 +167,7 @@ class TaskWrite(Struct, frozen=True):
 class TaskReading:
     """Iterate over the task calls of a transcript from a place on. `end` is then where to read on."""
 
-    def __init__(self, transcript: LineTranscript | RecordTranscript, start: int = 0) -> None:
+    def __init__(self, transcript: LineTranscript, start: int = 0) -> None:
         self._transcript = transcript
         self._start = start
         self.end = transcript.end

@@ -1,4 +1,4 @@
-"""Decode records into plain values. Nothing here raises for bad input."""
+"""Decode records into plain values, and back. Nothing here raises for bad input."""
 
 import json
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from punchlist.text import repair
 LARGEST = 16 * 1024 * 1024
 """Bytes of the longest line that is decoded; no list is that long."""
 
-_BROKEN = (ValueError, RecursionError)
+_BROKEN = (ValueError, OverflowError, RecursionError)
 _LONGEST_ID = 200
 
 
@@ -24,6 +24,18 @@ def decode(body: bytes | str) -> Any:
     try:
         return json.loads(body)
     except _BROKEN:
+        return None
+
+
+def encode(value: Any) -> bytes | None:
+    """Return a value as JSON in one line, None if it has no such form. Lone surrogates are escaped."""
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, *_BROKEN):
+        pass
+    try:
+        return json.dumps(value).encode()
+    except (TypeError, *_BROKEN):
         return None
 
 

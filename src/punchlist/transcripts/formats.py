@@ -10,7 +10,7 @@ from typing import Any, cast
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
 from punchlist.transcripts import claude_code, codex, hermes, messages, oh_my_pi, openclaw, stores, zst
 from punchlist.transcripts.decoding import decode, fields, name, record
-from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordTranscript
+from punchlist.transcripts.lines import LineFormat, LineTranscript, hold_records, read_file
 from punchlist.transcripts.reverse import Log
 from punchlist.transcripts.stores import OPENCODE, QWEN, StateTranscript
 from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCall, Written
@@ -62,7 +62,7 @@ def _open_file(path: str, format: str | None) -> Transcript:
     if os.path.isdir(path):
         raise TranscriptError(path=path, problem="it is a folder; name a file in it")
     if (form := LINES.get(format or "")) is not None and not path.endswith(".json"):
-        return LineTranscript(path, form)
+        return read_file(path, form)
     with Log(path) as log:
         first, last = log.edges()
         is_lines = not first or path.endswith(".jsonl") or record(first[0]) is not None
@@ -78,7 +78,7 @@ def _open_file(path: str, format: str | None) -> Transcript:
     samples = [entry for line in (*first[:20], *last[-20:]) if (entry := record(line)) is not None]
     chosen = format or _guess_format(samples, path)
     if chosen in LINES:
-        return LineTranscript(path, LINES[chosen])
+        return read_file(path, LINES[chosen])
     if chosen in _CHATS:
         with open(path, "rb") as file:
             return _open_messages([record(line) for line in file if line.strip()], format, None, path)
@@ -136,7 +136,7 @@ def _make_state(command: Any, session: str | None, format: str, source: str, at:
 
 def _open_records(records: list[Any], format: str | None, source: str = "records") -> Transcript:
     if not records:
-        return RecordTranscript((), LINES[format or ""] if format in LINES else claude_code.FORMAT, source=source)
+        return hold_records((), LINES[format or ""] if format in LINES else claude_code.FORMAT, source)
     samples = [
         found
         for entry in chain(records[:20], records[-20:])
@@ -147,7 +147,7 @@ def _open_records(records: list[Any], format: str | None, source: str = "records
         found = [record(entry) if isinstance(entry, str | bytes) else entry for entry in records]
         return _open_messages(found, format, None, source)
     if chosen in LINES:
-        return RecordTranscript(records, LINES[chosen], source=source)
+        return hold_records(records, LINES[chosen], source)
     return _open_document(records, source, chosen, None)  # a list, not records: qwen's or opencode's
 
 
@@ -181,7 +181,7 @@ _MOST_EARLIER = 32
 
 def list_sessions(transcript: Transcript) -> list[str]:
     """Return the ids under which the conversation went on, latest first; none for a store of several."""
-    if isinstance(transcript, LineTranscript | RecordTranscript):
+    if isinstance(transcript, LineTranscript):
         return list(dict.fromkeys(transcript.lineage()))
     return [] if transcript.is_store else list(transcript.sessions)
 

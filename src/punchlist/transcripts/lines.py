@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.transcripts.decoding import fields, name, record
-from punchlist.transcripts.reverse import Line, Log, Needles, find_sessions, holds
+from punchlist.transcripts.decoding import encode, fields, name, record
+from punchlist.transcripts.reverse import Line, Log, MemoryLog, Needles, find_sessions, holds
 from punchlist.transcripts.values import (
     MAIN,
     ActivePlan,
@@ -60,17 +60,7 @@ class LogEntry(NamedTuple):
     body: Any
 
 
-class Entries(Protocol):
-    def before(self, place: int | None) -> Iterator[LogEntry]:
-        """Yield the entries before a place, or all, newest first."""
-        ...
-
-    def find(self, own: str, place: int) -> LogEntry | None:
-        """Return the last entry before a place that has this id."""
-        ...
-
-
-def present_branch(entries: Entries) -> Iterator[LogEntry]:
+def present_branch(entries: LogEntries) -> Iterator[LogEntry]:
     """Yield the entries of the present branch, newest first."""
     awaited: str | None = None
     walk = entries.before(None)
@@ -129,27 +119,6 @@ class LogEntries:
             yield LogEntry(line.start, line.end, link or Link(), body)
 
 
-class RecordEntries:
-    """Entries of records in memory."""
-
-    def __init__(self, links: Sequence[Link]) -> None:
-        self._links = links
-        self._places: dict[str, list[int]] = {}
-        for place, link in enumerate(links):
-            if link.own is not None:
-                self._places.setdefault(link.own, []).append(place)
-
-    def before(self, place: int | None) -> Iterator[LogEntry]:
-        for at in reversed(range(len(self._links) if place is None else place)):
-            yield LogEntry(at, at, self._links[at], None)
-
-    def find(self, own: str, place: int) -> LogEntry | None:
-        places = self._places.get(own, [])
-        while places and places[-1] >= place:
-            places.pop()
-        return LogEntry(places[-1], places[-1], self._links[places[-1]], None) if places else None
-
-
 RecordItem = TranscriptCall | CallOutcome | Written | Removed
 _NEAR_CALLS = 1024 * 1024
 """Bytes before a call in which earlier calls are searched."""
@@ -201,14 +170,102 @@ class LineFormat(Struct, frozen=True, kw_only=True):
     """How records form a tree, of which only the present branch counts; None: all do."""
 
 
-class LineReading:
-    """Common part of transcripts of lines, read from a file or given as records."""
+_MOST_SEARCHED = 1 << 28
+"""Bytes of broken lines that are searched for the ids of outcomes, all together: each outcome may search them all."""
+
+
+class ItemPairing:
+    """Pair calls with their outcomes, from lines in order.
+
+    `pairs` are the items that may say something of a list, each call with its outcome. Of other outcomes only those are
+    among them whose calls were lost.
+    """
+
+    def __init__(self, form: LineFormat) -> None:
+        self._form = form
+        self.pairs: list[tuple[RecordItem, CallOutcome | None]] = []
+        self._waiting: dict[str, int] = {}
+        """Places of calls that have no outcome yet, by their ids."""
+        self._others = set[str]()
+        """Ids of the calls of other tools."""
+        self._broken: list[bytes] = []
+        """Lines that may hold a call that was lost."""
+        self._left = _MOST_SEARCHED
+        self._may_be_lost = True
+
+    def concerns(self, body: bytes | None) -> bool:
+        """True for a line that may hold a list or a call, or the outcome of a call that waits; None is too long."""
+        if body is None or holds(body, (*self._form.needles, *self._form.callers)):
+            return True
+        return bool(self._waiting) and holds(body, self._form.answers)
+
+    def add_broken(self, body: bytes | None) -> None:
+        if body is None:
+            self._may_be_lost = True
+        elif holds(body, self._form.callers):
+            self._may_be_lost = True
+            self._broken.append(body)
+
+    def add(self, item: RecordItem) -> None:
+        if isinstance(item, CallOutcome):
+            self._add_outcome(item)
+        elif isinstance(item, TranscriptCall):
+            self._add_call(item)
+        else:
+            self.pairs.append((item, None))
+
+    def _add_call(self, call: TranscriptCall) -> None:
+        self._may_be_lost = False
+        is_other = self._form.tool not in (None, call.name)
+        if call.call_id is not None:
+            self._waiting.pop(call.call_id, None)
+            self._others.discard(call.call_id)
+            if is_other:
+                self._others.add(call.call_id)
+            else:
+                self._waiting[call.call_id] = len(self.pairs)
+        if not is_other:
+            self.pairs.append((call, None))
+
+    def _add_outcome(self, outcome: CallOutcome) -> None:
+        call = self._waiting.pop(outcome.call_id, None)
+        if call is not None:
+            self.pairs[call] = self.pairs[call][0], outcome
+        elif outcome.call_id not in self._others and self._is_lost(outcome.call_id):
+            self.pairs.append((outcome, None))
+
+    def _is_lost(self, call_id: str) -> bool:
+        """True if the call of this id was lost, rather than never made."""
+        self._left -= sum(map(len, self._broken))
+        if self._may_be_lost:
+            return True
+        return self._left >= 0 and any(search_bytes(call_id) in body for body in self._broken)
+
+
+class LineTranscript:
+    """Lines of a log. The latest list is searched from the end, the history from the beginning.
+
+    `broken` are the starts of lines that are known to be broken, whether or not they are looked at. `end` is the offset
+    of the end of the last whole line.
+    """
 
     is_store = False
 
-    def __init__(self, form: LineFormat, source: str, head: TranscriptHead) -> None:
+    def __init__(
+        self, form: LineFormat, source: str, open_log: Callable[[], Log], *, broken: Iterable[int] = ()
+    ) -> None:
         self._form = form
-        self._broken: set[int] = set()
+        self._open = open_log
+        with self._open() as log:
+            first, last = log.edges()
+            self.end = self._last = log.size
+        self._known_broken = set(broken)
+        if last and record(last[-1]) is None:
+            self.end -= len(last[-1])
+            self._known_broken.add(self.end)
+        self._broken = set(self._known_broken)
+        known = [[entry for line in lines if (entry := record(line))] for lines in (first[:20], last[-20:])]
+        head = form.read_head(known[0], known[1], source)
         self.format = form.name
         self.dialect = form.dialect
         self.source = source
@@ -219,6 +276,141 @@ class LineReading:
     def skipped(self) -> int:
         return len(self._broken)
 
+    # From the end.
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        active = ActivePlan()
+        with self._open() as log:
+            search = OutcomeSearch(log, self._form)
+            for start, end, told in self._read_backwards(log, search, subagent):
+                written = active.judge(told)
+                if written is None:
+                    continue
+                self._last = end  # with the call itself
+                if written.call is not None and search.is_reused(written.call, start):
+                    return replace(written, call_id=None)
+                return written
+        return active.take_empty()
+
+    def _read_backwards(
+        self, log: Log, search: OutcomeSearch, subagent: str | None
+    ) -> Iterator[tuple[int, int, Written | Removed]]:
+        """Yield what lines say of the list of the agent meant, newest first, with the start and end of the line."""
+        self._broken = set(self._known_broken)
+        for start, end, found in self._select_backwards(log):
+            for item in reversed(list(self._form.read_record(found))):
+                if not self._is_wanted(item, subagent):
+                    continue
+                if isinstance(item, TranscriptCall):
+                    told = self._read_list(item, search.find_outcome(item, end + 1))
+                elif isinstance(item, CallOutcome):
+                    told = self._read_list(None, item)
+                    if told is not None and not search.is_orphan(item, start):
+                        told = None
+                else:
+                    told = self._admit_item(item)
+                if told is not None:
+                    yield start, end, told
+
+    def _select_backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
+        if self._form.linking is None:
+            for line in log.backwards(self._form.needles):
+                if (found := self._read_line(line)) is not None:
+                    yield line.start, line.end, found
+            return
+        entries = LogEntries(log, self._form.linking, self._form.needles)
+        for entry in present_branch(entries):
+            self._broken |= entries.broken
+            entries.broken.clear()
+            if entry.body is not None:
+                yield entry.start, entry.end, entry.body
+
+    def before(self, *, subagent: str | None = None) -> Iterator[TranscriptCall]:
+        """Yield calls shortly before the list that `latest` found last, newest first."""
+        needles = self._form.calls or self._form.needles
+        with self._open() as log:
+            for line in log.backwards(needles, self._last, self._last - _NEAR_CALLS):
+                found = None if line.body is None else record(line.body)
+                for item in reversed([] if found is None else list(self._form.read_record(found))):
+                    if isinstance(item, TranscriptCall) and self._is_by(item, subagent):
+                        yield item
+
+    def lineage(self) -> Iterator[str]:
+        """Yield the ids of the conversation's sessions, latest first, some more than once."""
+        if self._form.session_key:
+            with self._open() as log:
+                yield from find_sessions(log, self._form.session_key)
+        yield from self.sessions
+
+    # From the beginning.
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        """Yield every write, by its call or, where that was lost, its outcome; in a tree, of the present branch."""
+        with self._open() as log:
+            if self._form.linking is None:
+                told = self._read_forwards(log, subagent)
+            else:
+                newest_first = self._read_backwards(log, OutcomeSearch(log, self._form), subagent)
+                told = reversed([one for _, _, one in newest_first])
+            yield from name_once(active_lists(told))
+
+    def _read_forwards(self, log: Log, subagent: str | None) -> Iterator[Written | Removed]:
+        """Yield what was said of the list of the agent meant, in order."""
+        for item, outcome in self._pair_items(log):
+            if not self._is_wanted(item, subagent):
+                continue
+            if isinstance(item, TranscriptCall):
+                told = self._read_list(item, outcome)
+            elif isinstance(item, CallOutcome):
+                told = self._read_list(None, item)
+            else:
+                told = self._admit_item(item)
+            if told is not None:
+                yield told
+
+    def _pair_items(self, log: Log) -> list[tuple[RecordItem, CallOutcome | None]]:
+        self._broken = set(self._known_broken)
+        pairing = ItemPairing(self._form)
+        for line in log.forwards((*self._form.needles, *self._form.callers, *self._form.answers)):
+            if not pairing.concerns(line.body):
+                continue
+            found = self._read_line(line)
+            if found is None:
+                pairing.add_broken(line.body)
+            else:
+                for item in self._form.read_record(found):
+                    pairing.add(item)
+        return pairing.pairs
+
+    def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
+        """Yield the calls of these tools, by any agent, from a line on."""
+        self._broken = set(self._known_broken)
+        words = tuple(f'"{tool}"'.encode() for tool in names)
+        with self._open() as log:
+            search = OutcomeSearch(log, self._form)
+            for line in log.forwards(words, start, self.end):
+                found = self._read_line(line)
+                for item in () if found is None else self._form.read_record(found):
+                    if isinstance(item, TranscriptCall) and item.name in names:
+                        yield Answered(line.start, self._complete_call(item), search.find_outcome(item, line.end + 1))
+
+    # Either way.
+
+    def _read_line(self, line: Line) -> dict[str, Any] | None:
+        found = None if line.body is None else record(line.body)
+        if found is None:
+            self._broken.add(line.start)
+        return found
+
+    def _is_wanted(self, item: RecordItem, subagent: str | None) -> bool:
+        """True for what the agent meant has done; calls of other tools are left out, to search for no outcome."""
+        is_other_tool = isinstance(item, TranscriptCall) and self._form.tool not in (None, item.name)
+        return not is_other_tool and self._is_by(item, subagent)
+
+    def _is_by(self, item: RecordItem, subagent: str | None) -> bool:
+        return self._complete_origin(item.origin).agent == (subagent or self.origin.agent)
+
     def _complete_call(self, call: TranscriptCall) -> TranscriptCall:
         return call._replace(origin=self._complete_origin(call.origin))
 
@@ -227,14 +419,6 @@ class LineReading:
         more = self.origin
         agent = more.agent if more.agent != MAIN else own.agent
         return Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
-
-    def _is_by(self, item: RecordItem, subagent: str | None) -> bool:
-        return self._complete_origin(item.origin).agent == (subagent or self.origin.agent)
-
-    def _is_wanted(self, item: RecordItem, subagent: str | None) -> bool:
-        """True for what the agent meant has done; calls of other tools are left out, to search for no outcome."""
-        is_other_tool = isinstance(item, TranscriptCall) and self._form.tool not in (None, item.name)
-        return not is_other_tool and self._is_by(item, subagent)
 
     def _read_list(self, call: TranscriptCall | None, outcome: CallOutcome | None) -> Written | None:
         """Return the list that a call wrote, if it was accepted, or that the outcome of a lost call tells."""
@@ -253,268 +437,35 @@ class LineReading:
         return replace(told, origin=self._complete_origin(told.origin))
 
 
-def select_records(
-    lines: Iterable[tuple[int, bytes | None]], form: LineFormat, broken: set[int], *, head: int = 0
-) -> Iterator[Any]:
-    """Yield the records of lines, given with their places, that say something of a list.
-
-    A broken line comes as bytes, an unreadable one as None; their places are added to `broken`. Of other tools' calls
-    only the first after a broken line is kept: it shows that calls are no longer lost. The first `head` records are
-    kept as they are.
-    """
-    waiting = set[str]()
-    may_be_lost = True
-    for count, (place, line) in enumerate(lines):
-        is_named = line is None or count < head or form.linking is not None or holds(line, form.needles)
-        is_call = line is not None and holds(line, form.callers)
-        if not (is_named or is_call or (waiting and line is not None and holds(line, form.answers))):
-            continue
-        found = None if line is None else record(line)
-        if found is None:
-            broken.add(place)
-            may_be_lost = True
-            yield line
-            continue
-        items = list(form.read_record(found))
-        answered = {item.call_id for item in items if isinstance(item, CallOutcome)}
-        calls = [item for item in items if isinstance(item, TranscriptCall)]
-        if is_named or (calls and may_be_lost) or not waiting.isdisjoint(answered):
-            yield found
-        may_be_lost = may_be_lost and not calls
-        waiting -= answered
-        waiting.update(call.call_id for call in calls if call.call_id is not None and form.tool in (None, call.name))
+def read_file(path: str, form: LineFormat) -> LineTranscript:
+    """Return the transcript in a plain file."""
+    return LineTranscript(form, os.path.abspath(path), lambda: Log(path))
 
 
-_MOST_SEARCHED = 1 << 28
-"""Bytes of broken lines that are searched for the ids of outcomes, all together: each outcome may search them all."""
+def hold_records(records: Iterable[Any], form: LineFormat, source: str = "records") -> LineTranscript:
+    """Return the transcript of records at hand, oldest first: objects, or lines of JSON. Anything else is broken."""
+    lines: list[bytes] = []
+    broken: list[int] = []
+    end = 0
+    for entry in records:
+        line = _encode_line(entry)
+        if line is None or (fields(entry) is None and record(line) is None):
+            broken.append(end)
+        if line is None:
+            line = b"{ " + b" ".join((*form.needles, *form.callers))  # a call may be lost here
+        lines.append(line)
+        end += len(line) + 1
+    body = b"\n".join(lines)
+    return LineTranscript(form, source, lambda: MemoryLog(body), broken=broken)
 
 
-class RecordTranscript(LineReading):
-    """Records in memory, oldest first. What is no object counts as broken."""
-
-    def __init__(
-        self,
-        records: Iterable[Any],
-        form: LineFormat,
-        *,
-        source: str = "records",
-        head: TranscriptHead | None = None,
-    ) -> None:
-        self._records: list[dict[str, Any] | None] = []
-        self._torn: dict[int, Any] = {}
-        for place, entry in enumerate(records):
-            found = record(entry) if isinstance(entry, str | bytes) else fields(entry)
-            if found is None:
-                self._torn[place] = entry.encode("utf-8", "replace") if isinstance(entry, str) else entry
-            self._records.append(found)
-        sound = [found for found in self._records if found is not None]
-        super().__init__(form, source, head or form.read_head(sound[:20], sound[-20:], source))
-        self._broken = set(self._torn)
-
-    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        active, pairs = ActivePlan(), self._pair_items()
-        for place in reversed(range(len(pairs))):
-            item, outcome = pairs[place]
-            told = self._read_item(item, outcome, subagent)
-            written = None if told is None else active.judge(told)
-            if written is not None:
-                own = (item.call_id, item.name) if isinstance(item, TranscriptCall) else None
-                others = (one for one, _ in pairs[:place] if isinstance(one, TranscriptCall))
-                if own is not None and any((one.call_id, one.name) == own for one in others):
-                    return replace(written, call_id=None)
-                return written
-        return active.take_empty()
-
-    @property
-    def end(self) -> int:
-        """Number of records."""
-        return len(self._records)
-
-    def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
-        """Yield the calls of these tools, by any agent, from a record on."""
-        items = (item for found in self._records if found is not None for item in self._form.read_record(found))
-        outcomes = {item.call_id: item for item in items if isinstance(item, CallOutcome)}
-        for place, found in enumerate(self._records[start:], start):
-            for call in () if found is None else self._form.read_record(found):
-                if isinstance(call, TranscriptCall) and call.name in names:
-                    outcome = outcomes.get(call.call_id) if call.call_id is not None else None
-                    yield Answered(place, self._complete_call(call), outcome)
-
-    def lineage(self) -> Iterator[str]:
-        """Yield the ids of the conversation's sessions, latest first, some more than once."""
-        if key := self._form.session_key:
-            given = (found.get(key) for found in reversed(self._records) if found is not None)
-            yield from (session for value in given if (session := name(value)) is not None)
-        yield from self.sessions
-
-    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        told = (self._read_item(item, outcome, subagent) for item, outcome in self._pair_items())
-        return name_once(active_lists(one for one in told if one is not None))
-
-    def _read_item(
-        self, item: RecordItem, outcome: CallOutcome | None, subagent: str | None
-    ) -> Written | Removed | None:
-        if not self._is_wanted(item, subagent):
-            return None
-        if isinstance(item, TranscriptCall):
-            return self._read_list(item, outcome)
-        return self._read_list(None, item) if isinstance(item, CallOutcome) else self._admit_item(item)
-
-    def _pair_items(self) -> list[tuple[RecordItem, CallOutcome | None]]:
-        """Return the items of the present branch, each call with its outcome; other outcomes only of lost calls."""
-        pairs: list[tuple[RecordItem, CallOutcome | None]] = []
-        waiting: dict[str, int] = {}
-        torn: list[bytes] = []
-        left = _MOST_SEARCHED
-        may_be_lost = True
-        for place in self._list_places():
-            found = self._records[place]
-            if found is None:
-                entry = self._torn[place]
-                if not isinstance(entry, bytes) or holds(entry, self._form.callers):
-                    may_be_lost = True
-                    torn += [entry] if isinstance(entry, bytes) else []
-                continue
-            for item in self._form.read_record(found):
-                if not isinstance(item, CallOutcome):
-                    if isinstance(item, TranscriptCall):
-                        may_be_lost = False
-                        if item.call_id is not None:
-                            waiting[item.call_id] = len(pairs)
-                    pairs.append((item, None))
-                elif (call := waiting.pop(item.call_id, None)) is not None:
-                    pairs[call] = pairs[call][0], item
-                else:
-                    left -= sum(map(len, torn))
-                    if may_be_lost or (left >= 0 and any(search_bytes(item.call_id) in entry for entry in torn)):
-                        pairs.append((item, None))
-        return pairs
-
-    def _list_places(self) -> Iterable[int]:
-        linking = self._form.linking
-        if linking is None:
-            return range(len(self._records))
-        links: list[Link] = []
-        for place, found in enumerate(self._records):
-            entry = self._torn.get(place)
-            torn = linking.at(entry) if isinstance(entry, bytes) else None
-            links.append(linking.of(found) if found is not None else torn or Link())
-        return reversed([entry.start for entry in present_branch(RecordEntries(links))])
-
-
-class LineTranscript(LineReading):
-    """A plain file. The latest list is searched from the end, the history from the beginning."""
-
-    def __init__(self, path: str, form: LineFormat) -> None:
-        self._path = path
-        with Log(path) as log:
-            first, last = log.edges()
-            self._end = self._last = log.size
-        self._torn = last[-1] if last and record(last[-1]) is None else None
-        known = [[entry for line in lines if (entry := record(line))] for lines in (first[:20], last[-20:])]
-        super().__init__(form, os.path.abspath(path), form.read_head(known[0], known[1], path))
-        self._forget()
-
-    def _forget(self) -> None:
-        self._broken = set() if self._torn is None else {self._end - len(self._torn)}
-
-    def _record(self, line: Line) -> dict[str, Any] | None:
-        found = None if line.body is None else record(line.body)
-        if found is None:
-            self._broken.add(line.start)
-        return found
-
-    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        self._forget()
-        active = ActivePlan()
-        with Log(self._path) as log:
-            search = OutcomeSearch(log, self._form)
-            for start, end, found in self._read_backwards(log):
-                for item in reversed(list(self._form.read_record(found))):
-                    told = self._read_item(item, subagent, search, start, end)
-                    written = None if told is None else active.judge(told)
-                    if written is None:
-                        continue
-                    self._last = end  # with the call itself
-                    if written.call is not None and search.is_reused(written.call, start):
-                        return replace(written, call_id=None)
-                    return written
-        return active.take_empty()
-
-    def _read_backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
-        if self._form.linking is None:
-            for line in log.backwards(self._form.needles):
-                if (found := self._record(line)) is not None:
-                    yield line.start, line.end, found
-            return
-        entries = LogEntries(log, self._form.linking, self._form.needles)
-        for entry in present_branch(entries):
-            self._broken |= entries.broken
-            entries.broken.clear()
-            if entry.body is not None:
-                yield entry.start, entry.end, entry.body
-
-    def _read_item(
-        self, item: RecordItem, subagent: str | None, search: OutcomeSearch, start: int, end: int
-    ) -> Written | Removed | None:
-        """Return what an item of the line from `start` to `end` says of the list of the agent meant."""
-        if not self._is_wanted(item, subagent):
-            return None
-        if isinstance(item, TranscriptCall):
-            return self._read_list(item, search.find_outcome(item, end + 1))
-        if isinstance(item, CallOutcome):
-            written = self._read_list(None, item)
-            return written if written is not None and search.is_orphan(item, start) else None
-        return self._admit_item(item)
-
-    def lineage(self) -> Iterator[str]:
-        """Yield the ids of the conversation's sessions, latest first, some more than once."""
-        if self._form.session_key:
-            with Log(self._path) as log:
-                yield from find_sessions(log, self._form.session_key)
-        yield from self.sessions
-
-    def before(self, *, subagent: str | None = None) -> Iterator[TranscriptCall]:
-        """Yield calls shortly before the list that `latest` found last, newest first."""
-        needles = self._form.calls or self._form.needles
-        with Log(self._path) as log:
-            for line in log.backwards(needles, self._last, self._last - _NEAR_CALLS):
-                found = None if line.body is None else record(line.body)
-                for item in reversed([] if found is None else list(self._form.read_record(found))):
-                    if isinstance(item, TranscriptCall) and self._is_by(item, subagent):
-                        yield item
-
-    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        """Yield every write, by its call or, where that was lost, its outcome; in a tree, of the present branch."""
-        self._forget()
-        form = replace(self._form, linking=None)
-        with Log(self._path) as log:
-            if self._form.linking is None:
-                words = (*form.needles, *form.callers, *form.answers)
-                lines = ((line.start, line.body) for line in log.forwards(words))
-                records = list(select_records(lines, form, self._broken))
-            else:
-                records = [found for _, _, found in self._read_backwards(log)][::-1]
-        head = TranscriptHead(self.origin, self.sessions)
-        yield from RecordTranscript(records, form, source=self.source, head=head).history(subagent=subagent)
-
-    @property
-    def end(self) -> int:
-        """Offset of the end of the last whole line."""
-        return self._end if self._torn is None else self._end - len(self._torn)
-
-    def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
-        """Yield the calls of these tools, by any agent, from a line on."""
-        self._forget()
-        words = tuple(f'"{tool}"'.encode() for tool in names)
-        with Log(self._path) as log:
-            search = OutcomeSearch(log, self._form)
-            for line in log.forwards(words, start, self.end):
-                found = self._record(line)
-                for item in () if found is None else self._form.read_record(found):
-                    if isinstance(item, TranscriptCall) and item.name in names:
-                        yield Answered(line.start, self._complete_call(item), search.find_outcome(item, line.end + 1))
+def _encode_line(entry: Any) -> bytes | None:
+    """Return an object, or a line of JSON, as one line; None for anything else."""
+    if fields(entry) is not None:
+        return encode(entry)
+    if isinstance(entry, str):
+        entry = entry.encode("utf-8", "surrogatepass")
+    return entry.replace(b"\n", b" ") if isinstance(entry, bytes) else None
 
 
 WINDOW = 32 * 1024 * 1024

@@ -13,7 +13,7 @@ from punchlist.core.todo import Status
 from punchlist.dialects.openclaw import parse
 from punchlist.dialects.repair import as_status, mend
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, objects, path
-from punchlist.transcripts.lines import LineFormat, RecordItem, RecordTranscript, TranscriptHead
+from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, TranscriptHead, hold_records
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Removed, TranscriptCall, Written
 
@@ -168,13 +168,13 @@ class LedgerTranscript:
     is_store = True
     origin = Origin()
 
-    def __init__(self, sessions: dict[str, RecordTranscript], source: str) -> None:
+    def __init__(self, sessions: dict[str, LineTranscript], source: str) -> None:
         self._sessions = sessions
         self.sessions = tuple(sessions)
         self.skipped = sum(session.skipped for session in sessions.values())
         self.source = source
 
-    def _choose_sessions(self, session: str | None) -> list[RecordTranscript]:
+    def _choose_sessions(self, session: str | None) -> list[LineTranscript]:
         if session is None:
             return list(self._sessions.values())
         return [self._sessions[session]] if session in self._sessions else []
@@ -208,9 +208,9 @@ def _to_number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e18 else 0.0
 
 
-def _make_transcript(events: list[dict[str, Any]], session: str, cwd: Any, source: str) -> RecordTranscript:
+def _make_transcript(events: list[dict[str, Any]], session: str, cwd: Any, source: str) -> LineTranscript:
     records = [{**event, "sessionId": session, "cwd": cwd} for event in events]
-    return RecordTranscript(records, FORMAT, source=source)
+    return hold_records(records, FORMAT, source)
 
 
 def read_ledger_store(path: str) -> LedgerTranscript:

@@ -150,6 +150,19 @@ class Log:
         return first or _first_line(self.forwards((b"{",))), last or _first_line(self.backwards((b"{",)))
 
 
+class MemoryLog(Log):
+    """Lines in memory."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self.size = len(body)
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def read(self, start: int, end: int) -> bytes:
+        return self._body[start:end]
+
+
 def holds(block: bytes, words: Needles) -> bool:
     """True if any of the words is in the block."""
     return any(word in block for word in words)

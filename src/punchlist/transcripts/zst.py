@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from punchlist.errors import ExtraMissing, TranscriptError
 from punchlist.transcripts.decoding import LARGEST, record
-from punchlist.transcripts.lines import LineFormat, RecordTranscript, select_records
+from punchlist.transcripts.lines import LineFormat, LineTranscript, hold_records
+from punchlist.transcripts.reverse import holds
+from punchlist.transcripts.values import CallOutcome, TranscriptCall
 
 if TYPE_CHECKING:
     import zstandard
@@ -45,9 +47,9 @@ class _Allowance:
             raise TranscriptError(path=self._path, problem=problem)
 
 
-def open_compressed(path: str, form: LineFormat) -> RecordTranscript:
+def open_compressed(path: str, form: LineFormat) -> LineTranscript:
     """Return the transcript without the lines that say nothing of a list."""
-    return RecordTranscript(_select_records(path, form), form, source=path)
+    return hold_records(_select_lines(path, form), form, path)
 
 
 def read_first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
@@ -61,19 +63,26 @@ def read_first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
     return found
 
 
-def _select_records(path: str, form: LineFormat) -> Iterator[Any]:
+def _select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
+    """Yield the first lines, and all that may say something of a list. None stands for damage."""
     allowance = _Allowance(path, _MOST_KEPT)
-    size = 0  # of the line that was read last
-
-    def number_lines() -> Iterator[tuple[int, bytes | None]]:
-        nonlocal size
-        for place, line in enumerate(read_lines(path)):
-            size = 0 if line is None else len(line)
-            yield place, line
-
-    for entry in select_records(number_lines(), form, set(), head=_FIRST):
-        allowance.spend(size + _LINE_COST)
-        yield entry
+    waiting = set[str]()
+    for count, line in enumerate(read_lines(path)):
+        if line is None:
+            yield None
+            continue
+        is_kept = count < _FIRST or form.linking is not None or holds(line, (*form.needles, *form.callers))
+        if not is_kept and not (waiting and holds(line, form.answers)):
+            continue
+        items = list(form.read_record(record(line) or {}))
+        answered = {item.call_id for item in items if isinstance(item, CallOutcome)}
+        if is_kept or not waiting.isdisjoint(answered):
+            allowance.spend(len(line) + _LINE_COST)
+            yield line
+        waiting -= answered
+        for item in items:
+            if isinstance(item, TranscriptCall) and item.call_id is not None and form.tool in (None, item.name):
+                waiting.add(item.call_id)
 
 
 def read_lines(path: str) -> Iterator[bytes | None]:
