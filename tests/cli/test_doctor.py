@@ -15,10 +15,11 @@ import pytest
 
 import punchlist_hook
 from punchlist import Board
-from punchlist.cli.doctor import check_file_system, find_lock_holder
+from punchlist.cli.doctor import check_file_system, find_lock_holder, find_readers
 from punchlist.config import list_variables
 from punchlist.store.lock import SidecarLock
 from tests.cli.conftest import Run
+from tests.store.writers import keep_reading, operation, write_more_than_the_log_may_keep
 
 
 def _findings(run: Run, *arguments: str) -> dict[str, Any]:
@@ -107,6 +108,26 @@ def test_a_lock_that_is_held_is_reported_with_its_holder(run: Run, path: Path, m
         found = _findings(run)["lock"]
     assert found["state"] == "wrong"
     assert str(os.getpid()) in found["text"] or not os.path.exists("/proc/locks")
+
+
+def test_a_log_that_has_grown_is_reported_with_the_process_that_reads_an_old_state(run: Run, path: Path):
+    with Board.open(path) as board:
+        operation(board, "one")
+        assert "wal" not in _findings(run)
+        with keep_reading(path):
+            write_more_than_the_log_may_keep(path)
+            found = _findings(run)["wal"]
+            assert found["state"] == "note"
+            assert f"process {os.getpid()} " in found["text"] or not os.path.exists("/proc/locks")
+        assert _findings(run)["wal"]["state"] == "ok"
+
+
+def test_a_process_that_only_has_the_board_open_is_no_reader(path: Path):
+    with Board.open(path) as board:
+        operation(board, "one")
+        assert find_readers(f"{path}-shm") == []
+        with keep_reading(path):
+            assert find_readers(f"{path}-shm") != [] or not os.path.exists("/proc/locks")
 
 
 def test_the_holder_is_unknown_where_the_system_does_not_say(path: Path, tmp_path: Path):

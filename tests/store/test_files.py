@@ -10,10 +10,19 @@ import pytest
 
 from punchlist import Board
 from punchlist.errors import NotABoard, StoreOutdated, StoreReplaced, StoreTooNew, StoreUnavailable
-from punchlist.store.files import APPLICATION_ID, SCHEMA
+from punchlist.store.files import APPLICATION_ID, SCHEMA, WAL_BYTES
 from punchlist.store.records import migrations, statements
 from tests.sizes import size
-from tests.store.writers import open_at_once, operation, operations_of, run, start, two_way
+from tests.store.writers import (
+    keep_reading,
+    open_at_once,
+    operation,
+    operations_of,
+    run,
+    start,
+    two_way,
+    write_more_than_the_log_may_keep,
+)
 
 
 def _mode(path: Path) -> int:
@@ -282,6 +291,21 @@ def test_a_running_process_notices_that_a_newer_program_changed_the_schema(tmp_p
         for use in (board.lists, lambda: operation(board, "two"), lambda: list(board.events())):
             with pytest.raises(StoreTooNew, match="upgrade Punchlist"):
                 use()
+
+
+def test_the_log_is_cut_to_its_limit_once_a_long_reader_has_left(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    log = Path(f"{path}-wal")
+    with Board.open(path) as board:
+        operation(board, "one")
+        with keep_reading(path):
+            write_more_than_the_log_may_keep(path)
+            operation(board, "two")
+            assert log.stat().st_size > WAL_BYTES
+        for name in ("three", "four"):  # the first copies the log into the database, the second begins it again
+            operation(board, name)
+        assert log.stat().st_size <= WAL_BYTES
+        assert operations_of(list(board.events())) == ["one", "two", "three", "four"]
 
 
 def _set_schema(path: Path, version: int) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +19,7 @@ from punchlist import Board
 from punchlist.core.events import Event
 from punchlist.errors import StoreError
 from punchlist.store import Durability
+from punchlist.store.files import WAL_BYTES
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = "/projects/storm"
@@ -38,6 +41,22 @@ def operation(board: Board, name: str) -> None:
 def operations_of(events: list[Event]) -> list[str]:
     """The operations that were applied, in order, as often as they were."""
     return [event.data["item"]["content"] for event in events if event.kind == "item.added"]
+
+
+@contextmanager
+def keep_reading(path: Path) -> Generator[None]:
+    """Keep a snapshot of a board, as a program does that reads for long."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM events").fetchone()
+        yield
+
+
+def write_more_than_the_log_may_keep(path: Path) -> None:
+    """Make the log of a board larger than its limit; a reader must keep its snapshot meanwhile."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("INSERT INTO notices VALUES ('large', 0, zeroblob(?))", (WAL_BYTES,))
+        connection.execute("DELETE FROM notices WHERE subject = 'large'")
 
 
 def start(target: Callable[..., None], *args: Any) -> BaseProcess:

@@ -30,7 +30,7 @@ from punchlist.hosts.status import HostStatus, explain_native_todos, find_status
 from punchlist.places import settings_path
 from punchlist.settings import SettingEntry, list_entries, load_settings, parse_words
 from punchlist.store import store_path
-from punchlist.store.files import check_board
+from punchlist.store.files import WAL_BYTES, check_board
 from punchlist.store.inspect import inspect
 from punchlist.store.lock import SidecarLock
 from punchlist.store.sqlite import faults
@@ -50,6 +50,9 @@ _NETWORK = frozenset(
 )
 _FLEETING = frozenset({"tmpfs", "ramfs"})
 _LOCK_SECONDS = 2.0
+_READ_MARKS = range(123, 128)
+"""The bytes of a -shm file that readers lock, by the format of SQLite's WAL index."""
+
 _NOT_SET = "not set: "
 _MARKS: dict[CheckState, tuple[str, str, Style]] = {
     "ok": ("✓", "+", "good"),
@@ -173,11 +176,25 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
     wal = _find_size(f"{path}-wal")
     more = "" if wal is None else f" and {_size_text(wal)} of WAL"
     yield Checkup("board", "ok", f"{path}, {_size_text(size)}{more}")
+    if wal is not None and wal > WAL_BYTES:
+        yield _explain_wal(path)
     yield from _check_permissions(path)
     yield check_file_system(path)
     yield lock
     if lock.state == "ok":
         yield from _check_content(path)
+
+
+def _explain_wal(path: str) -> Checkup:
+    """Say what keeps the WAL file from being cut to its usual size."""
+    readers = find_readers(f"{path}-shm")
+    limit = _size_text(WAL_BYTES)
+    if not readers:
+        return Checkup("wal", "ok", f"over {limit}; no program keeps it so, and the next writes cut it to that")
+    said = f"over {limit}, because an old state of the board is still being read by {', '.join(readers)}"
+    return Checkup(
+        "wal", "note", said, "wait for that program, or end it if it hangs; the next writes then cut the file"
+    )
 
 
 def _find_size(path: str) -> int | None:
@@ -288,24 +305,38 @@ def _check_lock(path: str) -> Checkup:
 
 def find_lock_holder(path: str, locks: str = "/proc/locks") -> str | None:
     """Return the process that holds a lock on a file, where the system says so."""
-    inode = os.stat(path).st_ino
+    return next((_name_process(row[4]) for row in _list_locks(path, locks) if row[1] == "FLOCK"), None)
+
+
+def find_readers(path: str, locks: str = "/proc/locks") -> list[str]:
+    """Return the processes that read a snapshot of a board, by their locks on its -shm file."""
+    found = [row[4] for row in _list_locks(path, locks) if row[1] == "POSIX" and row[3] == "READ" and _is_reading(row)]
+    return [_name_process(process) for process in dict.fromkeys(found)]
+
+
+def _is_reading(row: list[str]) -> bool:
+    """True if a lock covers one of the bytes by which SQLite marks readers; one that is just open has the next byte."""
+    start, end = row[6:8]
+    return int(start) <= _READ_MARKS[-1] and (end == "EOF" or int(end) >= _READ_MARKS[0])
+
+
+def _list_locks(path: str, locks: str) -> list[list[str]]:
+    """Return the locks on a file, as the system lists them: number, kind, strictness, mode, process, file, range."""
     try:
+        inode = os.stat(path).st_ino
         with open(locks, encoding="ascii", errors="replace") as file:
             rows = [line.split() for line in file]
     except OSError:
-        return None
-    for row in rows:
-        if len(row) >= 6 and row[1] == "FLOCK" and row[5].endswith(f":{inode}"):
-            return f"process {row[4]}{_command_of(row[4])}"
-    return None
+        return []
+    return [row for row in rows if len(row) >= 8 and row[5].endswith(f":{inode}")]
 
 
-def _command_of(process: str) -> str:
+def _name_process(process: str) -> str:
     try:
         with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as file:
-            return f" ({file.read().strip()})"
+            return f"process {process} ({file.read().strip()})"
     except OSError:
-        return ""
+        return f"process {process}"
 
 
 def _check_content(path: str) -> Iterator[Checkup]:

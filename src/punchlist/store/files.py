@@ -33,6 +33,9 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|:memory:")
 CHECKPOINT_PAGES = 2000
 """After so many pages (8 MB) a commit also copies the log into the database, which costs it some milliseconds."""
 
+WAL_BYTES = 64 * 1024 * 1024
+"""The log grows while a reader keeps its snapshot. Once that has left, the next writes cut the log to so many bytes."""
+
 APPLICATION_ID = 0x50554E43
 """'PUNC' in the file's header marks the file as a board."""
 
@@ -176,6 +179,7 @@ def connect_writer(path: str, *, durability: Durability, timeout: float) -> sqli
                 raise StoreUnavailable(path=path, problem="its file system cannot share memory between programs")
             connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
         else:
             connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA trusted_schema = OFF")
