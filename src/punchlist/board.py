@@ -15,7 +15,7 @@ from punchlist.core.overview import AgentOverview
 from punchlist.core.recovery import adopt
 from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
-from punchlist.errors import SessionExists, SessionUnknown
+from punchlist.errors import SessionExists, SessionUnknown, StoreTooNew
 from punchlist.flows import Flows
 from punchlist.reader import BoardReader, Clock, system_clock
 from punchlist.store import ListRow, SessionRow, Store, Transaction
@@ -66,6 +66,7 @@ class ObservedBoard:
         self._on_tasks: list[TasksObserver] = []
         self._before_tasks: list[TasksObserver] = []
         self._keepers: list[TasksKeeper] = []
+        self._is_outdated = False  # True once it was logged that the board is too new for this program
 
     # Observers.
 
@@ -96,9 +97,16 @@ class ObservedBoard:
             self._keepers.append(keeper)
 
     def log_fault(self, problem: str) -> None:
-        """Log a fault that a step of an agent met and that is being handled, with its exception."""
+        """Log a fault that a step of an agent met and that is being handled, with its exception.
+
+        Of a board that is too new it is logged once: no later step can do better.
+        """
         import logging  # faults are rare, and it is loaded slowly
 
+        if isinstance(sys.exc_info()[1], StoreTooNew):
+            if self._is_outdated:
+                return
+            self._is_outdated = True
         logging.getLogger("punchlist.guidance").error("%s", problem, exc_info=sys.exc_info())
 
     def announce(self, agent: Agent) -> None:

@@ -248,7 +248,7 @@ class NotABoard(StoreError):
 
 
 class StoreTooNew(StoreError):
-    """The board at `{path}` has format {found}, newer than this program knows ({known}); upgrade Punchlist."""
+    """The board at `{path}` has format {found}, newer than this program knows ({known}); {next}."""
 
     code = "store_too_new"
 

@@ -117,6 +117,7 @@ def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StoreTooNew) as caught:
         Board.open(path)
     assert caught.value.data["found"] == 199
+    assert str(caught.value).endswith("; upgrade Punchlist.")
     assert path.read_bytes() == before
 
 
@@ -289,8 +290,19 @@ def test_a_running_process_notices_that_a_newer_program_changed_the_schema(tmp_p
             newer.execute("ALTER TABLE agents RENAME COLUMN name TO called")
             newer.execute(f"PRAGMA user_version = {SCHEMA + 1}")
         for use in (board.lists, lambda: operation(board, "two"), lambda: list(board.events())):
-            with pytest.raises(StoreTooNew, match="upgrade Punchlist"):
+            with pytest.raises(StoreTooNew, match="a newer Punchlist has upgraded it, so restart this program"):
                 use()
+
+
+def test_reports_to_a_board_that_is_too_new_are_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path) as board:
+        agent = board.agent("main", session="s")
+        with closing(sqlite3.connect(path)) as newer:
+            newer.execute(f"PRAGMA user_version = {SCHEMA + 1}")
+        for number in range(3):
+            agent.tool_started(f"call-{number}", "Read", {})
+    assert len(caplog.records) == 1
 
 
 def test_the_log_is_cut_to_its_limit_once_a_long_reader_has_left(tmp_path: Path) -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sqlite3
+import stat
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from punchlist import Board
 from punchlist.cli import main
-from tests.store.boards import OLD_BOARDS, unpack_board
+from punchlist.store.files import SCHEMA
+from punchlist.store.migrate import list_backups
+from tests.store.boards import OLD_BOARDS, read_rows, unpack_board
 from tests.store.boards.make_board import list_empty_tables
+from tests.store.writers import operation, operations_of, run
 
 
 @pytest.fixture(params=OLD_BOARDS, ids=lambda packed: packed.name)
@@ -36,6 +45,112 @@ def test_a_board_of_the_past_is_opened_with_all_that_was_on_it(old_board: Path) 
         }
         assert board.tasks("default").get("2").blocked_by == ("1",)
         assert [event.seq for event in board.events(0)] == list(range(1, board.store.last_seq() + 1))
+
+
+def test_a_migrated_board_has_every_row_that_it_had(old_board: Path) -> None:
+    before = read_rows(old_board)
+    Board.open(old_board).close()
+    assert read_rows(old_board, like=before) == before
+    assert _schema(old_board) == SCHEMA
+
+
+def test_a_board_is_backed_up_before_it_is_migrated(old_board: Path) -> None:
+    before, schema = read_rows(old_board), _schema(old_board)
+    Board.open(old_board).close()
+    backup = Path(f"{old_board}.before-{schema}")
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    assert (_schema(backup), read_rows(backup)) == (schema, before)
+    assert sorted(os.listdir(old_board.parent)) == sorted(
+        [old_board.name, backup.name, "board.db.lock", "board.db.notify"]
+    )
+
+
+def test_what_only_the_log_holds_is_in_the_backup_too(old_board: Path) -> None:
+    schema = _schema(old_board)
+    with closing(sqlite3.connect(old_board)) as killed:  # its log stays, because the connection is not the last
+        killed.execute("INSERT INTO marks (name, seq) VALUES ('late', 1)")
+        killed.commit()
+        Board.open(old_board).close()
+    backup = Path(f"{old_board}.before-{schema}")
+    assert "late" in {row["name"] for row in read_rows(backup)["marks"]}
+
+
+def test_the_last_two_backups_are_kept(old_board: Path) -> None:
+    schema = _schema(old_board)
+    for number, age in ((90, 3), (91, 1), (105, 2)):
+        path = Path(f"{old_board}.before-{number}")
+        path.touch()
+        os.utime(path, (1_000_000_000 - age, 1_000_000_000 - age))
+    Path(f"{old_board}.before-lunch").touch()
+    Board.open(old_board).close()
+    assert list_backups(str(old_board)) == [f"{old_board}.before-{schema}", f"{old_board}.before-91"]
+    assert Path(f"{old_board}.before-lunch").exists()
+
+
+def test_a_board_of_today_is_not_backed_up(tmp_path: Path) -> None:
+    for _ in range(2):
+        Board.open(tmp_path / "board.db").close()
+    assert list_backups(str(tmp_path / "board.db")) == []
+
+
+def test_a_planted_link_in_the_place_of_the_backup_is_not_followed(old_board: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    for suffix in (f".before-{_schema(old_board)}", f".before-{_schema(old_board)}.part"):
+        Path(f"{old_board}{suffix}").symlink_to(victim)
+    Board.open(old_board).close()
+    assert victim.read_text() == "mine"
+    assert not Path(list_backups(str(old_board))[0]).is_symlink()
+
+
+_WRITE_AND_DIE = """
+import os, signal, sys
+from punchlist import Board
+from tests.store.writers import operation
+board = Board.open(sys.argv[1])
+operation(board, "after the upgrade")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_steps_back_of_the_docs_bring_the_old_board_back(old_board: Path) -> None:
+    before, schema = read_rows(old_board), _schema(old_board)
+    run(_WRITE_AND_DIE, str(old_board))
+    for suffix in ("-wal", "-shm"):
+        Path(f"{old_board}{suffix}").unlink()
+    Path(f"{old_board}.before-{schema}").replace(old_board)
+    assert (_schema(old_board), read_rows(old_board)) == (schema, before)
+    with Board.open(old_board) as board:
+        operation(board, "upgraded again")
+        assert operations_of(list(board.events()))[-1] == "upgraded again"
+
+
+def test_doctor_changes_nothing_on_a_board_of_the_past(old_board: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema, content = _schema(old_board), old_board.read_bytes()
+    findings = _examine(old_board, capsys)
+    assert findings["format"]["text"].startswith(f"{schema}; the next command upgrades the board to {SCHEMA}")
+    assert old_board.read_bytes() == content
+    assert list_backups(str(old_board)) == []
+
+
+def test_doctor_names_the_backups(old_board: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    backup = f"{old_board}.before-{_schema(old_board)}"
+    Board.open(old_board).close()
+    findings = _examine(old_board, capsys)
+    assert findings["backup"]["text"].startswith(backup)
+    assert "format" not in findings
+    os.chmod(backup, 0o644)
+    assert _examine(old_board, capsys)["file"]["fix"] == f"chmod 600 {backup}"
+
+
+def _schema(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _examine(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    main(["doctor", "--json", "--db", str(path)])
+    return {finding["name"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
 
 
 def test_doctor_is_content_with_a_board_of_the_past(old_board: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,19 +4,32 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from punchlist import Board
 from punchlist.core.todo import TodoList
+from punchlist.store.files import SCHEMA
 from tests.sizes import size
+from tests.store.boards import OLD_BOARDS, read_rows, unpack_board
 from tests.store.task_writers import storm_list
 from tests.store.writers import operation, operations_of, run
 
 CALLS = ("pwrite64", "fdatasync", "ftruncate", "unlink")
+MIGRATION_CALLS = {
+    "pwrite64": (1, 60, 128, 131, 135, 137),
+    "fdatasync": (1, 3, 4),
+    "fsync": (1, 2),
+    "ftruncate": (1, 2),
+    "unlink": (1, 2),
+    "rename": (1,),
+}
+"""The calls that write while a board is migrated, and those at which it is killed where not all of them are."""
 ERRORS = ("EIO", "ENOSPC")
-MOST = 200
+MOST = 1000
 """No transaction of ours makes so many calls of one kind; the search for the last one ends before."""
 
 _REPLACE = """
@@ -60,6 +73,19 @@ try:
 except StoreError as error:
     codes.append("open " + error.code)
 print(json.dumps(codes), flush=True)
+"""
+
+_MIGRATE = """
+import json, sys
+from punchlist import Board
+from punchlist.errors import StoreError
+Board.open("memory:").close()
+try:
+    Board.open(sys.argv[1]).close()
+    code = "ok"
+except StoreError as error:
+    code = error.code
+print(json.dumps([code]), flush=True)
 """
 
 pytestmark = pytest.mark.needs("strace")
@@ -148,6 +174,26 @@ def _check_claims(path: Path, said: list[str]) -> int:
     return len(taken)
 
 
+def _check_migration(path: Path, before: dict[str, list[Any]], schema: int) -> int:
+    """The schema after the run. The board is the old one or the new one; so is a backup, if there is one."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+    assert found in (schema, SCHEMA)
+    assert read_rows(path, like=before) == before
+    backup = Path(f"{path}.before-{schema}")
+    assert backup.exists() or found == schema, "migrated without a backup"
+    if backup.exists():
+        assert read_rows(backup) == before
+    Board.open(path).close()
+    assert read_rows(path, like=before) == before
+    assert read_rows(backup) == before
+    assert not Path(f"{backup}.part").exists()
+    for file in (path, backup):
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    return found
+
+
 def _points(few: tuple[int, ...]) -> Iterator[int]:
     """The calls to disturb: every one in a storm, else a few, around the first commit and the end."""
     return iter(range(1, MOST) if size(0, 1) else few)
@@ -196,3 +242,46 @@ def test_disturbed_at_any_write_a_claim_is_made_or_it_is_not(
         outcomes.append(_check_claims(path, said))
     print(f"{inject} at {call}: {outcomes}")
     assert outcomes or call == "fdatasync"
+
+
+@pytest.fixture(scope="module", params=OLD_BOARDS, ids=lambda packed: packed.name)
+def old_board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A board of the past, and its schema."""
+    path = unpack_board(request.param, tmp_path_factory.mktemp("old"))
+    return path, int(request.param.name.split("-")[1].partition(".")[0])
+
+
+@pytest.mark.parametrize("call", MIGRATION_CALLS)
+def test_killed_while_it_is_migrated_a_board_is_the_old_one_or_the_new_one(
+    old_board: tuple[Path, int], tmp_path: Path, call: str
+) -> None:
+    template, schema = old_board
+    before = read_rows(template)
+    outcomes: list[int] = []
+    for number in _points(MIGRATION_CALLS[call]):
+        path, said = _run(template, tmp_path, call, f"signal=KILL:when={number}", _MIGRATE)
+        if said is None:
+            break
+        outcomes.append(_check_migration(path, before, schema))
+    print(f"killed at {call}: {outcomes}")
+    assert outcomes
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_disk_that_fails_while_a_board_is_migrated_leaves_the_old_one_and_says_so(
+    old_board: tuple[Path, int], tmp_path: Path, error: str
+) -> None:
+    template, schema = old_board
+    before = read_rows(template)
+    outcomes: list[str] = []
+    for number in _points((60, 120)):  # both within the backup
+        path, said = _run(template, tmp_path, "pwrite64", f"error={error}:when={number}", _MIGRATE)
+        if said is None:
+            break
+        outcomes += said
+        left = [file.name for file in tmp_path.iterdir() if ".before-" in file.name]
+        assert left in ([], [f"board.db.before-{schema}"])
+        _check_migration(path, before, schema)
+    print(f"{error}: {outcomes}")
+    assert set(outcomes) <= {"ok", "store_failed", "store_full"}
+    assert ("store_full" if error == "ENOSPC" else "store_failed") in outcomes

@@ -30,9 +30,10 @@ from punchlist.hosts.status import HostStatus, explain_native_todos, find_status
 from punchlist.places import settings_path
 from punchlist.settings import SettingEntry, list_entries, load_settings, parse_words
 from punchlist.store import store_path
-from punchlist.store.files import WAL_BYTES, check_board
+from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
 from punchlist.store.inspect import inspect
 from punchlist.store.lock import SidecarLock
+from punchlist.store.migrate import list_backups
 from punchlist.store.sqlite import faults
 from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
 from punchlist_hook import log_path
@@ -87,7 +88,8 @@ def _examine(options: Namespace) -> int:
             board.store.transact(lambda tx: tx.tasks.rebuild())
     about_board = list(_check_board(options))
     is_usable = all(checkup.state != "wrong" for checkup in about_board)
-    about_hooks = _check_hooks(options) if is_usable else ()
+    is_current = all(checkup.name != "format" for checkup in about_board)
+    about_hooks = _check_hooks(options, is_current=is_current) if is_usable else ()
     usual = "" if getattr(options, "db", None) or not is_usable else store_path(board_url(options))
     found = [
         *_check_installation(),
@@ -178,6 +180,10 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
     yield Checkup("board", "ok", f"{path}, {_size_text(size)}{more}")
     if wal is not None and wal > WAL_BYTES:
         yield _explain_wal(path)
+    for backup in list_backups(os.path.realpath(path)):
+        made = datetime.fromtimestamp(os.path.getmtime(backup), UTC)
+        said = f"{backup}, {_size_text(os.path.getsize(backup))}: the board before its upgrade"
+        yield Checkup("backup", "ok", f"{said}, {ago(made, datetime.now(UTC))}")
     yield from _check_permissions(path)
     yield check_file_system(path)
     yield lock
@@ -247,6 +253,7 @@ def _check_permissions(path: str) -> Iterator[Checkup]:
     """Check that the board's files and its folder are for their owner alone."""
     folder = os.path.dirname(path)
     parts = [path + part for part in ("", "-wal", "-shm", ".lock", ".notify") if os.path.exists(path + part)]
+    parts += list_backups(os.path.realpath(path))
     open_parts = [part for part in parts if stat.S_IMODE(os.stat(part).st_mode) & 0o077]
     if open_parts:
         names = " ".join(shlex.quote(part) for part in open_parts)
@@ -350,6 +357,9 @@ def _check_content(path: str) -> Iterator[Checkup]:
         for count, noun in ((found.sessions, "session"), (found.agents, "agent"), (found.events, "event"))
     )
     yield Checkup("content", "ok", f"{counts}; format {found.format}")
+    if found.format < SCHEMA:
+        said = f"{found.format}; the next command upgrades the board to {SCHEMA}, and keeps a backup of it"
+        yield Checkup("format", "note", said)
     if found.problems:
         fix = "move the file aside with its -wal file, then restore a copy of it"
         yield Checkup("pages", "wrong", "; ".join(found.problems), fix)
@@ -397,10 +407,10 @@ def _check_host(status: HostStatus, host: Host) -> Iterator[Checkup]:
         yield Checkup(host.name, "ok" if status.attached else "note", native)
 
 
-def _check_hooks(options: Namespace) -> Iterator[Checkup]:
+def _check_hooks(options: Namespace, *, is_current: bool) -> Iterator[Checkup]:
     """Say when the last hook of an agent was heard, and what went wrong in hooks."""
     path, now = store_path(board_url(options)), datetime.now(UTC)
-    if path and _find_size(path):
+    if path and _find_size(path) and is_current:  # to open an older board would upgrade it
         with open_reader(options) as board:
             heard = board.store.read(lambda tx: tx.hosts.conversations(None))[:1]
         for one in heard:

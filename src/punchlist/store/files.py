@@ -1,4 +1,4 @@
-"""Find a board's file, check the files next to it, connect to it, and create its schema.
+"""Find a board's file, check it and the files next to it, and connect to it.
 
 Nothing but SQLite opens the database file: closing a second handle would drop the POSIX locks of this process's
 connections.
@@ -24,7 +24,7 @@ from punchlist.errors import (
 )
 from punchlist.places import default_path
 from punchlist.settings import Durability, load_settings
-from punchlist.store.records import migrations, statements
+from punchlist.store.records import migrations
 
 MEMORY = "memory:"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|:memory:")
@@ -39,12 +39,15 @@ WAL_BYTES = 64 * 1024 * 1024
 APPLICATION_ID = 0x50554E43
 """'PUNC' in the file's header marks the file as a board."""
 
-_BEFORE = 100
+UNRELEASED = 100
 """The schema version before the first script of `migrations/`, which makes schema 101. Boards of unreleased versions
 have 1 to 12 and 100, so that none of them is taken for one of ours."""
 
-SCHEMA = _BEFORE + len(migrations())
+SCHEMA = UNRELEASED + len(migrations())
 """The schema version that this program reads and writes: `PRAGMA user_version`."""
+
+UPGRADE = "upgrade Punchlist"
+"""What to do about a board that is newer than the program which opens it."""
 
 _PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_.~"
 """Bytes that stand for themselves in a URI."""
@@ -159,10 +162,10 @@ def has_shared_memory(path: str) -> bool:
     return os.path.exists(f"{path}-wal") and os.path.exists(f"{path}-shm")
 
 
-def connect_writer(path: str, *, durability: Durability, timeout: float) -> sqlite3.Connection:
-    """Connect to a board of the present schema, creating it in an empty file; in memory when the path is empty.
+def connect_writer(path: str, *, durability: Durability, timeout: float, advice: str = UPGRADE) -> sqlite3.Connection:
+    """Connect to a board of any schema up to ours, or to an empty file; in memory when the path is empty.
 
-    The caller holds the board's lock. Nothing is written to a file that is not ours, or that has another schema.
+    The caller holds the board's lock. Nothing is written to a file that is not ours, or that has a newer schema.
     """
     if path:
         _check_files(path)
@@ -170,7 +173,7 @@ def connect_writer(path: str, *, durability: Durability, timeout: float) -> sqli
         path or ":memory:", isolation_level=None, check_same_thread=False, timeout=timeout, cached_statements=64
     )
     try:
-        found = read_schema_version(connection, path)
+        found = read_schema_version(connection, path, advice)
         if path:
             if not found:
                 os.chmod(path, 0o600)  # an empty file that was here before; the -wal file gets the same mode
@@ -183,15 +186,13 @@ def connect_writer(path: str, *, durability: Durability, timeout: float) -> sqli
         else:
             connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA trusted_schema = OFF")
-        if found < SCHEMA:
-            _create_schema(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def connect_reader(path: str, *, timeout: float) -> sqlite3.Connection:
+def connect_reader(path: str, *, timeout: float, advice: str = UPGRADE) -> sqlite3.Connection:
     """Connect to a board that can only be read. Such a connection never checkpoints, not even when it is closed."""
     _check_files(path)
     connection = sqlite3.connect(
@@ -204,7 +205,7 @@ def connect_reader(path: str, *, timeout: float) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
-        read_schema_version(connection, path)  # only now SQLite opens the file
+        read_schema_version(connection, path, advice)  # only now SQLite opens the file
     except BaseException:
         connection.close()
         raise
@@ -219,32 +220,19 @@ SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FR
 """
 
 
-def read_schema_version(connection: sqlite3.Connection, path: str) -> int:
-    """Return the schema version of the file, 0 if it is empty; raise if it is not ours or has another schema."""
+def read_schema_version(connection: sqlite3.Connection, path: str, advice: str = UPGRADE) -> int:
+    """Return the schema version of the file, 0 if it is empty; raise if it is not ours, or is newer or unreleased.
+
+    `advice` says what to do about a newer one.
+    """
     found, owner, has_tables = connection.execute(_READ_HEADER).fetchone()
     if owner == APPLICATION_ID:
         if found > SCHEMA:
-            raise StoreTooNew(path=path, found=found, known=SCHEMA)
+            raise StoreTooNew(path=path, found=found, known=SCHEMA, next=advice)
         if found < 1:
             raise StoreDamaged(path=path, problem=f"it says that it has format {found}")
-        if found <= _BEFORE:
+        if found <= UNRELEASED:
             raise StoreOutdated(path=path, found=found)
     elif owner != 0 or found != 0 or has_tables:
         raise NotABoard(path=path, problem="it is a database of another program")
     return found
-
-
-def _create_schema(connection: sqlite3.Connection, path: str) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        found = read_schema_version(connection, path)  # again: another process may have been quicker
-        for script in migrations()[max(0, found - _BEFORE) :]:
-            for statement in statements(script):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise

@@ -31,6 +31,7 @@ from punchlist.errors import (
 from punchlist.settings import Durability
 from punchlist.store.files import (
     SCHEMA,
+    UPGRADE,
     check_board,
     connect_reader,
     connect_writer,
@@ -42,6 +43,7 @@ from punchlist.store.files import (
 from punchlist.store.forks import follow_forks, never_close
 from punchlist.store.lines import write_lines
 from punchlist.store.lock import SidecarLock
+from punchlist.store.migrate import migrate
 from punchlist.store.notify import Notifier
 from punchlist.store.records import AgentRow, ListRow, RowDamaged, SessionRow
 from punchlist.store.transaction import Transaction
@@ -138,6 +140,7 @@ class SqliteStore:
     def __init__(self, path: str, *, durability: Durability = "full", lock_timeout: float = 30.0) -> None:
         self.path = path or "memory:"
         self.durable = bool(path)
+        self.restart = ""
         self._file = os.path.realpath(path) if path else ""  # a link and its target need the same lock
         self._durability: Durability = durability
         self._timeout = lock_timeout
@@ -160,6 +163,7 @@ class SqliteStore:
             self._open()
             undo.callback(self._disconnect, 0.0)
             self._identity = _identify(self._file) if path else None
+            self.restart = "this program"
             undo.pop_all()
         follow_forks(self)
 
@@ -176,13 +180,19 @@ class SqliteStore:
             self._reader = connect_reader(self._file, timeout=self._timeout)
             if read_schema_version(self._reader, self._file) == SCHEMA:
                 return
-            self._reader.close()  # a process was killed while it created the board
+            self._reader.close()  # of an older schema, or a process was killed while it created the board
             self._reader = None
         with self._lock.hold():
             self._writer = self._connect_writer()
 
     def _connect_writer(self) -> sqlite3.Connection:
-        return connect_writer(self._file, durability=self._durability, timeout=self._timeout)
+        connection = connect_writer(self._file, durability=self._durability, timeout=self._timeout, advice=self._advice)
+        try:
+            migrate(connection, self._file)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     # Writing.
 
@@ -306,7 +316,12 @@ class SqliteStore:
         """Raise if a newer program has migrated the board since it was opened."""
         (found,) = connection.execute("PRAGMA user_version").fetchone()
         if found != SCHEMA:
-            read_schema_version(connection, self.path)
+            read_schema_version(connection, self.path, self._advice)
+
+    @property
+    def _advice(self) -> str:
+        """What to do about a board that is too new: it was when it was opened, or it has become so since."""
+        return f"a newer Punchlist has upgraded it, so restart {self.restart}" if self.restart else UPGRADE
 
     def _roll_back(self, error: BaseException) -> None:
         """Roll back. After a fault of the disk the next call gets a new connection."""
@@ -365,7 +380,7 @@ class SqliteStore:
         if self._reader is None:
             # Without shared memory SQLite makes it, and may have to recover the file: then no process may write.
             with nullcontext() if has_shared_memory(self._file) else self._lock.hold():
-                self._reader = connect_reader(self._file, timeout=self._timeout)
+                self._reader = connect_reader(self._file, timeout=self._timeout, advice=self._advice)
         return self._reader
 
     def agent(self, session: str, name: str) -> AgentRow | None:

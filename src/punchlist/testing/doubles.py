@@ -62,6 +62,7 @@ class FaultyStore:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.store = store
+        self.restart = store.restart
         self.met: list[Fault | None] = []
         self._planned: dict[int, Fault] = {}
         self._chances: dict[Fault, float] = {"fail_before": fail_before, "fail_after": fail_after, "delay": delay}

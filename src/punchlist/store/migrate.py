@@ -1,0 +1,81 @@
+"""Bring a board to the present schema: an empty file by all scripts of `migrations/`, an older board by those after it.
+
+All of it is one transaction under the board's lock, so that a kill leaves the old board or the new one. Before an older
+board is changed, SQLite copies it to `board.db.before-N` next to it, where N is the schema that it had.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+
+from punchlist.store.files import APPLICATION_ID, SCHEMA, UNRELEASED, create_private_file, read_schema_version
+from punchlist.store.records import migrations, statements
+
+_BACKUPS_KEPT = 2
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Bring a board to the present schema, with a backup of one that is older; the path is empty for one in memory.
+
+    The caller holds the board's lock.
+    """
+    found = read_schema_version(connection, path)
+    if found == SCHEMA:
+        return
+    if path and found:
+        _back_up(connection, path, found)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found = read_schema_version(connection, path)  # again: without `flock`, another process may have been quicker
+        for script in migrations()[max(0, found - UNRELEASED) :]:
+            for statement in statements(script):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def list_backups(path: str) -> list[str]:
+    """Return the backups that were made before a board was migrated, the latest first."""
+    folder, name = os.path.split(path)
+    prefix = f"{name}.before-"
+    names = [each for each in os.listdir(folder) if each.startswith(prefix) and each.removeprefix(prefix).isdigit()]
+    return sorted((os.path.join(folder, each) for each in names), key=os.path.getmtime, reverse=True)
+
+
+def _back_up(connection: sqlite3.Connection, path: str, schema: int) -> None:
+    """Write `board.db.before-N`, all of it or nothing, and delete the oldest backups."""
+    backup = f"{path}.before-{schema}"
+    unfinished = f"{backup}.part"
+    with suppress(FileNotFoundError):  # left by a program that was killed
+        os.unlink(unfinished)
+    create_private_file(unfinished)
+    try:
+        with closing(sqlite3.connect(unfinished, isolation_level=None)) as copy:
+            copy.execute("PRAGMA journal_mode = OFF")  # a copy that fails is deleted, not rolled back
+            copy.execute("PRAGMA synchronous = OFF")  # it is synced below
+            connection.backup(copy)
+        _sync(unfinished)
+        os.replace(unfinished, backup)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise
+    _sync(os.path.dirname(path))  # else a power loss may undo the rename, and not the migration
+    others = [each for each in list_backups(path) if each != backup]
+    for old in others[_BACKUPS_KEPT - 1 :]:
+        os.unlink(old)
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
