@@ -83,7 +83,10 @@ def main() -> NoReturn:
             sys.stdout.flush()
     except BaseException as error:
         if where:
-            log_error(where, f"{type(error).__name__}: {error}")
+            name = type(error).__name__
+            log_error(
+                where, f"{name}: {error}", once=name == "StoreTooNew"
+            )  # each hook until the next upgrade meets it
     os._exit(0)  # quick, and no error of a closed stdout at the end
 
 
@@ -297,13 +300,20 @@ def append_line(board: str, line: bytes) -> None:
         os.close(handle)
 
 
-def log_error(board: str, problem: str) -> None:
-    """Append a line about a fault to the log, which `punchlist doctor` reads. It raises nothing."""
+def log_error(board: str, problem: str, *, once: bool = False) -> None:
+    """Append a line about a fault to the log, which `punchlist doctor` reads. It raises nothing.
+
+    With `once` a problem that the last line tells of is not repeated.
+    """
     try:
         path = log_path(board)
-        handle = open_private(path, os.O_WRONLY | os.O_APPEND)
+        handle = open_private(path, os.O_RDWR | os.O_APPEND)
         try:
-            if os.fstat(handle).st_size > _LONGEST_LOG:
+            size = os.fstat(handle).st_size
+            end = f'"problem":{json.dumps(problem[:500])}}}\n'.encode()
+            if once and os.pread(handle, len(end), max(0, size - len(end))) == end:
+                return
+            if size > _LONGEST_LOG:
                 os.replace(path, path + ".1")
             os.write(handle, _dump({"at": time.time(), "problem": problem[:500]}))
         finally:

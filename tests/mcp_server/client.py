@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -110,3 +111,9 @@ class Client:
 def call_params(tool: str, arguments: Any = None, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
     given: dict[str, Any] = {"name": tool, "arguments": arguments}
     return given if meta is None else {**given, "_meta": meta}
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for what another process does; a test that hangs ends by its time limit."""
+    while not is_so():
+        time.sleep(0.02)

@@ -4,8 +4,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +16,7 @@ import punchlist_hook
 from punchlist.board import Board
 from punchlist.hosts.conversations import find_call
 from punchlist_hook import inbox_path, socket_folder
+from tests.mcp_server.client import wait_until
 from tests.mcp_server.conftest import Start
 
 HOST = """
@@ -247,9 +247,3 @@ def test_an_idle_server_ingests_the_inbox(start: Start, board: Board) -> None:
     start()
     wait_until(lambda: not os.path.exists(inbox_path(os.environ["PUNCHLIST_DB"])))
     assert find_call(board, "toolu_1") == ("one", "main")
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for what another process does; a test that hangs ends by its time limit."""
-    while not is_so():
-        time.sleep(0.02)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from punchlist.cli import complain
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.dialects import REGISTRY
-from punchlist.errors import InvalidInput, UnknownName
+from punchlist.errors import InvalidInput, StoreTooNew, UnknownName
 from punchlist.mcp.hooks import HookListener
 from punchlist.mcp.server import McpServer
 from punchlist.mcp.stdio import Connection, Dispatcher
@@ -22,6 +22,9 @@ from punchlist.settings import load_settings, read_variable
 
 if TYPE_CHECKING:
     from punchlist.board import Board
+
+_AGENT = "the agent, which starts `punchlist mcp` again"
+"""What to restart when a newer program has upgraded the board."""
 
 _EXAMPLES = """\
   in the configuration of an MCP client:  {"command": "punchlist", "args": ["mcp"]}
@@ -45,7 +48,12 @@ def _serve(options: Namespace) -> int:
     def open_board() -> Board:
         from punchlist.cli.boards import open_board
 
-        return open_board(options)
+        try:
+            board = open_board(options)
+        except StoreTooNew as error:  # upgraded before this process first needed it, or by another installation
+            raise StoreTooNew(**{**error.data, "next": f"upgrade Punchlist, then restart {_AGENT}"}) from error
+        board.store.restart = _AGENT
+        return board
 
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before we started
         return complain("An MCP client is needed on standard input, and it is closed.")

@@ -134,6 +134,7 @@ def _serve(options: Namespace, path: str) -> int:
 
     with ExitStack() as stack:
         board = stack.enter_context(open_board(options))
+        board.store.restart = "`punchlist serve`"
         if not is_loopback(options.host) and not board.store.read(lambda tx: tx.tokens.list()):
             problem = (
                 f"Others would reach {options.host}, and no token was made for them: run `punchlist token create NAME` "

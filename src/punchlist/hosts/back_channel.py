@@ -22,7 +22,7 @@ from punchlist.board import Board
 from punchlist.config import host_profile
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Event
-from punchlist.errors import PunchlistError
+from punchlist.errors import PunchlistError, StoreTooNew
 from punchlist.hosts.conversations import MAIN, Conversation
 from punchlist.hosts.presence import is_claude_idle
 from punchlist.hosts.receipts import Receipt, add_step, load_receipt, write_message
@@ -217,13 +217,14 @@ class BackChannel:
             monitor.close()
 
     def _watch(self, after: int) -> None:
-        for event in self._board.follow(after):
-            if self._monitor is not None and _may_be_news(event):
-                try:
-                    self._tell(str(event.session))
-                except (PunchlistError, OSError) as error:  # it is told at the next turn
-                    with suppress(OSError):
-                        log_error(self._board.store.path, f"a line for the monitor was not sent: {error}")
+        with suppress(StoreTooNew):  # the next hook or call says so
+            for event in self._board.follow(after):
+                if self._monitor is not None and _may_be_news(event):
+                    try:
+                        self._tell(str(event.session))
+                    except (PunchlistError, OSError) as error:  # it is told at the next turn
+                        with suppress(OSError):
+                            log_error(self._board.store.path, f"a line for the monitor was not sent: {error}")
 
     def _tell(self, session: str) -> None:
         """Send a line, and record that; in one transaction, so that the hook of the turn comes after it."""

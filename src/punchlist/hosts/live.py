@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.config import Folder
 from punchlist.core.presence import Presence, Roster
-from punchlist.errors import StoreClosed
+from punchlist.errors import StoreClosed, StoreTooNew
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.roster import load_first_screen
@@ -60,10 +60,14 @@ class LiveRoster:
         self._next_load = 0.0
         self._roster: Roster | None = None
         self._problem = ""
+        self._ending: StoreTooNew | None = None
+        """Why nothing can be read any more, whatever happens."""
 
     @property
     def roster(self) -> Roster:
-        """The agents, and what waits; the same value as long as nothing changes."""
+        """The agents, and what waits; the same value as long as nothing changes. Raise once the board is too new."""
+        if self._ending is not None:
+            raise self._ending
         if self._roster is None:
             self.load()
         assert self._roster is not None
@@ -128,6 +132,10 @@ class LiveRoster:
             try:
                 work()
             except StoreClosed:
+                return
+            except StoreTooNew as error:
+                self._ending = error
+                self._on_change()
                 return
             except Exception as error:
                 self.report(str(error))

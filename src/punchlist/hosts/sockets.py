@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from punchlist.board import Board
+from punchlist.errors import StoreTooNew
 from punchlist.hosts.back_channel import BackChannel
 from punchlist.hosts.inbox import ingest, take_line
 from punchlist_hook import LONGEST_LINE, MONITOR_LINE, is_private_folder, log_error, socket_folder
@@ -59,6 +60,11 @@ class HookServer:
 
     def close(self) -> None:
         """Take no further events; wait for the one that is being taken."""
+        self._withdraw()
+        self._thread.join(_LINE_SECONDS)
+
+    def _withdraw(self) -> None:
+        """Close the socket: hooks look for the next server, and else use the inbox."""
         self._closed = True
         self._channel.close()
         with suppress(OSError):
@@ -67,7 +73,6 @@ class HookServer:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._socket.close()
-        self._thread.join(_LINE_SECONDS)
 
     def wait_for_monitor(self, seconds: float) -> bool:
         """Wait until a monitor listens; False if none came in time."""
@@ -82,6 +87,10 @@ class HookServer:
             with hook:
                 try:
                     self._answer(hook)
+                except StoreTooNew as error:  # no later hook can be answered either: said once, left to the inbox
+                    log_error(self._file, f"hooks wait in the inbox: {error}", once=True)
+                    self._withdraw()
+                    return
                 except Exception as error:  # the hook gets no reply, and puts its line into the inbox
                     if not self._closed:
                         log_error(self._file, f"a hook was not answered: {type(error).__name__}: {error}")

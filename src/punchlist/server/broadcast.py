@@ -8,6 +8,7 @@ missed however long a client was away. What a reader may hold is one piece of th
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from bisect import bisect_right
 from collections.abc import Callable
@@ -21,8 +22,10 @@ from starlette.types import Receive, Scope, Send
 
 from punchlist.board import Board
 from punchlist.core.events import Event, EventFilter
-from punchlist.errors import StoreClosed, StoreError, StoreReplaced
+from punchlist.errors import StoreClosed, StoreError, StoreReplaced, StoreTooNew
 from punchlist.server.access import Grant, make_owner
+
+_log = logging.getLogger("punchlist.server")
 
 _MOST_EVENTS: Final = 5_000
 _MOST_BYTES: Final = 8_000_000
@@ -179,7 +182,8 @@ class Broadcaster:
                 self.problem = None
             except StoreClosed:
                 return
-            except StoreReplaced as error:  # what the open file still holds is the board no more
+            except (StoreReplaced, StoreTooNew) as error:  # nothing that is read from now on is the board
+                _log.error("%s", error)
                 self.problem = error
                 self._call(self._end_readers)
                 return
@@ -278,7 +282,7 @@ class Broadcaster:
 
     def join_reader(self, reader: FeedReader) -> None:
         reader.task = asyncio.current_task()
-        reader.is_over = self._is_closed or isinstance(self.problem, StoreReplaced)
+        reader.is_over = self._is_closed or isinstance(self.problem, StoreReplaced | StoreTooNew)
         self.readers.add(reader)
 
     def find_token(self, grant: Grant) -> bytes | None:
