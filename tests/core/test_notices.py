@@ -321,6 +321,17 @@ def test_hours_that_are_none_are_refused(hours: str) -> None:
     assert parse_quiet_hours("") is None
 
 
+def test_an_old_look_after_a_second_start_does_not_end_that() -> None:
+    person = Person()
+    person.look(11, agent("busy", 10))
+    person.look(21, agent("busy", 20))
+    assert len(person.look(41, agent("idle", 40))) == 1
+    person.look(61, agent("gone", 60))
+    person.look(63, agent("busy", 20))  # a look of before, of another program
+    person.look(71, agent("busy", 70))
+    assert person.look(73, agent("idle", 40)) == []
+
+
 STATES: tuple[PresenceState, ...] = ("busy", "waiting", "idle", "gone")
 
 

@@ -174,7 +174,7 @@ def _compare(known: SeenAgent, row: AgentNow, now: datetime, *, is_asked: bool) 
     seen, facts = replace(known, missing_since=None), list[PersonNotice]()
     make = _start_fact(known, key_of_agent(row))
     has_finished = False
-    if row.state != known.state and not _is_outdated(known, row):
+    if _is_news(known, row):
         seen = replace(seen, state=row.state, since=row.since, waits_for="")
         if row.state == "busy":
             seen = replace(seen, busy_since=row.since or now)
@@ -202,11 +202,16 @@ def _compare(known: SeenAgent, row: AgentNow, now: datetime, *, is_asked: bool) 
     return replace(seen, is_red=is_red), facts
 
 
-def _is_outdated(known: SeenAgent, row: AgentNow) -> bool:
-    """True if another program has seen a later state. A process that is gone, or is back, is believed."""
+def _is_news(known: SeenAgent, row: AgentNow) -> bool:
+    """True unless this state is known, or another program has seen a later one.
+
+    A process that is gone, or is back, is believed. A state that began again is the same state, with a later begin.
+    """
+    if row.state == known.state:
+        return row.since is not None and _is_later(row.since, known.since)
     if "gone" in (known.state, row.state) or row.since is None or known.since is None:
-        return False
-    return row.since < known.since
+        return True
+    return row.since >= known.since
 
 
 def _is_later(at: datetime, known: datetime | None) -> bool:
