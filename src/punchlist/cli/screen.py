@@ -157,6 +157,7 @@ class FullScreen(Screen):
         os.set_blocking(self._woken, False)
         self._handlers: dict[int, Any] = {}
         self._is_ended = False
+        self._is_stopping = False
         self._drawn: list[str] = []
         """The lines that the terminal shows; none if it has to be drawn again."""
 
@@ -207,6 +208,8 @@ class FullScreen(Screen):
         if self._woken in ready:
             with suppress(BlockingIOError):
                 os.read(self._woken, 4096)
+        if self._is_stopping:
+            self._stop()
         if keyboard in ready:
             self._read_typed(keyboard)
             while self._typed.endswith("\x1b") and select.select([keyboard], [], [], _ESCAPE_SECONDS)[0]:
@@ -288,14 +291,19 @@ class FullScreen(Screen):
             self._is_ended = True
             raise SystemExit(128 + number)
 
-    def _on_stop(self, number: int, _: FrameType | None) -> None:
-        """Leave the terminal to the shell, and take it again when that continues us."""
-        self._leave()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-        signal.signal(number, self._on_stop)
-        self._begin()
+    def _on_stop(self, *_: object) -> None:
+        # Not here: a picture that is half drawn would be taken for the one that the terminal shows.
+        self._is_stopping = True
         self.wake()
+
+    def _stop(self) -> None:
+        """Leave the terminal to the shell, and take it again when that continues us."""
+        self._is_stopping = False
+        self._leave()
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, self._on_stop)
+        self._begin()
 
 
 def _ignore(*_: object) -> None:
