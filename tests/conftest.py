@@ -1,9 +1,10 @@
-"""What holds for every test: its own home, no settings from outside, and skips that can be forbidden."""
+"""What holds for every test: its own home, nothing of the environment outside, and skips that can be forbidden."""
 
 import gc
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Generator
 from functools import cache
 from itertools import count
@@ -17,28 +18,56 @@ from tests.sizes import size
 settings.register_profile("punchlist", max_examples=size(100, 20_000), deadline=None, print_blob=True)
 settings.load_profile("punchlist")
 
-_KEPT = {"PUNCHLIST_STORM", "PUNCHLIST_SEED", "PUNCHLIST_NO_SKIP", "PUNCHLIST_ACP_SCHEMAS", "PUNCHLIST_AGENTS_DIR"}
+_ROOT = Path(__file__).parents[1]
 
+_KEPT = {
+    *("PATH", "TMPDIR", "LD_LIBRARY_PATH", "PLAYWRIGHT_BROWSERS_PATH"),
+    *("PUNCHLIST_STORM", "PUNCHLIST_SEED", "PUNCHLIST_NO_SKIP", "PUNCHLIST_ACP_SCHEMAS", "PUNCHLIST_AGENTS_DIR"),
+}
+"""The variables that tests get from outside, with those of pytest: no language, terminal, editor, agent or settings."""
+
+
+def _leave_environment() -> None:
+    """Give this process, and the processes that tests start, the same environment on each machine."""
+    for name in list(os.environ):
+        if name not in _KEPT and not name.startswith("PYTEST_"):
+            del os.environ[name]
+    os.environ.update(TZ="UTC", LOGNAME="tester", GIT_CONFIG_NOSYSTEM="1")
+    time.tzset()
+    os.umask(0o022)
+
+
+_leave_environment()
 
 _home_numbers = count()
 
 
-@pytest.fixture(scope="session")
+def _name_home(home: Path) -> dict[str, str]:
+    """Return the variables that lead programs to a home."""
+    parts = ("DATA", "CONFIG", "CACHE", "STATE")
+    return {"HOME": str(home)} | {f"XDG_{name}_HOME": str(home / name.lower()) for name in parts}
+
+
+@pytest.fixture(scope="session", autouse=True)
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all homes: `mktemp` and `tmp_path` list their folder to find the next free number."""
-    return tmp_path_factory.mktemp("homes")
+    """One folder for all homes: `mktemp` and `tmp_path` list their folder to find the next free number.
+
+    Fixtures that tests share run before those of a test: their home is here.
+    """
+    folder = tmp_path_factory.mktemp("homes")
+    (folder / "shared").mkdir()
+    os.environ.update(_name_home(folder / "shared"))
+    return folder
 
 
 @pytest.fixture(autouse=True)
 def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of its own for each test, and none of the settings of whoever runs it."""
-    for name in [name for name in os.environ if name.startswith("PUNCHLIST_") and name not in _KEPT]:
-        monkeypatch.delenv(name)
+    """A home of its own for each test, which begins in the folder of the repository."""
     home = homes / str(next(_home_numbers))
     home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    for name in ("DATA", "CONFIG", "CACHE", "STATE"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+    for name, value in _name_home(home).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(_ROOT)
     return home
 
 
@@ -95,6 +124,6 @@ def _missing(tool: str) -> str | None:
 
 def _succeeds(command: list[str]) -> bool:
     try:
-        return subprocess.run(command, capture_output=True, check=False, timeout=20).returncode == 0
+        return subprocess.run(command, capture_output=True, check=False, timeout=120).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -11,7 +11,6 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.cli import main
-from punchlist.core.person import AGENT_VARIABLES
 
 
 class Ran(NamedTuple):
@@ -31,12 +30,7 @@ def read_rows(text: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project to stand in; nothing of the reader's own environment gets in."""
-    for name in list(os.environ):
-        if name.startswith(("PUNCHLIST_", "LC_", "LANG")) or name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM"):
-            monkeypatch.delenv(name)
-    for name in ("CLICOLOR_FORCE", *AGENT_VARIABLES):
-        monkeypatch.delenv(name, raising=False)
+    """A project to stand in."""
     folder = tmp_path / "project"
     (folder / ".git").mkdir(parents=True)
     monkeypatch.chdir(folder)
@@ -67,6 +61,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def board() -> Board:
-    """The board of the command, for what only agents can do. Closed when a test ends or forgets it."""
-    return Board.open()
+def board() -> Iterator[Board]:
+    """The board of the command, for what only agents can do."""
+    with Board.open() as board:
+        yield board

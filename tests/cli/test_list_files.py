@@ -15,7 +15,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Pat
     folder = tmp_path / "todos"
     folder.mkdir()
     monkeypatch.setenv("PUNCHLIST_CLAUDE_TODOS", str(folder))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     return folder / f"{SESSION}-agent-{SESSION}.json"
 
 

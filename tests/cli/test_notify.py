@@ -22,8 +22,7 @@ ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "TMUX"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PUNCHLIST_CONFIG", str(tmp_path / "config.toml"))
     return tmp_path

@@ -12,20 +12,9 @@ from tests.cli.conftest import Run
 from tests.transcripts.records import SESSION, meta, output, plan, result, save, todos, write
 from tests.transcripts.test_claude_tasks import RECORDS, create
 
-HOMES = (
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
-    "HERMES_HOME",
-    "OPENCLAW_STATE_DIR",
-    "PI_CODING_AGENT_DIR",
-    "QWEN_RUNTIME_DIR",
-)
 
-
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Path:
-    for name in HOMES:
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture
+def home(own_home: Path) -> Path:
     return own_home
 
 

@@ -235,7 +235,6 @@ def test_claude_code_s_folder_is_made_as_a_folder_where_it_is_not_there_yet(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HOME", str(project))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     run("tasks", "add", "One", "--list", "team")
     assert run("tasks", "export", "~/.claude/tasks", "--list", "team").code == 0
     assert (project / ".claude" / "tasks" / "team" / "1.json").is_file()

@@ -17,7 +17,7 @@ from punchlist.agent import Agent
 from punchlist.core.approval import PlanState
 from punchlist.core.todo import Status
 from tests.cli.conftest import Run
-from tests.cli.terminals import PATIENCE, Terminal, open_terminal
+from tests.cli.terminals import Terminal, open_terminal
 from tests.transcripts.sessions import ClaudeSession
 
 ESCAPE, DOWN = "\x1b", "\x1b[B"
@@ -29,8 +29,7 @@ ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
@@ -39,18 +38,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def top(columns: int = 80, rows: int = 24, *arguments: str, **environment: str) -> Generator[Terminal]:
     """Run `top` until it is quit by its key, which leaves the terminal as it was."""
     with open_terminal(columns, rows, "top", *arguments, **environment) as terminal:
-        before = terminal.settings
         terminal.wait_for("Punchlist")
         yield terminal
         if terminal.program.poll() is None:
             terminal.press("q")
-        end(terminal, before, 0)
+        end(terminal, 0)
 
 
-def end(terminal: Terminal, before: list[object], code: int) -> None:
+def end(terminal: Terminal, code: int) -> None:
     terminal.wait_until(lambda: terminal.shown.rstrip().endswith(LEAVE_SCREEN), "the old screen")
-    assert terminal.program.wait(PATIENCE) == code
-    assert terminal.settings == before
+    assert terminal.wait_for_end() == code
+    assert terminal.settings == terminal.before
     assert b"Traceback" not in terminal.shown
 
 
@@ -376,11 +374,10 @@ def test_without_the_watcher_logs_are_not_read(home: Path, board: Board) -> None
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_leaves_the_terminal_as_it_was(number: int, code: int) -> None:
     with open_terminal(80, 24, "top") as terminal:
-        before = terminal.settings
         terminal.wait_for("Punchlist")
-        assert terminal.settings != before
+        assert terminal.settings != terminal.before
         terminal.program.send_signal(number)
-        end(terminal, before, code)
+        end(terminal, code)
 
 
 def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again() -> None:

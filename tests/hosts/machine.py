@@ -12,15 +12,6 @@ from punchlist.core.events import Event
 from punchlist.hosts.watch import Watcher
 from tests.transcripts.sessions import ClaudeSession, CodexSession
 
-_HOMES = (
-    "XDG_DATA_HOME",
-    "QWEN_RUNTIME_DIR",
-    "HERMES_HOME",
-    "PI_CODING_AGENT_DIR",
-    "OPENCLAW_STATE_DIR",
-    "GEMINI_CLI_HOME",
-)
-
 
 class Machine:
     """A home with the logs of agents, and a board."""
@@ -64,8 +55,7 @@ def make_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine(tmp_path)
     made.home.mkdir()
     monkeypatch.setenv("HOME", str(made.home))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", *_HOMES):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     return made
 
 

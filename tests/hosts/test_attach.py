@@ -37,7 +37,7 @@ HOMES = {"claude-code": ".claude", "codex": ".codex", "gemini": ".gemini", "open
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home in which every agent was used once."""
     for name in list(os.environ):
-        if name.startswith(("PUNCHLIST_", "XDG_", "CLAUDE", "CODEX")):
+        if name.startswith("XDG_"):
             monkeypatch.delenv(name)
     folder = tmp_path / "home"
     for inner in (*HOMES.values(), ".local/share"):

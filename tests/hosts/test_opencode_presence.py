@@ -17,8 +17,7 @@ from tests.hosts.test_presence import Start, find_one, milliseconds, run_program
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     return tmp_path

@@ -31,8 +31,7 @@ ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own, with a short path: that of a unix socket is limited to 108 bytes."""
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     return tmp_path
