@@ -131,11 +131,8 @@ def _find_line(options: dict[str, str], given: Line, find_board: Callable[[], st
     board = options.get("board") or os.environ.get("PUNCHLIST_DB")
     if not board and find_board is not None:
         board = find_board()
-    # The full program knows the latest session of a folder, boards with a URL, and lists in files of other programs.
-    others = ("PUNCHLIST_CLAUDE_TASKS", "PUNCHLIST_CLAUDE_TODOS")
+    # The full program knows the latest session of a folder, and boards with a URL.
     if not board or (":" in board and not board.startswith("/")):
-        return None
-    if any(os.environ.get(name) for name in others) and not _is_host_call(options, given):
         return None
     if not session or not isinstance(session, str):
         return None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from punchlist.config import Folder, gate_commands, project_of, session_id
 from punchlist.config import lease as configured_lease
@@ -37,26 +36,6 @@ Observer = Callable[["Agent"], None]
 TasksObserver = Callable[[str], None]
 
 
-class TasksKeeper(Protocol):
-    """Keeps lists of tasks in step with something outside the board, such as files. Every name is that of a list."""
-
-    def look(self, list: str) -> None:
-        """Bring a list up to date that is about to be read."""
-        ...
-
-    def hold(self, list: str) -> AbstractContextManager[None]:
-        """Return a context that is entered before a transaction that changes the list, and left after its commit.
-
-        It brings the list up to date, and lets no other program change it before the change is written there too. It
-        is held while the transaction waits for the store; so it may never be waited for within one.
-        """
-        ...
-
-    def write(self, list: str) -> None:
-        """Write a list that was changed in another way than within `hold`."""
-        ...
-
-
 class ObservedBoard:
     """Calls observers in this process, outside any transaction."""
 
@@ -64,8 +43,6 @@ class ObservedBoard:
         self._on_agent: list[Observer] = []
         self._on_change: list[Observer] = []
         self._on_tasks: list[TasksObserver] = []
-        self._before_tasks: list[TasksObserver] = []
-        self._keepers: list[TasksKeeper] = []
         self._is_outdated = False  # True once it was logged that the board is too new for this program
 
     # Observers.
@@ -76,14 +53,10 @@ class ObservedBoard:
         on_agent: Observer | None = None,
         on_change: Observer | None = None,
         on_tasks: TasksObserver | None = None,
-        before_tasks: TasksObserver | None = None,
-        keeper: TasksKeeper | None = None,
     ) -> None:
         """Register callbacks in this process: when a handle is made, and after each committed change to a list.
 
-        `on_tasks` gets the name of a list of tasks that may have changed, `before_tasks` of one that is about to be
-        read or changed: outside any transaction, so that it may bring the list up to date. A `keeper` holds the list
-        still besides while it is changed.
+        `on_tasks` gets the name of a list of tasks that may have changed.
         """
         if on_agent is not None:
             self._on_agent.append(on_agent)
@@ -91,10 +64,6 @@ class ObservedBoard:
             self._on_change.append(on_change)
         if on_tasks is not None:
             self._on_tasks.append(on_tasks)
-        if before_tasks is not None:
-            self._before_tasks.append(before_tasks)
-        if keeper is not None:
-            self._keepers.append(keeper)
 
     def log_fault(self, problem: str) -> None:
         """Log a fault that a step of an agent met and that is being handled, with its exception.
@@ -119,30 +88,15 @@ class ObservedBoard:
         for observer in self._on_change:
             observer(agent)
 
-    def tasks_wanted(self, list: str) -> None:
-        """Tell keepers and observers that a list of tasks is about to be read."""
-        for keeper in self._keepers:
-            keeper.look(list)
-        for observer in self._before_tasks:
-            observer(list)
-
     def tasks_changed(self, list: str) -> None:
-        """Tell keepers and observers that a list of tasks may have changed, in another way than by `change_tasks`."""
-        for keeper in self._keepers:
-            keeper.write(list)
+        """Tell the observers that a list of tasks may have changed."""
         for observer in self._on_tasks:
             observer(list)
 
     def change_tasks(self, list: str, work: Callable[[], T]) -> T:
-        """Run `work`, one transaction that changes a list of tasks, while the keepers hold that list still."""
-        for observer in self._before_tasks:
-            observer(list)
-        with ExitStack() as held:
-            for keeper in self._keepers:
-                held.enter_context(keeper.hold(list))
-            done = work()
-        for observer in self._on_tasks:
-            observer(list)
+        """Run `work`, one transaction that changes a list of tasks, then tell the observers."""
+        done = work()
+        self.tasks_changed(list)
         return done
 
 

@@ -19,9 +19,7 @@ _OTHERS: dict[str, str] = {
     "PUNCHLIST_TASK_LIST": "the list that `punchlist tasks` means; by default the project's own",
     "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
     "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
-    "PUNCHLIST_CLAUDE_TASKS": "a folder of Claude Code's own task files to keep in step with; by default none",
     "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
-    "PUNCHLIST_CLAUDE_TODOS": "a folder of Claude Code's own list files to keep in step with; by default none",
     "CLAUDE_CONFIG_DIR": "Claude Code's own: its home, `~/.claude` by default; `restore` looks there for transcripts",
     "CODEX_HOME": "Codex' own: its home, `~/.codex` by default",
     "HERMES_HOME": "Hermes' own: its home, `~/.hermes` by default",
@@ -32,6 +30,12 @@ _OTHERS: dict[str, str] = {
     "XDG_DATA_HOME": "the user's data folder, `~/.local/share` by default; opencode keeps its store there",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",
 }
+
+REPLACED_VARIABLES: dict[str, str] = {
+    "PUNCHLIST_CLAUDE_TASKS": "`punchlist watch` shows these tasks; `punchlist tasks import` and `export` copy them",
+    "PUNCHLIST_CLAUDE_TODOS": "`punchlist watch` shows these lists; `punchlist attach claude-code` brings it edits",
+}
+"""Variables that are no longer read, with what replaces each."""
 
 
 def list_variables() -> dict[str, str]:

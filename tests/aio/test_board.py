@@ -1,7 +1,6 @@
 """The async board: the same answers, in order, and an event loop that never waits."""
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -12,7 +11,6 @@ import pytest
 
 import punchlist
 from punchlist.aio import Agent, Board
-from punchlist.bridges.claude_files import ClaudeFiles
 from punchlist.errors import RevisionConflict, SessionUnknown, StoreClosed, StoreUrlInvalid, UnknownName
 from punchlist.store import Transaction
 from punchlist.store.sqlite import SqliteStore
@@ -209,22 +207,3 @@ def test_observers_are_told_of_a_handle_before_its_first_call_and_off_the_loop()
         assert seen == [("made", "main", False), *changes, ("made", "child", False)]
 
     asyncio.run(work())
-
-
-def test_list_files_are_adopted_and_mirrored_for_async_handles_too(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def work() -> None:
-        file = tmp_path / "s-agent-main.json"
-        file.write_text('[{"content": "A", "status": "pending", "activeForm": "A"}]', encoding="utf-8")
-        async with Board.open("memory:") as board:
-            files = ClaudeFiles(tmp_path)
-            files.attach(board.synchronous)
-            agent = board.agent("main", session="s")
-            assert [item.content for item in (await agent.todos).items] == ["A"]
-            await agent.edit({"op": "append", "items": ["B"]}, by="ada")
-        assert '"B"' in file.read_text(encoding="utf-8")
-
-    with caplog.at_level(logging.WARNING):
-        asyncio.run(work())
-    assert caplog.text == ""

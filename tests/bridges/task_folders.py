@@ -32,4 +32,4 @@ def lines(agent: Agent) -> list[str]:
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(name for name in os.listdir(folder) if name != ".lock")
+    return sorted(os.listdir(folder))

@@ -2,14 +2,13 @@
 
 import os
 import random
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from punchlist import Board, Status, TodoItem, TodoList
-from punchlist.bridges.claude_files import ClaudeFiles, parse_file_name
+from punchlist import Board
+from punchlist.bridges.claude_tasks import ClaudeTasks
 from punchlist.errors import InvalidInput, ListFileRefused
 from tests.sizes import size
 
@@ -28,64 +27,61 @@ def _outside(root: Path) -> dict[str, tuple[int, int]]:
     """Everything below the root but the folder itself, with size and time of change."""
     found: dict[str, tuple[int, int]] = {}
     for at, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if Path(at, name) != root / "in" / "todos"]
+        folders[:] = [name for name in folders if Path(at, name) != root / "in" / "tasks"]
         for name in names:
             state = os.lstat(os.path.join(at, name))
             found[os.path.join(at, name)] = (state.st_size, state.st_mtime_ns)
     return found
 
 
-def _ids(rng: random.Random) -> str:
+def _list(rng: random.Random) -> str:
     if rng.random() < 0.3:
         return rng.choice(HARMLESS)
     parts = [rng.choice((*HOSTILE, *HARMLESS)) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
     return rng.choice(("", "", "/", "-", ".", "\\", "../")).join(parts)
 
 
-def test_no_id_leads_out_of_the_folder(tmp_path: Path) -> None:
+def test_no_name_of_a_list_leads_out_of_the_folder(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     rng = random.Random(seed)
-    folder = tmp_path / "in" / "todos"
+    folder = tmp_path / "in" / "tasks"
     folder.mkdir(parents=True)
     (tmp_path / "x").write_text("outside", encoding="utf-8")
-    (tmp_path / "in" / "x-agent-main.json").write_text("outside", encoding="utf-8")
+    (tmp_path / "in" / "1.json").write_text("outside", encoding="utf-8")
     before = _outside(tmp_path)
-    files = ClaudeFiles(folder)
-    todos = TodoList(items=(TodoItem(id="1", content="A", status=Status.PENDING),), next_id=2)
+    files = ClaudeTasks(folder)
     written = refused = 0
     for _ in range(size(500, 5000)):
-        session, agent = _ids(rng), _ids(rng)
-        hint = f"seed {seed}: {session!a}, {agent!a}"
-        try:
-            path = files.path(session, agent)
-        except InvalidInput:
-            refused += 1
-            for step in (
-                lambda s=session, a=agent: files.read(s, a),
-                lambda s=session, a=agent: files.write(s, a, todos),
-            ):
+        name = rng.choice(("", "session:")) + _list(rng)
+        hint = f"seed {seed}: {name!a}"
+        with Board.open("memory:") as board:
+            try:
+                own = files.folder_of(name)
+            except InvalidInput:
+                refused += 1
                 with pytest.raises(InvalidInput):
-                    step()
-            continue
-        assert os.path.dirname(path) == str(folder), hint
-        files.write(session, agent, todos)
-        written += 1
-        assert parse_file_name(os.path.basename(path)) in ((session, agent), (session, session)), hint
-        assert stat.S_ISREG(os.lstat(path).st_mode), hint
-        assert files.read(session, agent) == files.read(session, agent) is not None, hint
+                    files.export(board, name)
+                with pytest.raises(InvalidInput):
+                    files.import_list(board, name.removeprefix("session:"))
+                continue
+            with suppress(InvalidInput):  # a name that no list of the board may have
+                board.tasks(name).create("One")
+                path = files.export(board, name)
+                written += 1
+                assert path == str(folder / own), hint
+                assert os.path.dirname(path) == str(folder), hint
+                assert os.listdir(path) == ["1.json"], hint
     assert written, f"seed {seed}"
     assert refused, f"seed {seed}"
     assert _outside(tmp_path) == before, f"seed {seed}"
-    assert all((folder / name).is_file() for name in os.listdir(folder)), f"seed {seed}"
+    assert all((folder / name).is_dir() for name in os.listdir(folder)), f"seed {seed}"
 
 
 @pytest.mark.parametrize("part", HOSTILE[:-1], ids=lambda part: ascii(part)[:20])
-def test_a_hostile_session_with_a_harmless_agent_is_refused_or_stays_inside(part: str, tmp_path: Path) -> None:
-    files = ClaudeFiles(tmp_path)
+def test_a_hostile_name_is_refused_or_stays_inside(part: str, tmp_path: Path) -> None:
     with suppress(InvalidInput):
-        assert os.path.dirname(files.path(part, "main")) == str(tmp_path)
-    with suppress(InvalidInput):
-        assert os.path.dirname(files.path("s", part)) == str(tmp_path)
+        own = ClaudeTasks(tmp_path).folder_of(part)
+        assert os.path.dirname(os.path.join(tmp_path, own)) == str(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -94,38 +90,32 @@ def test_a_hostile_session_with_a_harmless_agent_is_refused_or_stays_inside(part
     ids=lambda part: ascii(part)[:20],
 )
 def test_these_are_always_refused(part: str, tmp_path: Path) -> None:
-    files = ClaudeFiles(tmp_path)
-    with pytest.raises(InvalidInput):
-        files.path(part, "main")
-    with pytest.raises(InvalidInput):
-        files.path("s", part)
-
-
-def test_two_agents_never_share_a_file(tmp_path: Path) -> None:
-    files = ClaudeFiles(tmp_path)
-    assert files.path("a-agent-b", "c")
-    with pytest.raises(InvalidInput):
-        files.path("a", "b-agent-c")
-
-
-def test_the_names_of_a_folder_lead_nowhere_else_when_it_is_imported(tmp_path: Path) -> None:
-    folder = tmp_path / "todos"
-    folder.mkdir()
-    rows = '[{"content": "A", "status": "pending", "activeForm": "A"}]'
-    for name in ("..-agent-..", "~-agent-~", "con-agent-nul", "s-agent- x", "good-agent-main", "a:b-agent-c"):
-        (folder / f"{name}.json").write_text(rows, encoding="utf-8")
-    (folder / "link-agent-main.json").symlink_to("/etc/hostname")
-    with Board.open("memory:") as board:
-        assert ClaudeFiles(folder).import_folder(board) == 2
-        assert {row.session for row in board.lists()} == {"good", "~"}
+    for name in (part, f"session:{part}"):
+        with pytest.raises(InvalidInput):
+            ClaudeTasks(tmp_path).folder_of(name)
 
 
 def test_a_link_put_in_place_after_the_first_write_is_not_written_through(tmp_path: Path) -> None:
-    folder = tmp_path / "todos"
-    files = ClaudeFiles(folder)
-    files.write("s", "a", TodoList())
-    (folder / "s-agent-a.json").unlink()
-    (folder / "s-agent-a.json").symlink_to(tmp_path / "not-yet-there")
-    with pytest.raises(ListFileRefused):
-        files.write("s", "a", TodoList())
+    files = ClaudeTasks(tmp_path / "tasks")
+    with Board.open("memory:") as board:
+        board.tasks("team").create("One")
+        file = Path(files.export(board, "team"), "1.json")
+        file.unlink()
+        file.symlink_to(tmp_path / "not-yet-there")
+        with pytest.raises(ListFileRefused):
+            files.export(board, "team")
     assert not (tmp_path / "not-yet-there").exists()
+
+
+def test_a_link_within_the_folder_is_replaced_itself(tmp_path: Path) -> None:
+    files = ClaudeTasks(tmp_path / "tasks")
+    with Board.open("memory:") as board:
+        for subject in ("One", "Two"):
+            board.tasks("team").create(subject)
+        folder = Path(files.export(board, "team"))
+        first = (folder / "1.json").read_bytes()
+        (folder / "2.json").unlink()
+        (folder / "2.json").symlink_to("1.json")
+        files.export(board, "team")
+    assert not (folder / "2.json").is_symlink()
+    assert (folder / "1.json").read_bytes() == first

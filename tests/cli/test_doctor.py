@@ -186,6 +186,19 @@ def test_settings_that_are_not_in_use_take_one_line(run: Run, monkeypatch: pytes
     assert "more are not set" in said
 
 
+@pytest.mark.parametrize("name", ["PUNCHLIST_CLAUDE_TODOS", "PUNCHLIST_CLAUDE_TASKS"])
+def test_of_a_variable_that_is_no_longer_read_it_says_what_replaces_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+):
+    assert f"${name}" not in _findings(run)
+    monkeypatch.setenv(name, str(tmp_path / "files"))
+    found = _findings(run)[f"${name}"]
+    assert (found["state"], found["text"]) == ("note", "it is set, and no longer read")
+    assert found["fix"].startswith("`punchlist watch` shows these")
+    assert run("todo", "append", "--mine", "Saw").code == 0
+    assert not (tmp_path / "files").exists()
+
+
 @pytest.mark.parametrize("kind", ["folder", "pipe", "text", "bytes", "database"])
 def test_a_path_that_is_no_board_is_called_so_and_left_alone(run: Run, tmp_path: Path, kind: str):
     path = tmp_path / "data" / "theirs"

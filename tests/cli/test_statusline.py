@@ -169,7 +169,6 @@ def test_of_a_session_that_the_board_does_not_know_it_shows_claude_codes_own_tas
     given = json.dumps({"session_id": SESSION, "transcript_path": str(tmp_path / "none.jsonl")})
     expected = ["▸ Painting", "1/2 50 %"]
     assert _rows(given, CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == expected
-    assert _rows(given, PUNCHLIST_CLAUDE_TASKS=str(tmp_path / "claude" / "tasks")) == expected
     assert _line('{"session_id": "../.."}', CLAUDE_CONFIG_DIR=str(tmp_path / "claude")) == (0, "", "")
     assert not (tmp_path / "data").exists()
 
@@ -206,19 +205,3 @@ def test_of_a_session_that_the_board_does_not_know_it_shows_the_list_in_the_tran
     assert _rows(given) == ["▸ Known here", "0/1 0 %"]
     path.write_text("no transcript\n")
     assert _line(given.replace(SESSION, "other")) == (0, "", "")
-
-
-def test_it_reads_claude_codes_list_files_where_the_environment_names_their_folder(tmp_path: Path, board: Board):
-    with board:
-        agent = board.agent("main", session=SESSION, dialect="claude-code")
-        agent.call("TodoWrite", {"todos": [{"content": "Read", "status": "in_progress", "activeForm": "Reading"}]})
-    folder = tmp_path / "todos"
-    folder.mkdir()
-    newer = [
-        {"content": "Read", "status": "completed", "activeForm": "Reading"},
-        {"content": "Paint", "status": "in_progress", "activeForm": "Painting"},
-    ]
-    (folder / f"{SESSION}-agent-{SESSION}.json").write_text(json.dumps(newer))
-    given = json.dumps({"session_id": SESSION})
-    assert _rows(given) == ["▸ Reading", "0/1 0 %"]
-    assert _rows(given, PUNCHLIST_CLAUDE_TODOS=str(folder)) == ["▸ Painting", "1/2 50 %"]

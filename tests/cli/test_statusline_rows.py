@@ -144,7 +144,7 @@ def test_it_runs_without_site_packages_and_imports_nothing_of_the_package(path: 
 def test_a_host_gets_its_row_wherever_the_board_is(path: Path, tmp_path: Path):
     odd = tmp_path / "a:b?c#d%20"
     path.parent.rename(odd)
-    ran = _run("--board", str(odd / path.name), given='{"session_id": "s1"}', NO_COLOR="1", PUNCHLIST_CLAUDE_TODOS="/x")
+    ran = _run("--board", str(odd / path.name), given='{"session_id": "s1"}', NO_COLOR="1")
     assert read_rows(ran.stdout.decode()) == _EXPECTED
 
 

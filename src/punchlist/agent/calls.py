@@ -102,8 +102,6 @@ def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> t
                 cast("FlowCommand", parsed), name=agent.name, session=agent.session, render=agent.dialect.render
             )
             return _count_call(agent, flow_call.decide, arguments), parsed.reads, None
-        if parsed.reads:
-            agent.board.tasks_wanted(agent.task_list)
         task_call = TaskModelCall(
             cast("TaskCommand", parsed),
             agent.task_list,

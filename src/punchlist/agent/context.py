@@ -211,14 +211,8 @@ class AgentRunner:
                         found.setdefault(each.number, each)
         return tuple(found[number].task for number in sorted(found))
 
-    def sync_task_list(self) -> None:
-        """Bring the list of a task tool up to date with files that others keep; outside any transaction."""
-        if self.dialect.layer == "tasks":
-            self.board.tasks_wanted(self.task_list)
-
     def settle_due_tasks(self) -> None:
         """Write leases, timers and rests that are over, before the agent's work is read; outside any transaction."""
-        self.sync_task_list()
         now, row, name = self.board.now(), self.load_row(), self.task_list
 
         def is_due(tx: Transaction, row: AgentRow) -> bool:
@@ -265,11 +259,9 @@ class AgentRunner:
             lost_reports(self.board.store).forget(self.session, self.name, len(lost))
         return result
 
-    def attempt(self, work: Callable[[AgentContext], T], otherwise: T, *, looks: bool = False) -> T:
-        """Run a step about work as it stands by now; with `looks` also as it was changed outside the board."""
+    def attempt(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
+        """Run a step about work as it stands by now."""
         try:
-            if looks:
-                self.sync_task_list()
             return self._transact(work, settles=True)
         except Exception:
             return self.log_failure(otherwise)

@@ -106,21 +106,6 @@ def restore_list(
     return _write(agent, decide, by=by)
 
 
-def import_write(agent: AgentRunner, write: do.Replace, policy: Policy, *, by: str, source: str) -> TodoList:
-    """Apply a full write that the agent made elsewhere, under the rules of its tool; the event names the source.
-
-    It is merged as the agent's own writes are: with what others changed since the agent last wrote or saw its list.
-    """
-
-    def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
-        applied = apply(row.state, write, policy, now, by=by, own=True)
-        if applied.refused:
-            raise EditRefused(problem=" ".join(problem.text for problem in applied.problems))
-        return _name_source(_grade_by_work(tx, row, applied, now), source)
-
-    return _write(agent, decide, by=by)
-
-
 def _name_source(applied: Applied, source: str) -> Applied:
     *events, last = applied.events
     if last.kind == "list.replaced":

@@ -10,7 +10,7 @@ from punchlist.agent import calls, edits, plans, questions, subagents, tool_repo
 from punchlist.agent.context import AgentBoard, AgentRunner, Mode
 from punchlist.config import lease as configured_lease
 from punchlist.core.approval import Plan
-from punchlist.core.commands import Edit, Policy, Replace
+from punchlist.core.commands import Edit
 from punchlist.core.current_work import CurrentWork
 from punchlist.core.grounding.tally import NOTHING, Tally
 from punchlist.core.question import Question
@@ -157,10 +157,6 @@ class Agent:
         """
         restored = edits.restore_list(self._runner, todos, by=by, source=source, revision=revision, graded=graded)
         return self._changed_to(restored)
-
-    def import_write(self, write: Replace, policy: Policy, *, by: str, source: str) -> TodoList:
-        """Apply a full write that the agent made elsewhere, merged with what others changed since it last wrote."""
-        return self._changed_to(edits.import_write(self._runner, write, policy, by=by, source=source))
 
     def _changed_to(self, todos: TodoList) -> TodoList:
         """Tell the observers of the board that the list changed; return it."""

@@ -56,7 +56,7 @@ def take_assistant_turn(
     agent: AgentRunner, tools_used: Iterable[str], *, hold_approvals: bool = False
 ) -> list[Injection]:
     """Note an assistant message with the tools that it used; return the texts for the next request."""
-    return agent.attempt(_make_turn(agent, tools_used, hold_approvals=hold_approvals), [], looks=True)
+    return agent.attempt(_make_turn(agent, tools_used, hold_approvals=hold_approvals), [])
 
 
 class _Previewed(Exception):
@@ -122,7 +122,7 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
         _account(agent, ctx, outcome)
         return outcome.said[0] if outcome.said else None
 
-    return agent.attempt(work, None, looks=True)
+    return agent.attempt(work, None)
 
 
 # What a model is told outside its turns.

@@ -12,11 +12,10 @@ from punchlist.agent.context import Mode
 from punchlist.agent.overview import Stall
 from punchlist.aio.threads import Lane
 from punchlist.board import Board as SyncBoard
-from punchlist.board import Clock, Observer, TasksKeeper, TasksObserver
+from punchlist.board import Clock, Observer, TasksObserver
 from punchlist.config import Folder
 from punchlist.core.approval import Plan
 from punchlist.core.brief import Brief
-from punchlist.core.commands import Policy, Replace
 from punchlist.core.current_work import CurrentWork
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus
@@ -93,7 +92,6 @@ class Agent:
         session: str | None = None,
         subagent: str | None = None,
     ) -> int: ...
-    async def import_write(self, write: Replace, policy: Policy, *, by: str, source: str) -> TodoList: ...
     @property
     def layers(self) -> tuple[Layer, ...]: ...
     @property
@@ -358,8 +356,6 @@ class Board:
         on_agent: Observer | None = None,
         on_change: Observer | None = None,
         on_tasks: TasksObserver | None = None,
-        before_tasks: TasksObserver | None = None,
-        keeper: TasksKeeper | None = None,
     ) -> None: ...
     @property
     def offers_tools(self) -> Awaitable[bool]: ...
@@ -388,7 +384,6 @@ class Board:
         lease: float | None = None,
     ) -> Tasks: ...
     async def tasks_changed(self, list: str) -> None: ...
-    async def tasks_wanted(self, list: str) -> None: ...
     async def tick(self) -> int: ...
     async def waits(self, *, project: Folder = None, session: str | None = None) -> Sequence[PersonWait]: ...
     async def work(

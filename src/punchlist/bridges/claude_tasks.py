@@ -1,23 +1,10 @@
-"""Claude Code's own task files, `~/.claude/tasks/<list>/<n>.json`: imported, exported, kept in step with a board.
+"""Import and export Claude Code's own task files, `~/.claude/tasks/<list>/<n>.json`: once, on demand.
 
-Once the board has a list, the board is authoritative and the folder is its mirror. A change that another program made
-to a file is not overwritten:
-
-- The last content of each file is kept on the board, for all its processes. A later change of the file counts as done
-  by Claude Code: it is recorded field by field, whatever else happened on the board. A new file with a number that the
-  board has not given is a new task. A missing file of an open task was deleted there, if the watermark says so.
-- If nobody saw the file before and it holds no recent state of the board's task, nobody can tell which of the two is
-  newer: the board's is written, and the file is kept as `<n>.json.changed-<k>`.
-- Claude Code deletes all files some seconds after the last task is completed, and old ones by age. That removes
-  nothing from the board, and finished tasks are not written again unless they change. A task that was open when its
-  file was last seen, and is gone with all the others, was finished or deleted there: it is cancelled with that reason.
-- A file that cannot be read or is no task is skipped and logged; a write in its place sets it aside as
-  `<n>.json.invalid-<k>`. Unknown fields of a file are kept.
-
-Numbers are the board's ids. `.highwatermark` is written when files are removed, and read so that no number is given
-twice. `.lock` is taken as Claude Code takes it, and held from reading the files until a change is written to them: so
-the board and Claude Code never give the same number. `dialects.claude_tasks` says what a file cannot hold. Problems are
-logged as `punchlist.bridges.claude_tasks`; a folder that cannot be kept in step never fails a write to the board.
+Numbers are the board's ids. An import adds the tasks that the list does not have yet, and changes no other; the folder
+stays as it is. An export writes the list as Claude Code writes it, and loses nothing of others: a file that holds what
+the board never said is kept as `<n>.json.changed-<k>`, one that is no task as `<n>.json.invalid-<k>`, and unknown
+fields stay. `.highwatermark` is read, and written when files are removed, so that no number is given twice.
+`dialects.claude_tasks` says what a file cannot hold. Problems are logged as `punchlist.bridges.claude_tasks`.
 """
 
 from __future__ import annotations
@@ -25,72 +12,51 @@ from __future__ import annotations
 import logging
 import os
 import re
-import weakref
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
-from punchlist.agent import Agent
+from msgspec.structs import replace
+
 from punchlist.board import Board
-from punchlist.bridges.folder import FileSignature, Folder, check_length, check_part, claude_folder
+from punchlist.bridges.folder import check_length, check_part, claude_folder
 from punchlist.bridges.task_files import (
-    HELD,
-    NO_EDGES,
     SESSION,
-    STALE,
+    TaskFile,
     TaskFolder,
-    hold_folder,
-    is_held,
+    diff_files,
+    make_task_file,
     name_folder,
     open_folder,
 )
-from punchlist.bridges.task_sync import (
-    AgreedFile,
-    AgreedFiles,
-    TaskFilesState,
-    find_changes,
-    read_list_state,
-    record_files,
-    write_files,
-)
 from punchlist.config import project_of
-from punchlist.errors import InvalidInput, ListFileRefused
-from punchlist.store import AgentRow, Transaction
+from punchlist.core.task import Task, fold_task
+from punchlist.store import Transaction
+from punchlist.store.task_rows import TaskListRow
 from punchlist.tasks import Work
+from punchlist.tasks.exchange import record_change, record_new
 
 AUTHOR = "claude-code"
-"""The author of changes that files brought, in the board's history."""
+"""The author of what files say, in the board's history."""
+
+CLEARED = "Its file is gone with all others of Claude Code's list: it was deleted there, or finished and cleared."
+_PAST = 20
+"""So many past states of a task are compared with a file."""
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SHORT = re.compile(r"session-([0-9a-zA-Z]{8})")
-_TURNS = 5
-"""How often a folder is written again while another process changes the list."""
-
-_TO_CHANGE = STALE + 2
-"""Seconds that a change waits for a folder: longer than the lock of a program that ended counts."""
 
 logger = logging.getLogger(__name__)
+
+Tell = Callable[[int, str], None]
+"""Gets the number of a file, and what of it is not on the board."""
 
 
 class ClaudeTasks:
     """The task lists of one folder: `$CLAUDE_CONFIG_DIR/tasks`, else `~/.claude/tasks`, unless told otherwise."""
 
-    def __init__(
-        self,
-        folder: str | os.PathLike[str] | None = None,
-        *,
-        patience: float = 2.0,
-        patience_to_change: float = _TO_CHANGE,
-    ) -> None:
-        """`patience`: how many seconds to wait for another program that holds a folder."""
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         path = claude_folder("tasks") if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
-        self._patience = patience
-        self._patience_to_change = patience_to_change
-        self._seen: weakref.WeakKeyDictionary[Board, dict[str, Mapping[str, FileSignature | None]]]
-        self._seen = weakref.WeakKeyDictionary()
-        self._boards: weakref.WeakSet[Board] = weakref.WeakSet()
-
-    # Names.
 
     def folder_of(self, list: str) -> str:
         """Return the folder name of a list. Raises `InvalidInput` where the list has none.
@@ -108,202 +74,182 @@ class ClaudeTasks:
         found = [each for each in known if each == folder or (short is not None and each.startswith(short[1]))]
         return f"{SESSION}{found[0]}" if len(found) == 1 else folder
 
-    def _open(self, name: str, *, make: bool) -> TaskFolder | None:
-        """Return the folder of that name, made if asked for; None if there is none."""
-        return open_folder(self.folder, name, make=make)
-
-    # Files and a board.
-
     def import_list(
         self, board: Board, folder: str, *, list: str | None = None, project: str | os.PathLike[str] | None = None
     ) -> int:
-        """Import the tasks of a folder and return how many are new. The folder stays as it is."""
+        """Import the tasks of a folder that the list does not have, and return how many. The folder stays as it is."""
         check_part("list", folder)
         check_length(folder)
         name = self.list_of(board, folder) if list is None else list
-        found = self._open(folder, make=False)
-        if found is None:
-            return 0
-        before = _count_files(board, name)
-        with hold_folder(found.path, patience=self._patience):
-            self._import_changes(board, name, found, project_of(project))
-        return max(0, _count_files(board, name) - before)
+        found = open_folder(self.folder, folder)
+        files, problems = found.read_all()
 
-    def import_all(self, board: Board, *, project: str | os.PathLike[str] | None = None) -> int:
-        """Import every folder and return how many tasks are new."""
-        total = 0
-        for name in Folder(self.folder).names():
-            try:
-                total += self.import_list(board, name, project=project)
-            except (InvalidInput, ListFileRefused) as error:
-                logger.warning("`%s` was not imported: %s", os.path.join(self.folder, name), error)
-        return total
+        def tell(number: int, problem: str) -> None:
+            logger.warning("`%s`: %s", found.at(number), problem)
+
+        for number, problem in problems.items():
+            tell(number, f"passed over: {problem}")
+        highest = max([found.watermark(), *files, *problems])
+        if not highest:
+            return 0
+
+        def work(tx: Transaction) -> int:
+            place = Work(tx, name, project=project_of(project), now=board.now(), by=AUTHOR)
+            return _add_new_files(place, files, highest, tell)
+
+        return board.change_tasks(name, lambda: board.store.transact(work))
 
     def export(self, board: Board, list: str) -> str:
-        """Record what others did to the folder of a list, write it from the board, and return its path."""
-        found = self._open(self.folder_of(list), make=True)
-        assert found is not None
-        with hold_folder(found.path, patience=self._patience):
-            self._sync(board, list, found, project_of(None))
-        return found.path
-
-    def _sync(self, board: Board, list: str, folder: TaskFolder, project: str) -> None:
-        """Read and write until neither side moved meanwhile: Claude Code locks a single file when it changes it."""
-        for _ in range(_TURNS):
-            state = self._import_changes(board, list, folder, project)
-            bases = AgreedFiles(board, list, folder.path)
-            try:
-                unmoved = write_files(folder, bases, state)
-            finally:
-                bases.save()
-            if unmoved and board.store.read(lambda tx: read_list_state(tx, list)).files == state.files:
-                return
-
-    def _import_changes(self, board: Board, list: str, folder: TaskFolder, project: str) -> TaskFilesState:
-        """Record on the board what others did to the files, and return the resulting list."""
-        bases = AgreedFiles(board, list, folder.path)
-        mark = max([folder.watermark(), *(there := folder.numbers())])
-        found, gone, deleted, cleared = find_changes(folder, bases, there)
-        state = board.store.read(lambda tx: read_list_state(tx, list))
-        if found or deleted or cleared or mark >= state.next_id:
-
-            def work(tx: Transaction) -> TaskFilesState:
-                place = Work(tx, list, project=project, now=board.now(), by=AUTHOR, worker=_main_agent(tx, list))
-                state = record_files(place, found, deleted, cleared, mark)
-                for each in found:
-                    if each.number not in state.strange | state.left:
-                        refused = state.refused.get(each.number, NO_EDGES)
-                        bases.remember(each.number, AgreedFile(each.signature, each.file, refused))
-                bases.save_within(tx)
-                return state
-
-            state = board.store.transact(work)
-            _report(folder, state)
-        for number, base in gone.items():
-            bases.remember(number, base._replace(signature=None))
-        bases.save()
-        return state
-
-    # In step.
-
-    def attach(self, board: Board) -> None:
-        """Import changes of the files before a list is read or changed, and write them after every change.
-
-        Kept in step are the lists of sessions, and others for which there is a folder.
-        """
-        if board not in self._boards:
-            self._boards.add(board)
-            board.observe(on_agent=self._welcome, keeper=_Keeper(self, board))
-
-    def _welcome(self, agent: Agent) -> None:
-        if agent.dialect == "claude-tasks":
-            self.take_over(agent.board, agent.task_list)
-
-    @contextmanager
-    def hold(self, board: Board, list: str) -> Generator[None]:
-        """Lock the folder of a list and import its changes; write it at the end.
-
-        If the lock cannot be had in time, the list is changed without it.
-        """
-        with ExitStack() as ours:
-            try:
-                found = self._find_folder(list)
-                if found is not None:
-                    ours.enter_context(hold_folder(found.path, patience=self._patience_to_change))
-                    self.take_over(board, list)
-            except Exception as error:
-                logger.warning("`%s` is changed without the lock of its folder: %s", list, error)
-            yield
-            self.mirror(board, list)
-
-    def _find_folder(self, list: str) -> TaskFolder | None:
-        """Return the folder of a list: an existing one, or a new one for a session."""
-        try:
-            return self._open(self.folder_of(list), make=list.startswith(SESSION))
-        except InvalidInput as error:
-            logger.debug("`%s` has no folder: %s", list, error)
-            return None
-
-    def take_over(self, board: Board, list: str) -> None:
-        """Import what others did to the files, before the list is read or the next number is given.
-
-        A folder that is behind, because its writer was killed, is written too; while we hold it, that comes later.
-        """
-        try:
-            found = self._open(self.folder_of(list), make=False)
-            if found is None:
-                return
-            seen = found.signatures()
-            ours = is_held(found.path)
-            if ours:
-                seen = {name: state for name, state in seen.items() if name != HELD}
-            known = self._seen.setdefault(board, {})
-            if known.get(found.path) == seen:
-                return
-            with hold_folder(found.path, patience=self._patience):
-                (self._import_changes if ours else self._sync)(board, list, found, project_of(None))
-            known[found.path] = seen  # as it was before we looked
-        except InvalidInput as error:
-            logger.debug("`%s` has no folder: %s", list, error)
-        except Exception as error:
-            logger.warning("The tasks of `%s` were not taken over: %s", list, error)
-
-    def mirror(self, board: Board, list: str) -> None:
-        """Write the folder of a list that is kept in step."""
-        try:
-            if self._find_folder(list) is not None:
-                self.export(board, list)
-        except Exception as error:
-            self._seen.pop(board, None)  # so that the next look is a thorough one
-            logger.warning("The folder of `%s` is not in step: %s", list, error)
+        """Write a list to its folder, and return the folder's path."""
+        folder = open_folder(self.folder, self.folder_of(list))
+        board.store.read(lambda tx: _write_folder(tx, list, folder))
+        return folder.path
 
 
-class _Keeper:
-    """Keeps the lists of one board in step with the folder. Does not keep the board alive."""
-
-    def __init__(self, tasks: ClaudeTasks, board: Board) -> None:
-        self._tasks = tasks
-        self._board = weakref.ref(board)
-
-    def look(self, list: str) -> None:
-        if (board := self._board()) is not None:
-            self._tasks.take_over(board, list)
-
-    @contextmanager
-    def hold(self, list: str) -> Generator[None]:
-        board = self._board()
-        assert board is not None  # it is the one that asks
-        with self._tasks.hold(board, list):
-            yield
-
-    def write(self, list: str) -> None:
-        if (board := self._board()) is not None:
-            self._tasks.mirror(board, list)
+# From files to the board.
 
 
-def _main_agent(tx: Transaction, list: str) -> AgentRow | None:
-    """Return the agent by whose work Claude Code's completions are graded: files name none of the board's."""
-    return tx.agent(list.removeprefix(SESSION), "main") if list.startswith(SESSION) else None
+def _add_new_files(work: Work, files: Mapping[int, TaskFile], highest: int, tell: Tell) -> int:
+    """Record tasks whose numbers the list has not given, with their edges; return how many.
+
+    `highest` is the highest number that Claude Code has given. `tell` gets what cannot be recorded.
+    """
+    new: list[int] = []
+    for number, file in files.items():
+        words = {"description": file.description, "metadata": file.metadata, "active_form": file.active_form}
+        if record_new(work, number, file.subject, {**words, "owner": file.owner}) is not None:
+            new.append(number)
+        elif not _was_on_board(work.tx, work.where, number, file):
+            tell(number, "passed over: the list has another task of this number, or cannot hold what it says")
+    for number in new:  # edges come last, when all tasks are there
+        file = files[number]
+        edges = {"add_blocked_by": file.blocked_by, "add_blocks": file.blocks}
+        record_change(work, str(number), {"status": file.status, **edges})
+    for number in new:
+        refused = _describe_refused_edges(files[number], work.row(str(number)).task)
+        if refused:
+            tell(number, f"without its edges to itself, to nothing or in a cycle: {refused}")
+    work.tasks.skip_ids(work.where, highest + 1)
+    return len(new)
 
 
-def _count_files(board: Board, list: str) -> int:
-    return len(board.store.read(lambda tx: read_list_state(tx, list)).files)
+def follow_files(
+    work: Work, folder: TaskFolder, files: Mapping[int, TaskFile], unreadable: Collection[int], tell: Tell
+) -> None:
+    """Make a list on the board that only shows a folder the same as the folder.
+
+    A task without a file was deleted, if the watermark says that its number was given; or cleared with all others.
+    """
+    mark = folder.watermark()
+    files = _complete_edges(files)
+    shown = {int(row.task.id): row.task for row in work.tasks.page(work.where)}
+    for number in files.keys() & shown.keys():
+        known = make_task_file(shown[number]) or TaskFile("", status="cancelled")
+        changed = diff_files(known, files[number])
+        if changed:
+            record_change(work, str(number), changed)
+    for number in shown.keys() - files.keys() - set(unreadable):
+        if number > mark or not shown[number].is_open:
+            continue
+        if files or unreadable:
+            work.delete(str(number))
+        else:
+            work.cancel(str(number), CLEARED)
+    _add_new_files(work, files, max([mark, *files, *unreadable]), tell)
 
 
-def _report(folder: TaskFolder, state: TaskFilesState) -> None:
-    for number in sorted(state.left):
-        logger.warning("`%s` is passed over: it has no subject, or more than a task can hold", folder.at(number))
-    for number, (blocks, blocked_by) in sorted(state.refused.items()):
-        told = ", ".join([*(f"blocks {each}" for each in blocks), *(f"is blocked by {each}" for each in blocked_by)])
-        why = "to itself, to nothing or in a cycle; it stays in the file alone"
-        logger.warning("`%s` says what the board cannot: %s (%s)", folder.at(number), told, why)
+def _complete_edges(files: Mapping[int, TaskFile]) -> dict[int, TaskFile]:
+    """Return the files with each edge in both of its files, as the board has it; one of them may be behind."""
+    blocks = {str(number): dict.fromkeys(file.blocks) for number, file in files.items()}
+    blocked_by = {str(number): dict.fromkeys(file.blocked_by) for number, file in files.items()}
+    for number, file in files.items():
+        for other in file.blocks:
+            blocked_by.setdefault(other, {})[str(number)] = None
+        for other in file.blocked_by:
+            blocks.setdefault(other, {})[str(number)] = None
+    return {
+        number: replace(file, blocks=tuple(blocks[str(number)]), blocked_by=tuple(blocked_by[str(number)]))
+        for number, file in files.items()
+    }
 
 
-def attach_configured(board: Board) -> ClaudeTasks | None:
-    """Keep the folder of `$PUNCHLIST_CLAUDE_TASKS` in step with the board; None where none is named."""
-    folder = os.environ.get("PUNCHLIST_CLAUDE_TASKS")
-    if not folder:
+def _describe_refused_edges(file: TaskFile, task: Task) -> str:
+    blocks = [f"blocks {each}" for each in file.blocks if each not in task.blocks]
+    blocked_by = [f"is blocked by {each}" for each in file.blocked_by if each not in task.blocked_by]
+    return ", ".join([*blocks, *blocked_by])
+
+
+def _was_on_board(tx: Transaction, where: TaskListRow, number: int, file: TaskFile) -> bool:
+    """True if a file holds the present or a recent state of its task: to write over it loses nothing."""
+    row = tx.tasks.find(where, number)
+    if row is not None and not (set(file.blocks) <= set(row.task.blocks)):
+        return False
+    if row is not None and not (set(file.blocked_by) <= set(row.task.blocked_by)):
+        return False
+    task: Task | None = None
+    past: list[Task] = []
+    for event in tx.tasks.history(where, number):
+        task = fold_task(task, event.kind, event.data, event.at)
+        if task is not None:
+            past.append(task)
+    said = _list_words(file)
+    return any(_list_words(make_task_file(each)) == said for each in past[-_PAST:])
+
+
+def _list_words(file: TaskFile | None) -> tuple[Any, ...] | None:
+    if file is None:
         return None
-    tasks = ClaudeTasks(folder)
-    tasks.attach(board)
-    return tasks
+    return file.subject, file.description, file.active_form, file.status, file.owner, dict(file.metadata)
+
+
+# From the board to files.
+
+
+def _write_folder(tx: Transaction, list: str, folder: TaskFolder) -> None:
+    where = tx.tasks.find_list(list)
+    if where is None:
+        return
+    files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := make_task_file(row.task)) is not None}
+    last = tx.tasks.next_id(where) - 1
+    removed = False
+    for number in folder.numbers():
+        if number <= last and number not in files:
+            removed |= _remove_file(tx, where, folder, number)
+    for number, file in files.items():
+        _write_file(tx, where, folder, number, file)
+    if removed or (files and last > max(files)):
+        folder.raise_watermark(last)
+
+
+def _write_file(tx: Transaction, where: TaskListRow, folder: TaskFolder, number: int, file: TaskFile) -> None:
+    """Write a file with the fields that only the file has; set aside what was never on the board."""
+    path = folder.at(number)
+    if not os.path.lexists(path) or os.path.islink(path):  # a link is replaced itself, or refused if it leads elsewhere
+        folder.write(number, file)
+        return
+    found = folder.read(number)
+    if isinstance(found, str):
+        _set_aside(folder, number, "invalid")
+    elif not _was_on_board(tx, where, number, found):
+        _set_aside(folder, number, "changed")
+    else:
+        file = replace(file, more=found.more)
+    if found != file:
+        folder.write(number, file)
+
+
+def _remove_file(tx: Transaction, where: TaskListRow, folder: TaskFolder, number: int) -> bool:
+    """Remove the file of a task that the list no longer shows. One that never was a task of the list stays: False."""
+    found = folder.read(number)
+    if isinstance(found, str) or not tx.tasks.history(where, number):
+        return False
+    if _was_on_board(tx, where, number, found):
+        folder.remove(number)
+    else:
+        _set_aside(folder, number, "changed")
+    return True
+
+
+def _set_aside(folder: TaskFolder, number: int, why: str) -> None:
+    aside = folder.set_aside(number, why)
+    logger.warning("`%s` is not what the board has; moved to `%s`", folder.at(number), aside)

@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
 from punchlist.errors import InvalidInput, ListFileRefused
 
@@ -24,18 +23,6 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{device}{digit}" for device in ("com", "lpt") for digit in "0123456789¹²³"
 }
 _FORBIDDEN = frozenset('/\\:*?"<>|')
-
-
-class FileSignature(NamedTuple):
-    """Tells one state of a file from the next without reading it."""
-
-    modified: int
-    size: int
-    number: int
-
-
-HIDDEN = FileSignature(-1, -1, -1)
-"""The state of a file that we may not read."""
 
 
 def check_part(what: str, part: str) -> None:
@@ -76,14 +63,12 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def signature(self, name: str) -> FileSignature | None:
-        """Return the state of this name, of the link itself if it is one; None if there is no such file."""
+    def modified(self, name: str) -> int | None:
+        """Return when a file, or a link itself, was changed, in nanoseconds; None if that cannot be seen."""
         try:
-            return _sign(os.lstat(self.at(name)))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+            return os.lstat(self.at(name)).st_mtime_ns
         except OSError:
-            return HIDDEN
+            return None
 
     def read(self, name: str) -> bytes:
         """Return the content of a plain file; raise `OSError` or `ListFileRefused` where there is none."""
@@ -117,7 +102,7 @@ class Folder:
             raise ListFileRefused(path=path, problem="it is a link that leads out of the folder; remove the link")
         return target
 
-    def replace(self, name: str, body: bytes) -> FileSignature:
+    def replace(self, name: str, body: bytes) -> None:
         """Replace the content of a file at once. A link is replaced itself, never written through."""
         if len(body) > LARGEST:
             raise ListFileRefused(path=self.at(name), problem=f"the list takes more than {LARGEST} bytes")
@@ -131,14 +116,11 @@ class Folder:
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(body)
-                    file.flush()
-                    signature = _sign(os.fstat(handle))
                 os.replace(temporary, self.at(name))
             except BaseException:
                 with suppress(OSError):
                     os.unlink(temporary)
                 raise
-        return signature
 
     def set_aside(self, name: str, why: str) -> str:
         """Rename a file to the first free `<name>.<why>-<n>`, and return that."""
@@ -154,10 +136,6 @@ class Folder:
 def claude_folder(name: str) -> str:
     """Return a folder of Claude Code's home, which may begin with `~`."""
     return os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude"), name)
-
-
-def _sign(found: os.stat_result) -> FileSignature:
-    return FileSignature(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _flag(name: str) -> int:

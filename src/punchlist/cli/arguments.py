@@ -235,23 +235,11 @@ def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
 
         with suppress(StoreFull, StoreFailed):  # the inbox stays; what is on the board can still be shown
             open_board(options).close()
-    import_claude_files(options)
     board = BoardReader.open(url)
     complete_session(board, options)
     if reads:
         check_names(board, options)
     return board
-
-
-def import_claude_files(options: Namespace) -> None:
-    """Bring the board up to date with Claude Code's own files, where the environment names their folders."""
-    if os.environ.get("PUNCHLIST_CLAUDE_TODOS") or os.environ.get("PUNCHLIST_CLAUDE_TASKS"):
-        from punchlist.cli.boards import open_board  # bridges need more than a reader
-
-        with open_board(options) as board:
-            for row, _ in board.store.read(lambda tx: tx.tasks.lists()):
-                if row.session is not None:
-                    board.tasks(row.name).list(limit=1)  # a look at a list takes over what its files say
 
 
 def settle_due_tasks(board: BoardReader) -> None:

@@ -1,8 +1,7 @@
-"""Open the board that a command means, with the bridges that the environment names."""
+"""Open the board that a command means."""
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 
 from punchlist.board import Board
@@ -26,13 +25,4 @@ def open_board(options: Namespace, *, reads: bool = False) -> Board:
     complete_session(board, options)
     if reads:
         check_names(board, options)
-    # Bridges are an extra: only those who asked for one import it.
-    if os.environ.get("PUNCHLIST_CLAUDE_TODOS"):
-        from punchlist.bridges import claude_files
-
-        claude_files.attach_configured(board)
-    if os.environ.get("PUNCHLIST_CLAUDE_TASKS"):
-        from punchlist.bridges import claude_tasks
-
-        claude_tasks.attach_configured(board)
     return board

@@ -23,7 +23,7 @@ from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser, open_reader
 from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import list_variables
+from punchlist.config import REPLACED_VARIABLES, list_variables
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
 from punchlist.hosts.programs import HOSTS, Host
 from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
@@ -427,10 +427,7 @@ def _check_hooks(options: Namespace, *, is_current: bool) -> Iterator[Checkup]:
 
 
 def _find_connection() -> str:
-    """Return how Claude Code is connected: by a folder that is kept in step, or by a command in its settings."""
-    for name in ("PUNCHLIST_CLAUDE_TODOS", "PUNCHLIST_CLAUDE_TASKS"):
-        if os.environ.get(name):
-            return f"${name} is set"
+    """Return how Claude Code is connected by a command in its settings; empty if it is not."""
     path = os.path.expanduser(claude_folder("settings.json"))
     with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
         if re.search(r"\bpunchlist (statusline|todos|brief)\b", file.read()):
@@ -447,6 +444,9 @@ def _check_settings() -> Iterator[Checkup]:
             yield Checkup(f"${name}", "wrong", problem, meaning)
         else:
             yield Checkup(f"${name}", "ok", value or f"{_NOT_SET}{meaning}")
+    for name, instead in REPLACED_VARIABLES.items():
+        if os.environ.get(name):
+            yield Checkup(f"${name}", "note", "it is set, and no longer read", instead)
 
 
 def _find_problem(entry: SettingEntry, value: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 import punchlist_statusline
-from punchlist.cli.arguments import Parser, board_url, command_parser, import_claude_files, settle_due_tasks
+from punchlist.cli.arguments import Parser, board_url, command_parser, settle_due_tasks
 from punchlist.core.overview import NO_ACTIVITY, summarise_list
 from punchlist.core.session_line import AgentWork, SessionLine, prepare_line
 from punchlist.core.todo import ListState, TodoList
@@ -73,7 +73,6 @@ def _load_board_line(options: Namespace, session: Any, given: dict[str, Any]) ->
     path = store_path(board_url(options))
     if not os.path.exists(path):
         return {}
-    import_claude_files(options)
     with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         settle_due_tasks(board)
         if not session:
@@ -118,7 +117,7 @@ def _read_task_files(session: str) -> TodoList:
     from punchlist.bridges.task_files import read_session
 
     with suppress(PunchlistError):  # an id that names no folder
-        return read_session(session, os.environ.get("PUNCHLIST_CLAUDE_TASKS"))
+        return read_session(session)
     return TodoList()
 
 

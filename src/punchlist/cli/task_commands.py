@@ -492,10 +492,7 @@ def _claim_named(tasks: Tasks, options: Namespace) -> Sequence[Task]:
         return claimed
 
     board = tasks.board
-    board.tasks_wanted(tasks.name)
-    claimed = board.store.transact(claim_all)
-    board.tasks_changed(tasks.name)
-    return claimed
+    return board.change_tasks(tasks.name, lambda: board.store.transact(claim_all))
 
 
 def release(options: Namespace) -> None:

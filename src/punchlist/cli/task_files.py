@@ -159,12 +159,12 @@ def _import_folder(options: Namespace) -> int:
 
 
 def _holds_tasks(folder: TaskFolder) -> bool:
-    """True if this is a list of Claude Code's, perhaps a cleared one. Reads only; no lock is taken."""
+    """True if this is a list of Claude Code's, perhaps a cleared one."""
     return folder.watermark() > 0 or any(isinstance(folder.read(number), TaskFile) for number in folder.numbers())
 
 
 def _export_folder(options: Namespace) -> None:
-    """Bring the list's folder, below the one that is named, in step with the board."""
+    """Write the list to its folder, below the one that is named."""
     bridge = ClaudeTasks(None if options.path == "-" else options.path)
     with open_board(options, reads=True) as board:
         tasks = board.tasks(list_name(options))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from punchlist.board import Board
@@ -44,7 +43,7 @@ def explain_attaching(known: Activity, agent: str, session: str) -> str:
 def check_own_tasks(tasks: Tasks) -> None:
     """Raise if the tasks are those of a session that is known from its transcript alone: its agent sees no change."""
     session = tasks.name.removeprefix("session:")
-    if session == tasks.name or os.environ.get("PUNCHLIST_CLAUDE_TASKS"):  # the agent sees a folder kept in step
+    if session == tasks.name:
         return
     rows = tasks.board.store.lists(session=session)
     known = tasks.board.store.read(lambda tx: tx.overviews.load_activity(rows[0].number)) if rows else NO_ACTIVITY

@@ -417,14 +417,3 @@ class TaskRows:
         total = records.checksum(f"{where.number} {source} {place}", mark)
         values = {"list": where.number, "source": source, "place": place, "sum": total, "mark": mark}
         self._queries.run("save_reading", values)
-
-    def readings(self, where: TaskListRow, source: str) -> dict[str, tuple[int, bytes]]:
-        values = {"list": where.number, "first": f"{source}/", "last": f"{source}0"}  # "0" comes next after "/"
-        found: dict[str, tuple[int, bytes]] = {}
-        for name, place, total, mark in self._queries.all("readings_between", values):
-            check_row(total, f"{where.number} {name} {place}", mark)
-            found[name] = (place, mark)
-        return found
-
-    def delete_reading(self, where: TaskListRow, source: str) -> None:
-        self._queries.run("delete_reading", {"list": where.number, "source": source})

@@ -76,8 +76,7 @@ class Work:
 
     `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
     happens, if it is one of this board. `grades` is its policy for completions that no evidence supports, and `doubts`
-    collects the problems to tell about them. `worker` is the agent by whose work a completion is graded where the task
-    has no agent of its own.
+    collects the problems to tell about them.
     """
 
     def __init__(
@@ -90,7 +89,6 @@ class Work:
         by: str = "",
         agent: AgentRow | None = None,
         grades: str = "show",
-        worker: AgentRow | None = None,
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
@@ -102,7 +100,6 @@ class Work:
         self.doubts: list[Problem] = []
         self.ownership = Ownership(tx, by=by, agent=agent)
         self._project = project
-        self._worker = worker
         found = self.tasks.find_list_and_due(name, now)
         self._where, due = found or (None, False)
         self.settled = self._settle(self._where) if due and self._where is not None else 0
@@ -181,8 +178,6 @@ class Work:
         if after.status is not TaskStatus.COMPLETED:
             return replace(after, grade=None)
         worker = row.agent if row.agent is not None or self.agent is None else self.agent.number
-        if worker is None and self._worker is not None:
-            worker = self._worker.number
         if worker is None or (self.grades == "show" and not self.tx.tool_calls.has_any(worker)):
             return after  # no host reported the worker's tool calls
         from punchlist.tasks.grading import grade_task  # loads the checks, where tool calls are reported

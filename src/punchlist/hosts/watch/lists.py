@@ -1,4 +1,4 @@
-"""Keep the lists of agents on the board whose logs tell of no tool calls, or in a form that is not read yet.
+"""Keep the lists of agents on the board whose logs are gone, tell of no tool calls, or have a form not read yet.
 
 Their files are looked at every few seconds. A file that has changed is read again: a list that the board knows, or that
 is older than the one there, changes nothing.
@@ -10,6 +10,7 @@ import glob
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Final
 
@@ -17,12 +18,12 @@ from punchlist.board import Board
 from punchlist.bridges.homes import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
-from punchlist.hosts.watch import hermes, opencode
+from punchlist.hosts.watch import claude_lists, hermes, opencode
 from punchlist.hosts.watch.rows import LOCK_SECONDS
 from punchlist.hosts.watch.scope import WatchScope
 from punchlist.store import Transaction
 from punchlist.transcripts.formats import open_transcript
-from punchlist.transcripts.values import MAIN, Transcript, Written
+from punchlist.transcripts.values import Transcript, Written
 
 PATTERNS: Final = (
     ("opencode", "opencode.db"),
@@ -33,7 +34,13 @@ PATTERNS: Final = (
 )
 """Agents, and their files by the folder of their home."""
 
-TITLES: Final = {"opencode": "opencode", "hermes": "Hermes", "openclaw": "OpenClaw", "qwen": "Qwen Code"}
+TITLES: Final = {
+    "opencode": "opencode",
+    "hermes": "Hermes",
+    "openclaw": "OpenClaw",
+    "qwen": "Qwen Code",
+    claude_lists.HOST: "Claude Code",
+}
 
 _MOST_FILES: Final = 2_000
 _MOST_SESSIONS: Final = 50
@@ -85,7 +92,12 @@ class ListFiles:
             hermes.read_calls(self._board, path, self._since, self._scope)
         elif host == _QWEN and _has_log(path):
             return  # the log tells of the same writes, each with its time
-        transcript = open_transcript(path, host)
+        if host == claude_lists.HOST and os.path.isdir(path):
+            claude_lists.read_tasks(self._board, path, self._scope, self._report)
+            return
+        transcript = claude_lists.open_list(path) if host == claude_lists.HOST else open_transcript(path, host)
+        if transcript is None:
+            return
         for session in transcript.sessions[:_MOST_SESSIONS]:
             written = transcript.latest(session=session if transcript.is_store else None)
             if written is not None:
@@ -102,9 +114,11 @@ class ListFiles:
                 return  # it is attached: the agent itself tells of its list
             folder = written.origin.cwd or transcript.origin.cwd or os.path.dirname(transcript.source)
             where = tx.session_project(session) or folder
-            if not self._scope.has_folder(where):
+            name = written.origin.agent
+            is_nothing = not written.command.entries and tx.agent(session, name) is None
+            if is_nothing or not self._scope.has_folder(where):
                 return
-            agent = board.handle(MAIN, session=session, dialect=transcript.dialect, profile="off", project=where)
+            agent = board.handle(name, session=session, dialect=transcript.dialect, profile="off", project=where)
             mark_watched(agent, transcript.source, host, at=board.now())
             agent.take_over(transcript, written)
 
@@ -125,12 +139,18 @@ def _list_files(scope: WatchScope) -> Iterator[tuple[str, str]]:
         for path in glob.iglob(os.path.join(glob.escape(home), pattern)):
             if os.path.realpath(path) == path:  # links are not followed
                 yield host, path
+    if claude_lists.HOST in scope.agents:
+        yield from ((claude_lists.HOST, path) for path in claude_lists.list_places())
 
 
 def _read_signature(path: str) -> tuple[int, ...]:
-    """Return size and time of a file, and of what a SQLite store has not merged yet; empty if it is no file."""
+    """Return size and time of a file, and of what a SQLite store has not merged yet, or of the files of a folder."""
     found: list[int] = []
-    for file in (path, f"{path}-wal"):
+    files = [path, f"{path}-wal"]
+    if os.path.isdir(path):
+        with suppress(OSError):
+            files = [os.path.join(path, name) for name in sorted(os.listdir(path))]
+    for file in files:
         try:
             seen = os.lstat(file)
         except OSError:

@@ -243,7 +243,7 @@ def resolve(call: Call, body: WaitBody) -> Answer:
         call.board.tasks(body.list, by=call.by).within(tx).resume(wait.id, state=state)
         return _show_outcome(call, tx, wait, "resumed")
 
-    if body.kind == "task":  # who keeps the list elsewhere holds it still before the transaction begins
+    if body.kind == "task":
         return call.board.change_tasks(body.list, lambda: call.commit(resume))
     return call.commit(run)
 

@@ -320,12 +320,6 @@ SELECT next_id FROM task_lists WHERE number = :list;
 -- name: find_reading
 SELECT place, sum, mark FROM task_readings WHERE list = :list AND source = :source;
 
--- name: readings_between
-SELECT source, place, sum, mark FROM task_readings WHERE list = :list AND source >= :first AND source < :last;
-
--- name: delete_reading
-DELETE FROM task_readings WHERE list = :list AND source = :source;
-
 -- name: save_reading
 INSERT INTO task_readings (list, source, place, sum, mark) VALUES (:list, :source, :place, :sum, :mark)
 ON CONFLICT (list, source) DO UPDATE SET place = excluded.place, sum = excluded.sum, mark = excluded.mark;
