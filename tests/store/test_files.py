@@ -13,6 +13,7 @@ from punchlist.errors import NotABoard, StoreOutdated, StoreReplaced, StoreTooNe
 from punchlist.store.files import APPLICATION_ID, SCHEMA, WAL_BYTES
 from punchlist.store.records import migrations, statements
 from tests.sizes import size
+from tests.store.boards import OLD_BOARDS, unpack_board
 from tests.store.writers import (
     keep_reading,
     open_at_once,
@@ -262,9 +263,11 @@ print(len(connected), opened)
 """
 
 
-def test_a_process_never_opens_its_own_live_database_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_process_never_opens_its_own_live_database_file(tmp_path: Path, is_old: bool) -> None:
     """Closing it again would drop the locks of the process's connections: three of three such runs were corrupt."""
-    done = run(_AUDIT, str(tmp_path / "board.db"))
+    path = unpack_board(OLD_BOARDS[0], tmp_path) if is_old else tmp_path / "board.db"
+    done = run(_AUDIT, str(path))
     connected, _, opened = done.stdout.strip().partition(" ")
     assert opened == "[]", done.stdout + done.stderr
     assert int(connected) >= 5
