@@ -9,7 +9,6 @@ from importlib.resources import files
 from typing import Final
 
 from markupsafe import Markup
-from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.board import Board
@@ -22,7 +21,6 @@ from punchlist.server.pages.session import AgentView, ItemView, PhaseView, Sessi
 from punchlist.server.pages.timeline import lay_out
 from punchlist.surfaces.headlines import (
     Around,
-    GitCommit,
     answer_command,
     git_name,
     git_words,
@@ -42,50 +40,8 @@ from punchlist.surfaces.reports import (
 )
 from punchlist.surfaces.spans import UNICODE
 
-_MOST_COMMITS: Final = 50
 _TASKS: Final = "Tasks"
 _EARLIER: Final = "No longer on the list"
-_LEGEND: Final[Mapping[str, Mapping[str, str]]] = {
-    "Items": {
-        "pending": "not begun",
-        "in_progress": "the agent is at it, or left it like that",
-        "blocked": "it cannot go on; the reason stands below it",
-        "completed": "the agent says that it is done; the grade says what was seen of that",
-        "failed": "it was tried without success, and is still to be done",
-        "cancelled": "given up",
-    },
-    "Grades of completed items": {
-        "verified": "a check passed that began after the last code change",
-        "confirmed": "a person says that it is done",
-        "unchecked": "work was seen, and no check that passed after it",
-        "unseen": "no work was seen",
-        "failing": "a check failed, and has not passed since",
-    },
-    "Sessions": {
-        "green": "the last checks passed, and no code was changed since",
-        "unchecked": "code was changed after the last check, or no check ran",
-        "red": "a check failed, and has not passed since",
-        "idle": "nothing was changed, and nothing was checked",
-    },
-}
-
-
-class DoubtView(Struct, frozen=True):
-    """A completion that a person should look at."""
-
-    text: str
-    owner: str
-    grade: str
-    why: str
-
-
-class GitView(Struct, frozen=True):
-    """The commits in one project, the latest first; `more` were left out."""
-
-    name: str
-    words: str
-    commits: Sequence[GitCommit]
-    more: int
 
 
 def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
@@ -100,7 +56,6 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "style": Markup(style),
         "style_hash": b64encode(sha256(style.encode()).digest()).decode(),
         "totals": dict(total_words(report.totals)),
-        "legend": _LEGEND,
         "boxes": UNICODE.boxes,
         "red": [
             (short_session(one.session) if several else "", state_words(one))
@@ -113,9 +68,16 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         ],
         "stopped": stopped_words(around),
         "doubts": [
-            _view_doubt(entry, around) for entry in report.items if entry.grade in DOUBTFUL and not entry.is_gone
+            (
+                entry.item.content,
+                ", ".join(filter(None, owner_words(entry.subject, around))),
+                entry.grade,
+                _describe_doubt(entry),
+            )
+            for entry in report.items
+            if entry.grade in DOUBTFUL and not entry.is_gone
         ],
-        "git": _view_git(around),
+        "git": [(git_name(one, around), git_words(one), one.commits) for one in around.git],
         "sessions": _load_sessions(board, loaded),
         "elsewhere": [
             f"{of.agent}, {item_label(of.item)}: {', '.join(tally_words(tally))}"
@@ -125,23 +87,9 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
     return render("report.html", values) + "\n"
 
 
-def _view_doubt(entry: ItemReport, around: Around) -> DoubtView:
+def _describe_doubt(entry: ItemReport) -> str:
     check = entry.check
-    why = "no work was seen" if check is None else f"{check.command or check.name} failed"
-    owner = ", ".join(filter(None, owner_words(entry.subject, around)))
-    return DoubtView(entry.item.content, owner, entry.grade or "", why)
-
-
-def _view_git(around: Around) -> list[GitView]:
-    return [
-        GitView(
-            git_name(summary, around),
-            git_words(summary),
-            summary.commits[:_MOST_COMMITS],
-            max(0, len(summary.commits) - _MOST_COMMITS),
-        )
-        for summary in around.git
-    ]
+    return "no work was seen" if check is None else f"{check.command or check.name} failed"
 
 
 # Sessions.
