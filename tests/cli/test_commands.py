@@ -13,6 +13,7 @@ import pytest
 from punchlist import Board, __version__
 from punchlist.cli import COMMANDS, load_parser
 from tests.cli.conftest import Run
+from tests.packages import WEB_PACKAGES
 
 OPTIONS = {
     "demo": {"--speed"},
@@ -209,6 +210,38 @@ def test_a_verb_of_tasks_loads_neither_agents_nor_dialects_nor_other_verbs(run: 
         )
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
         assert result.stdout.splitlines()[-1] == "[]"
+
+
+SHORT = (
+    ["todo", "append", "Paint"], ["todos"], ["tasks", "add", "Sand"], ["tasks", "ready"], ["now"], ["answer"], ["plan"],
+    ["events"], ["report"], ["report", "--format", "markdown"], ["brief"], ["stats"], ["sessions"], ["flows", "list"],
+    ["status"], ["token", "list"], ["serve", "--status"], ["config"], ["dialects"], ["doctor"], ["completion", "bash"],
+    ["statusline", "--session", "s1"],
+)  # fmt: skip
+
+
+def test_no_short_command_loads_a_package_of_the_server():
+    code = (
+        "import sys; from punchlist.cli import main\n"
+        f"for words in {SHORT!r}:\n"
+        "    done = main(words) < 2\n"
+        f"    loaded = {WEB_PACKAGES!r} & {{name.partition('.')[0] for name in sys.modules}}\n"
+        "    print('told:', *words, done, sorted(loaded), file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    told = [line for line in result.stderr.splitlines() if line.startswith("told: ")]
+    assert told == [f"told: {' '.join(words)} True []" for words in SHORT]
+
+
+def test_a_report_as_a_page_loads_the_templates_and_no_server(run: Run, tmp_path: Path):
+    run("todo", "append", "Paint")
+    words = ["report", "--html", "-o", str(tmp_path / "report.html")]
+    code = (
+        f"import sys; from punchlist.cli import main; main({words!r}); "
+        f"print(sorted({{one.partition('.')[0] for one in sys.modules}} & {WEB_PACKAGES!r}))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout.splitlines()[-1] == "['jinja2', 'markupsafe']"
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,6 @@ ROOT = Path(__file__).parents[2]
 MODULES = {
     "agent-client-protocol": "acp",
     "zstandard": "zstandard",
-    "starlette": "starlette",
-    "uvicorn": "uvicorn",
-    "jinja2": "jinja2",
     "mcp": "mcp",
 }
 
@@ -20,6 +17,7 @@ def test_every_extra_is_imported_and_every_advised_extra_exists():
     extras: dict[str, list[str]] = project["optional-dependencies"]
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     every = extras.pop("all")
+    assert extras.pop("serve") == []  # the base has what it named once
     assert every == [f"punchlist[{','.join(extras)}]"]
     for needed in extras.values():
         for requirement in needed:

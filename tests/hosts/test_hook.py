@@ -18,6 +18,7 @@ from punchlist import Board
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.sockets import HookServer, serve_hooks
 from tests.hosts.hooks import HOOK, OWN_SERVER, OWN_TOOL, Host
+from tests.packages import WEB_PACKAGES
 
 SMALL = {"tool_name": "Read", "tool_input": {"file_path": "a"}, "tool_use_id": "1"}
 
@@ -47,6 +48,7 @@ def test_an_answered_event_loads_the_package_without_what_it_does_not_need(host:
     assert "punchlist.hosts.inbox" in names
     slow = {"hashlib", "logging", "subprocess", "urllib.parse", "inspect", "punchlist.transcripts.formats"}
     assert not names & slow
+    assert not {name.partition(".")[0] for name in names} & WEB_PACKAGES
 
 
 def test_an_event_lies_in_the_inbox_as_a_line_that_only_the_user_can_read(host: Host) -> None:

@@ -5,6 +5,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -12,6 +13,7 @@ from punchlist.mcp.server import VERSIONS
 from punchlist.mcp.stdio import LONGEST_LINE
 from tests.mcp_server.client import COMMAND, call_params
 from tests.mcp_server.conftest import Start
+from tests.packages import WEB_PACKAGES
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -31,6 +33,25 @@ def test_a_client_that_tries_the_newest_wire_falls_back(start: Start) -> None:
     version = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
     assert client.code("server/discover", version) == -32601
     assert client.initialize("2025-11-25")["protocolVersion"] == "2025-11-25"
+
+
+def test_a_tool_call_loads_no_package_of_the_server() -> None:
+    code = (
+        "import sys; from punchlist.cli import main; main(['mcp'])\n"
+        f"print(sorted({WEB_PACKAGES!r} & {{name.partition('.')[0] for name in sys.modules}}), file=sys.stderr)"
+    )
+    hello = {"protocolVersion": VERSIONS[-1], "capabilities": {}, "clientInfo": {"name": "tester", "version": "1"}}
+    requests = (("initialize", hello), ("tools/call", call_params("todo", {"set": ["Paint"]})))
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(requests)
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code], input="\n".join(lines), capture_output=True, text=True, check=True, timeout=60
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["result"].get("isError") for answer in answers] == [None, False]
+    assert done.stderr.splitlines() == ["[]"]
 
 
 def test_a_handshake_leaves_no_trace_on_the_disk(start: Start) -> None:

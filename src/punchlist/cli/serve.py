@@ -7,13 +7,12 @@ import signal
 import sys
 from argparse import ArgumentTypeError, Namespace
 from contextlib import ExitStack
-from importlib import import_module
 from types import FrameType
 
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser, is_number
 from punchlist.cli.boards import open_board
-from punchlist.errors import ExtraMissing, InvalidInput
+from punchlist.errors import InvalidInput
 from punchlist.server.runs import (
     RunningServer,
     ServerRecord,
@@ -98,7 +97,6 @@ def _list_arguments(options: Namespace) -> list[str]:
 def _start(options: Namespace, board: str) -> int:
     running = find_running(board)
     if running is None:
-        _check_extra()
         running = start_in_background(board, _list_arguments(options))
         print(f"Punchlist is at {running.make_link(board)}")
         print(f"`punchlist serve --stop` stops it; its log is {log_path(board)}")
@@ -116,18 +114,7 @@ def _tell_running(running: RunningServer, options: Namespace, board: str) -> int
     return OK
 
 
-def _check_extra() -> None:
-    """Raise `ExtraMissing` if the packages of the server are not installed."""
-    try:
-        import_module("punchlist.server.process")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("punchlist"):
-            raise
-        raise ExtraMissing(what="`punchlist serve`", extra="serve") from error
-
-
 def _serve(options: Namespace, path: str) -> int:
-    _check_extra()
     from punchlist.server.access import Access, is_loopback
     from punchlist.server.process import BoardServer, bind
     from punchlist.server.state import ServerState

@@ -11,25 +11,29 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-import mcp_types as types
-from mcp import MCPError
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from punchlist import __version__
 from punchlist.board import Board
-from punchlist.errors import InvalidInput, PunchlistError
+from punchlist.errors import ExtraMissing, InvalidInput, PunchlistError
 from punchlist.mcp.server import McpServer
 from punchlist.mcp.stdio import INVALID_PARAMS, Call, RpcError
 from punchlist.mcp.tools import ToolSet
 from punchlist.server.access import LONGEST_BODY
 from punchlist.server.state import grant_of
 from punchlist.settings import load_settings
+
+try:
+    import mcp_types as types
+    from mcp import MCPError
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from pydantic import BaseModel
+except ModuleNotFoundError as error:
+    raise ExtraMissing(what="MCP over HTTP", extra="mcp") from error
 
 _LONGEST_NAME: Final = 200
 Result = TypeVar("Result", bound=BaseModel)
