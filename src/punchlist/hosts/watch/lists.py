@@ -11,19 +11,27 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
 
 from punchlist.board import Board
+from punchlist.bridges.claude_files import parse_file_name, read_list
+from punchlist.bridges.claude_tasks import AUTHOR, ClaudeTasks, follow_files
+from punchlist.bridges.folder import Folder, claude_folder
 from punchlist.bridges.homes import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
+from punchlist.bridges.task_files import SESSION, TaskFolder
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
-from punchlist.hosts.watch import claude_lists, hermes, opencode
-from punchlist.hosts.watch.rows import LOCK_SECONDS
+from punchlist.hosts.watch.rows import LOCK_SECONDS, OPENCODE, has_opencode_calls, read_hermes, read_opencode
 from punchlist.hosts.watch.scope import WatchScope
 from punchlist.store import Transaction
+from punchlist.tasks import Work
+from punchlist.transcripts import hermes
+from punchlist.transcripts.decoding import name as printable_name
 from punchlist.transcripts.formats import open_transcript
-from punchlist.transcripts.values import Transcript, Written
+from punchlist.transcripts.stores import StateTranscript
+from punchlist.transcripts.values import MAIN, Origin, Transcript, Written
 
 PATTERNS: Final = (
     ("opencode", "opencode.db"),
@@ -39,22 +47,23 @@ TITLES: Final = {
     "hermes": "Hermes",
     "openclaw": "OpenClaw",
     "qwen": "Qwen Code",
-    claude_lists.HOST: "Claude Code",
+    "claude-code": "Claude Code",
 }
 
 _MOST_FILES: Final = 2_000
 _MOST_SESSIONS: Final = 50
 """Conversations of one store that are looked at, the latest ones."""
 
+_CLAUDE: Final = "claude-code"
 _QWEN: Final = "qwen"
+
+Report = Callable[[str, Exception], None]
 
 
 class ListFiles:
     """The files with lists of agents. `since` leaves out those that were last written before, until they change."""
 
-    def __init__(
-        self, board: Board, since: float | None, scope: WatchScope, report: Callable[[str, Exception], None]
-    ) -> None:
+    def __init__(self, board: Board, since: float | None, scope: WatchScope, report: Report) -> None:
         self._board = board
         self._scope = scope
         self._since = since
@@ -86,16 +95,16 @@ class ListFiles:
     def _read(self, host: str, path: str) -> None:
         if os.path.exists(f"{path}-wal") and not os.path.exists(f"{path}-shm"):
             raise TranscriptError(path=path, problem="its program was killed; reading it would write next to it")
-        if host == opencode.HOST and path.endswith(".db") and opencode.has_calls(path):
-            opencode.read_calls(self._board, path, self._since, self._scope)
-        elif host == hermes.HOST:
-            hermes.read_calls(self._board, path, self._since, self._scope)
+        if host == OPENCODE and path.endswith(".db") and has_opencode_calls(path):
+            read_opencode(self._board, path, self._since, self._scope)
+        elif host == hermes.NAME:
+            read_hermes(self._board, path, self._since, self._scope)
         elif host == _QWEN and _has_log(path):
             return  # the log tells of the same writes, each with its time
-        if host == claude_lists.HOST and os.path.isdir(path):
-            claude_lists.read_tasks(self._board, path, self._scope, self._report)
+        if host == _CLAUDE and os.path.isdir(path):
+            _read_claude_tasks(self._board, path, self._scope, self._report)
             return
-        transcript = claude_lists.open_list(path) if host == claude_lists.HOST else open_transcript(path, host)
+        transcript = _open_claude_list(path) if host == _CLAUDE else open_transcript(path, host)
         if transcript is None:
             return
         for session in transcript.sessions[:_MOST_SESSIONS]:
@@ -139,8 +148,8 @@ def _list_files(scope: WatchScope) -> Iterator[tuple[str, str]]:
         for path in glob.iglob(os.path.join(glob.escape(home), pattern)):
             if os.path.realpath(path) == path:  # links are not followed
                 yield host, path
-    if claude_lists.HOST in scope.agents:
-        yield from ((claude_lists.HOST, path) for path in claude_lists.list_places())
+    if _CLAUDE in scope.agents:
+        yield from ((_CLAUDE, path) for path in _list_claude_places())
 
 
 def _read_signature(path: str) -> tuple[int, ...]:
@@ -158,3 +167,88 @@ def _read_signature(path: str) -> tuple[int, ...]:
         if stat.S_ISREG(seen.st_mode):
             found += (seen.st_size, seen.st_mtime_ns)
     return tuple(found)
+
+
+# Claude Code keeps lists and tasks in files too. Where there is a log, it tells of the same writes, each with its time.
+
+_SHORT_FOLDER: Final = "session-"
+"""Begins the name of a folder of tasks that has only the first 8 characters of the session's id."""
+
+
+def _list_claude_places() -> Iterator[str]:
+    """Yield each folder of tasks, and each list file, the newest first. Links are not followed."""
+    for kind in ("tasks", "todos"):
+        folder = os.path.realpath(os.path.expanduser(claude_folder(kind)))
+        try:
+            with os.scandir(folder) as entries:
+                found = [(entry.stat().st_mtime, entry.path) for entry in entries if _is_place(entry, kind)]
+        except OSError:
+            continue
+        yield from (path for _, path in sorted(found, reverse=True))
+
+
+def _is_place(entry: os.DirEntry[str], kind: str) -> bool:
+    if kind == "tasks":
+        return entry.is_dir(follow_symlinks=False)
+    return entry.is_file(follow_symlinks=False) and parse_file_name(entry.name) is not None
+
+
+def _has_claude_log(session: str) -> bool:
+    """True if Claude Code keeps a log of a session, which may be named as the folder of its tasks is."""
+    name = glob.escape(session.removeprefix(_SHORT_FOLDER)) + ("*" if session.startswith(_SHORT_FOLDER) else "")
+    return next(glob.iglob(os.path.join(glob.escape(find_logs(_CLAUDE)), "*", f"{name}.jsonl")), None) is not None
+
+
+def _open_claude_list(path: str) -> StateTranscript | None:
+    """Return the list of a file; None if a log tells of it, or it names nobody. Raises `TranscriptError`."""
+    folder, file = os.path.split(path)
+    session, agent = parse_file_name(file) or ("", "")
+    if printable_name(session) is None or printable_name(agent) is None or _has_claude_log(session):
+        return None
+    command = read_list(Folder(folder), file)
+    if isinstance(command, str):
+        raise TranscriptError(path=path, problem=command)
+    at = datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
+    # Claude Code gives its main agent the id of the session.
+    origin = Origin(MAIN if agent == session else agent, session, None, at)
+    return StateTranscript({session: Written(command, origin)}, format=_CLAUDE, source=path)
+
+
+def _read_claude_tasks(board: Board, path: str, scope: WatchScope, report: Report) -> None:
+    """Show the tasks of a folder as those of its session; one that is not known has the name of the folder."""
+    home, name = os.path.split(path)
+    if printable_name(name) is None or _has_claude_log(name):
+        return
+    session = ClaudeTasks(home).list_of(board, name).removeprefix(SESSION)
+    folder = TaskFolder(path)
+    files, problems = folder.read_all()
+
+    def tell(number: int, problem: str) -> None:
+        report(folder.at(number), TranscriptError(path=folder.at(number), problem=problem))
+
+    for number, problem in problems.items():
+        tell(number, problem)
+    shown = ReplayBoard(board.store)
+
+    def work(tx: Transaction) -> None:
+        tx.watched = True
+        where = tx.session_project(session) or home
+        if not scope.has_folder(where) or not _may_show(tx, session):
+            return
+        agent = shown.handle(MAIN, session=session, dialect=_CLAUDE, profile="off", project=where)
+        mark_watched(agent, path, _CLAUDE, at=shown.now())
+        place = Work(tx, f"{SESSION}{session}", project=where, now=shown.now(), by=AUTHOR)
+        follow_files(place, folder, files, problems, tell)
+
+    if files or folder.watermark():
+        board.store.joined(work, durable=False, wait=LOCK_SECONDS)
+
+
+def _may_show(tx: Transaction, session: str) -> bool:
+    """True unless the board has the session or its tasks from elsewhere, where people may change them."""
+    if tx.hosts.find_conversation(_CLAUDE, session) is not None:
+        return False
+    row = tx.agent(session, MAIN)
+    if row is not None:
+        return bool(tx.overviews.load_activity(row.number).copy_of)
+    return tx.tasks.find_list(f"{SESSION}{session}") is None

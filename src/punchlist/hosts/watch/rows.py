@@ -7,19 +7,33 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
 
+from punchlist.agent.tool_reports import SAME_CALL
 from punchlist.board import Board
-from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
+from punchlist.bridges.replay import OWN, Replay, ReplayBoard, ReplayClock
+from punchlist.config import project_of
 from punchlist.errors import PunchlistError, StoreError
 from punchlist.hosts.watch.scope import WatchScope
-from punchlist.hosts.watch.served import bind_served
 from punchlist.store import Transaction
-from punchlist.store.hosts import FilePlace
-from punchlist.transcripts.activity import Step, SubagentStart
-from punchlist.transcripts.decoding import moment
-from punchlist.transcripts.values import MAIN
+from punchlist.store.hosts import Conversation, FilePlace
+from punchlist.transcripts import hermes
+from punchlist.transcripts.activity import (
+    CallEnd,
+    CallStart,
+    ListWrite,
+    Step,
+    SubagentStart,
+    TurnEnd,
+    read_own_tool,
+    read_own_write,
+)
+from punchlist.transcripts.chat_activity import HermesSteps
+from punchlist.transcripts.decoding import call_key, moment, name, object_at, path, record
+from punchlist.transcripts.stores import list_tables, read_rows
+from punchlist.transcripts.values import MAIN, Origin, TranscriptCall
 
 SLICE: Final = 0.005
 """Seconds of work in one transaction; saving the places and the commit come on top, to 20 ms at most."""
@@ -115,3 +129,159 @@ class StoreRows:
                 source=self._store,
             )
         return self._replays[session]
+
+
+# The session that our MCP server made for a conversation.
+
+
+def bind_served(
+    tx: Transaction, host: str, conversation: str, folder: str, steps: Iterable[Step]
+) -> Conversation | None:
+    """Bind a conversation to the session that our MCP server made for it, if a step is a call that it answered.
+
+    Gemini CLI and opencode do not tell our server which conversation calls it, so its list has a session of its own.
+    The log has the same call: what began there within five seconds in the same project is the same.
+    """
+    for step in steps:
+        if isinstance(step, ListWrite) and step.dialect == OWN and step.at is not None:
+            project = project_of(folder)
+            session = tx.hosts.find_served_session(host, project, step.at, within=SAME_CALL)
+            if session is not None:
+                tx.hosts.bind_conversation(host, conversation, session, project=project, at=step.at)
+                return tx.hosts.find_conversation(host, conversation)
+    return None
+
+
+# Hermes.
+
+_HERMES_FIRST: Final = "SELECT coalesce(max(id), 0) FROM messages WHERE timestamp < ?"
+_HERMES_CHANGED: Final = "SELECT DISTINCT session_id FROM messages WHERE id > ? AND active = 1"
+_HERMES_ASKED: Final = (
+    "SELECT max(id) FROM messages WHERE session_id = ? AND id <= ? AND role = 'assistant' AND active = 1"
+)
+_HERMES_MESSAGES: Final = """
+SELECT id, role, content, tool_call_id, tool_calls, timestamp FROM messages
+WHERE session_id = ? AND id >= ? AND active = 1 ORDER BY id
+"""
+_HERMES_COLUMNS: Final = "SELECT name FROM pragma_table_info('sessions')"
+_HERMES_FOLDER: Final = "SELECT cwd FROM sessions WHERE id = ?"
+
+
+def read_hermes(board: Board, store: str, since: float | None, scope: WatchScope) -> None:
+    """Put on the board what Hermes wrote to its store since the last time. A place is the number of a message."""
+
+    def find_first() -> int:
+        return 0 if since is None else next(read_rows(store, _HERMES_FIRST, (since,)))[0]
+
+    StoreRows(board, hermes.NAME, store, scope, is_timed=False).take(
+        lambda place: _read_hermes_pieces(store, place), find_first
+    )
+
+
+def _read_hermes_pieces(store: str, place: int) -> Iterator[Piece]:
+    has_folders = any(column == "cwd" for (column,) in read_rows(store, _HERMES_COLUMNS))
+    for (given,) in list(read_rows(store, _HERMES_CHANGED, (place,))):
+        session = name(given)
+        if session is None:
+            continue
+        told: Any = next(read_rows(store, _HERMES_FOLDER, (given,)), (None,))[0] if has_folders else None
+        steps = HermesSteps(MAIN)
+        asked = next(read_rows(store, _HERMES_ASKED, (given, place)))[0]  # its calls may end after the place
+        for number, *fields in list(read_rows(store, _HERMES_MESSAGES, (given, place if asked is None else asked))):
+            message = dict(zip(hermes.COLUMNS, fields, strict=True))
+            taken = list(steps.take(hermes.unwrap_content(message)))
+            if number > place:
+                yield Piece(number, session, MAIN, path(told) or os.path.dirname(store), taken)
+
+
+# opencode.
+
+OPENCODE: Final = "opencode"
+_OPENCODE_LIST_TOOL: Final = "todowrite"
+_OPENCODE_SHELL: Final = "bash"
+_OPENCODE_SLACK: Final = 60_000
+"""Milliseconds by which a session may be older than its latest piece."""
+
+_OPENCODE_SESSIONS: Final = "SELECT id, parent_id, directory FROM session WHERE time_updated >= ? ORDER BY time_updated"
+_OPENCODE_PARENT: Final = "SELECT parent_id, directory FROM session WHERE id = ?"
+_OPENCODE_PIECES: Final = "SELECT time_updated, data FROM part WHERE session_id = ? AND time_updated >= ?"
+_OPENCODE_DEEPEST: Final = 8
+
+
+def has_opencode_calls(store: str) -> bool:
+    """True for a store of today's form; older ones have lists only."""
+    return "part" in list_tables(store)
+
+
+def read_opencode(board: Board, store: str, since: float | None, scope: WatchScope) -> None:
+    """Put on the board what opencode wrote to its store since the last time, in that order.
+
+    The store keeps each piece of a message as a row, which changes while a tool runs. A place is a time: rows of the
+    same time are read again, and calls that the board knows by their id are passed over.
+    """
+    first = 0 if since is None else int(since * 1000)
+    StoreRows(board, OPENCODE, store, scope, is_timed=True).take(
+        lambda place: _read_opencode_pieces(store, place), lambda: first
+    )
+
+
+def _read_opencode_pieces(store: str, place: int) -> Iterator[Piece]:
+    for session, parent, folder in list(read_rows(store, _OPENCODE_SESSIONS, (place - _OPENCODE_SLACK,))):
+        root, where = (session, folder) if parent is None else _find_root(store, parent)
+        known, agent = name(root), MAIN if root == session else name(session)
+        if known is None or agent is None:
+            continue
+        for at, data in read_rows(store, _OPENCODE_PIECES, (session, place)):
+            told = record(data) if isinstance(data, str) else None
+            if told is not None and isinstance(at, int) and told.get("type") in ("tool", "step-finish"):
+                steps = list(_read_opencode_steps(at, agent, told))
+                yield Piece(at, known, agent, path(where) or os.path.dirname(store), steps)
+
+
+def _find_root(store: str, session: str) -> tuple[str, str | None]:
+    """Return the session that started a subagent's, or its parent's, and the folder of it."""
+    folder: str | None = None
+    for _ in range(_OPENCODE_DEEPEST):
+        parent, folder = next(iter(read_rows(store, _OPENCODE_PARENT, (session,))), (None, folder))
+        if parent is None:
+            break
+        session = parent
+    return session, folder
+
+
+def _read_opencode_steps(at: int, agent: str, data: dict[str, Any]) -> Iterator[Step]:
+    if data.get("type") == "step-finish":
+        if data.get("reason") == "stop":
+            yield TurnEnd(at=_as_time(at), agent=agent)
+        return
+    state, tool = object_at(data, "state"), name(data.get("tool"))
+    call_id, status, times = call_key(data.get("callID")), state.get("status"), object_at(state, "time")
+    if tool is None or call_id is None or status == "pending":
+        return
+    args, begun, ended = state.get("input"), moment(times.get("start")), moment(times.get("end")) or _as_time(at)
+    own = read_own_tool(tool)
+    if tool == _OPENCODE_LIST_TOOL or own is not None:
+        if status == "completed":
+            call = TranscriptCall(tool, args, call_id, Origin(agent))
+            written = ListWrite(at=ended, agent=agent, call_id=call_id, name=tool, args=args, dialect=OPENCODE)
+            found = written if own is None else read_own_write(call, own, call_id, agent, ended)
+            yield from () if found is None else (found,)
+        return
+    yield CallStart(at=begun or ended, agent=agent, call_id=call_id, name=tool, args=args)
+    if status in ("completed", "error"):
+        code = object_at(state, "metadata").get("exit")
+        # A command that ran into its timeout, or was aborted, is completed too.
+        is_cut_short = status == "completed" and tool == _OPENCODE_SHELL and type(code) is not int
+        yield CallEnd(
+            at=ended,
+            agent=agent,
+            call_id=call_id,
+            name=tool,
+            result=state.get("output") if status == "completed" else state.get("error"),
+            is_error=None if is_cut_short else status == "error",
+            exit_code=code if type(code) is int else None,
+        )
+
+
+def _as_time(milliseconds: int) -> datetime:
+    return moment(milliseconds) or datetime.fromtimestamp(0, UTC)

@@ -20,9 +20,8 @@ from punchlist.errors import PunchlistError, StoreBusy, StoreError, StoreFailed
 from punchlist.hosts.watch.changes import Changes, open_changes
 from punchlist.hosts.watch.lists import ListFiles
 from punchlist.hosts.watch.logs import LogFile, describe_log, describe_start, find_file, list_files, list_roots
-from punchlist.hosts.watch.rows import LOCK_SECONDS, SLICE
+from punchlist.hosts.watch.rows import LOCK_SECONDS, SLICE, bind_served
 from punchlist.hosts.watch.scope import load_scope
-from punchlist.hosts.watch.served import bind_served
 from punchlist.hosts.watch.sources import Source
 from punchlist.store import Transaction
 from punchlist.transcripts.activity import Step
