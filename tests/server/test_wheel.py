@@ -1,46 +1,64 @@
 """The wheel in an environment of its own: the base install has the page, with all its files."""
 
 import json
-import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 
 
+def find_needed(requirements: Iterable[str], found: dict[str, Distribution]) -> dict[str, Distribution]:
+    """Return the distributions that these requirements lead to, as they are installed here."""
+    for text in requirements:
+        wanted = Requirement(text)
+        if wanted.name not in found and (wanted.marker is None or wanted.marker.evaluate({"extra": ""})):
+            found[wanted.name] = distribution(wanted.name)
+            find_needed(found[wanted.name].requires or (), found)
+    return found
+
+
 @pytest.fixture(scope="module")
 def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of a fresh environment into which the wheel was installed, and nothing that it does not ask for."""
+    """The programs of a fresh environment with the wheel and what it asks for, and nothing else.
+
+    What it asks for is copied from the environment of the tests, so that no test needs the network.
+    """
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
-    install = [UV, "pip", "install", "--quiet", "--python", folder / "venv/bin/python"]
-    pinned = ["--constraint", ROOT / "requirements.lock", wheel]
-    # `make setup` has put these versions into uv's cache; where that was emptied, they come from the registry.
-    if subprocess.run([*install, "--offline", *pinned], check=False, capture_output=True).returncode != 0:
-        subprocess.run([*install, *pinned], check=True)
+    install = [UV, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", folder / "venv/bin/python", wheel]
+    subprocess.run(install, check=True)
+    (packages,) = (folder / "venv/lib").glob("*/site-packages")
+    (installed,) = distributions(path=[str(packages)], name="punchlist")
+    for needed in find_needed(installed.requires or (), {}).values():
+        for file in needed.files or ():
+            if ".." not in file.parts:  # a program beside the packages
+                target = packages / file
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(str(needed.locate_file(file)), target)
     return folder / "venv/bin"
 
 
 @pytest.fixture
 def link(bin_folder: Path, tmp_path: Path) -> Iterator[str]:
     """The link that `punchlist serve` of that environment prints, while it runs."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PUNCHLIST_", "PYTHON"))}
     command = [bin_folder / "punchlist", "--db", tmp_path / "board.db", "serve", "--port", "0", "--no-watch"]
-    environment = {**inherited, "HOME": str(tmp_path)}
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     assert server.stdout is not None
     with server:
         yield server.stdout.readline().removeprefix("Punchlist is at ").strip()
