@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,23 @@ def test_tasks_that_came_due_are_read_as_they_stand_while_a_stopped_process_hold
         with closing(lock), lock.hold():
             assert [task.status.value for task in tasks.list()] == ["in_progress"]
         assert [task.status.value for task in tasks.list()] == ["pending"]
+
+
+def test_a_model_sees_tasks_and_flows_as_they_stand_while_a_stopped_process_holds_the_lock(tmp_path: Path) -> None:
+    path, clock = tmp_path / "board.db", FakeClock()
+    with Board.open(path, clock=clock) as board:
+        board.tasks("session:s1", lease=10).create("one")
+        board.tasks("session:s1", lease=10).claim("worker")
+        flows = board.agent(session="s1", dialect="taskflow")
+        started = flows.call("taskflow", {"action": "start", "controller_id": "kate", "goal": "Sort"}).data
+        timer = {"kind": "timer", "at": (board.now() + timedelta(seconds=10)).isoformat()}
+        wait = {"action": "wait", "flow_id": started["flow"]["id"], "wait_condition": timer}
+        assert not flows.call("taskflow", wait).is_error
+        clock.advance(60)
+        lock = SidecarLock(f"{path}.lock")
+        with closing(lock), lock.hold():
+            tasks = board.agent(session="s1", dialect="claude-tasks")
+            assert "in_progress" in tasks.call("TaskList", {}).text
+            assert '"status":"waiting"' in flows.call("taskflow", {"action": "list_mine"}).text
+        assert "in_progress" not in tasks.call("TaskList", {}).text
+        assert '"status":"running"' in flows.call("taskflow", {"action": "list_mine"}).text

@@ -162,6 +162,20 @@ def two_way() -> tuple[Any, Any]:
     return _servers.Pipe()
 
 
+@contextmanager
+def held_lock(path: str) -> Generator[None]:
+    """Let another process hold a board's lock within the block."""
+    here, there = two_way()
+    holder = start(hold, path, there)
+    assert here.recv() == "held"
+    try:
+        yield
+    finally:
+        here.send("let go")
+        here.send("end")
+        holder.join(PATIENCE)
+
+
 def run(script: str, *args: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     """Runs a Python script in a fresh interpreter, below another program if given; with its children it ends."""
     command = [*before, sys.executable, "-c", script, *args]

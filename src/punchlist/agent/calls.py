@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -19,8 +19,9 @@ from punchlist.core.commands import Command, Edit, Elsewhere, Problem, Query, Re
 from punchlist.core.events import Draft
 from punchlist.core.flow import FlowCommand
 from punchlist.core.task import TaskCommand
-from punchlist.core.todo import ListState
+from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects.base import Invalid, Reply, Result, SubmitPlan, reply_invalid, reply_unknown_tool
+from punchlist.errors import StoreBusy
 from punchlist.flows.model_calls import FlowModelCall
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
@@ -35,15 +36,20 @@ Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
 Answer = Callable[[AgentContext], tuple[Reply, bool]]
 """A `Decide` for this agent, with its memory."""
 
+View = Callable[[Transaction, AgentRow | None, datetime], Reply | None]
+"""Returns the reply to a call that only reads, without a write; None if it has to be recorded."""
+
+_VIEW_WAIT: Final = 0.05
+"""Seconds that a view waits for the lock, to be counted: a process that was stopped with the lock must not stop it."""
+
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
 
 def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -> tuple[Reply, bool]:
     """Answer a tool call in one transaction; return the reply, and True if the agent's list changed."""
-    arguments = size_of_json(args)
-    decide, reads, task_list = _find_answer(agent, name, args, arguments)
-    if decide is None:
+    found = _find_answer(agent, name, args, size_of_json(args))
+    if found is None:
         agent.send_heartbeat()
         return reply_unknown_tool(agent.tools, str(name)), False
     call_id = None if call_id is None else repair(str(call_id))
@@ -51,7 +57,7 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
         text = f"The id of this call has {len(call_id)} characters; at most {LONGEST_ID} fit. Nothing was changed."
         return reply_invalid(Invalid(text, code="call_id_too_long")), False
     fingerprint = b"" if call_id is None else fingerprint_of(f"{agent.dialect.name}/{name}", args)
-    durable = call_id is not None or not reads  # a read leaves nothing but a count
+    durable = call_id is not None or found.view is None  # a read leaves nothing but a count
     changed = False
 
     def work(ctx: AgentContext) -> Reply:
@@ -64,18 +70,33 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
             reply = _reply_to_restored(agent, tx, row, stored, (name, args, call_id), now)
             tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
             return reply
-        reply, changed = decide(ctx)
+        reply, changed = found.decide(ctx)
         if call_id is not None:
             tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
         return reply
 
-    transact = partial(agent.run, work, durable=durable)
+    def view(tx: Transaction) -> Reply | None:
+        row = tx.agent(agent.session, agent.name)
+        stored = None if call_id is None or row is None else tx.call(row, call_id)
+        if stored is not None:
+            return _replay(stored, fingerprint, call_id or "") if stored.reply else None
+        return None if found.view is None else found.view(tx, row, agent.board.now())
+
+    wait = None if found.view is None else _VIEW_WAIT
     while True:
+        transact = partial(agent.run, work, durable=durable, wait=wait)
         try:
-            reply = transact() if task_list is None else agent.board.change_tasks(task_list, transact)
+            reply = transact() if found.task_list is None else agent.board.change_tasks(found.task_list, transact)
             break
         except Repeat as repeat:
             repeat.meanwhile()
+        except StoreBusy:
+            if wait is None:
+                raise
+            reply = agent.board.store.read(view)  # it is not counted
+            if reply is not None:
+                break
+            wait = None
     return reply, changed and agent.dialect.layer == "todos"
 
 
@@ -86,22 +107,30 @@ def observe_call(ctx: AgentContext) -> None:
         detectors.note_heartbeat(ctx, "todo", watched=False)
 
 
-def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> tuple[Answer | None, bool, str | None]:
-    """Return the function that answers the call, True if it only reads, and the list of tasks that it may change.
+class _Answering(NamedTuple):
+    """The functions that answer a call, and the list of tasks that it may change."""
 
-    A tool that this handle does not offer has no such function.
-    """
+    decide: Answer
+    view: View | None = None
+    """For a call that only reads."""
+    task_list: str | None = None
+
+
+def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> _Answering | None:
+    """Return how a call is answered; None for a tool that this handle does not offer."""
     if agent.offered and agent.dialect.has_tool(name):
         parsed = agent.dialect.parse(name, args)
         if isinstance(parsed, SubmitPlan):
-            return _count_call(agent, answer_proposal(parsed, by=agent.name), arguments), False, None
+            return _Answering(_count_call(agent, answer_proposal(parsed, by=agent.name), arguments))
         if not isinstance(parsed, Elsewhere):
-            return partial(_answer, agent, parsed, arguments), isinstance(parsed, Query), None
+            view = partial(_view, agent, parsed) if isinstance(parsed, Query) else None
+            return _Answering(partial(_answer, agent, parsed, arguments), view)
         if agent.dialect.layer == "flows":
             flow_call = FlowModelCall(
                 cast("FlowCommand", parsed), name=agent.name, session=agent.session, render=agent.dialect.render
             )
-            return _count_call(agent, flow_call.decide, arguments), parsed.reads, None
+            decide = _count_call(agent, flow_call.decide, arguments)
+            return _Answering(decide, flow_call.view if parsed.reads else None)
         task_call = TaskModelCall(
             cast("TaskCommand", parsed),
             agent.task_list,
@@ -110,18 +139,14 @@ def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> t
             gates=agent.board.gates,
             render=agent.dialect.render,
         )
-        return (
-            _count_call(agent, task_call.decide, arguments),
-            parsed.reads,
-            None if parsed.reads else agent.task_list,
-        )
+        decide = _count_call(agent, task_call.decide, arguments)
+        if parsed.reads:
+            return _Answering(decide, task_call.view)
+        return _Answering(decide, task_list=agent.task_list)
     if agent.settings.plan_tools is not None and agent.settings.plan_tools.has_tool(name):
-        return (
-            _count_call(agent, answer_plan_call(agent.settings.plan_tools, name, args, by=agent.name), arguments),
-            False,
-            None,
-        )
-    return None, False, None
+        answer = answer_plan_call(agent.settings.plan_tools, name, args, by=agent.name)
+        return _Answering(_count_call(agent, answer, arguments))
+    return None
 
 
 def _count_call(agent: AgentRunner, decide: Decide, arguments: Size) -> Answer:
@@ -183,11 +208,23 @@ def _answer(
     return _save_and_reply(agent, ctx, parsed, applied, arguments)
 
 
+def _view(agent: AgentRunner, query: Query, _tx: Transaction, row: AgentRow | None, now: datetime) -> Reply | None:
+    """Return the reply to a view. None if the list was changed by others: that the model has seen it is recorded.
+
+    Without that record its next full write would be merged with a list that it no longer goes by.
+    """
+    if row is not None and row.mode == "plan" and agent.dialect.refused_in_plan_mode is not None:
+        return None
+    state, unseen = (ListState(TodoList()), 0) if row is None else (row.state, row.unseen)
+    reply = _render(agent, state, unseen, query, Applied(state), now)
+    return None if reply.shows_list and state.shown is not None else reply
+
+
 def _save_and_reply(
     agent: AgentRunner, ctx: AgentContext, parsed: Command | Query, applied: Applied, arguments: Size
 ) -> tuple[Reply, bool]:
     row, events = ctx.row, applied.events
-    state, reply = applied.state, _render(agent, row, parsed, applied, ctx.now)
+    state, reply = applied.state, _render(agent, row.state, row.unseen, parsed, applied, ctx.now)
     unseen = row.unseen + 1
     if reply.shows_list:
         unseen = 0
@@ -207,12 +244,14 @@ def _save_and_reply(
     return reply, state.todos is not row.state.todos
 
 
-def _render(agent: AgentRunner, row: AgentRow, parsed: Command | Query, applied: Applied, now: datetime) -> Reply:
+def _render(
+    agent: AgentRunner, before: ListState, unseen: int, parsed: Command | Query, applied: Applied, now: datetime
+) -> Reply:
     """Render the reply in the words of the dialect."""
     state, durable = applied.state, agent.board.store.durable
-    before, is_behind = row.state.todos, state.shown is not None
+    is_behind = state.shown is not None
     return agent.dialect.render(
-        Result(parsed, before, state.todos, applied.problems, row.unseen, is_behind, durable, now, agent.policy)
+        Result(parsed, before.todos, state.todos, applied.problems, unseen, is_behind, durable, now, agent.policy)
     )
 
 
@@ -232,7 +271,7 @@ def _reply_to_restored(
         )
     known = Applied(row.state)
     applied = known if isinstance(parsed, Query) else apply(row.state, parsed, agent.policy, now, by=agent.name)
-    return _render(agent, row, parsed, applied, now)
+    return _render(agent, row.state, row.unseen, parsed, applied, now)
 
 
 def _refuse(agent: AgentRunner, ctx: AgentContext, reply: Reply, code: str, problem: str, arguments: Size) -> Reply:

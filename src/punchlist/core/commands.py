@@ -277,6 +277,8 @@ Command = Replace | Merge | Edit
 class Query(Struct, frozen=True):
     """A read: changes nothing."""
 
+    reads: ClassVar[bool] = True
+
 
 class Elsewhere(Struct, frozen=True):
     """A command for another layer than the todo list. `reads`: it changes nothing."""

@@ -52,6 +52,14 @@ class FlowModelCall:
             raise Repeat from error  # rolls back what it wrote
         return self._render(result._replace(problems=tuple(work.cleaner.problems()))), not self._command.reads
 
+    def view(self, tx: Transaction, row: AgentRow | None, now: datetime) -> Reply | None:
+        """Return the reply to a call that only reads, from the flows as they stand; None to a refused one."""
+        work = FlowWork(tx, now=now, by=self._by, agent=row, settles=False)
+        try:
+            return self._render(self._run(work))
+        except (FlowError, InvalidInput):
+            return None
+
     def _run(self, work: FlowWork) -> FlowResult:
         command = self._command
         match command:

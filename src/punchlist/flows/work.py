@@ -51,15 +51,25 @@ class FlowWork:
     """The flows of a board in one open transaction; `Flows` opens one for each call.
 
     `by` is the author of what happens. `agent` is the agent in whose name it happens, if it is one of this board.
+    Without `settles` a timer that is over is left as it stands, for a transaction that only reads.
     """
 
-    def __init__(self, tx: Transaction, *, now: datetime, by: str = "", agent: AgentRow | None = None) -> None:
+    def __init__(
+        self,
+        tx: Transaction,
+        *,
+        now: datetime,
+        by: str = "",
+        agent: AgentRow | None = None,
+        settles: bool = True,
+    ) -> None:
         self.tx = tx
         self.flows = tx.flows
         self.now = now
         self.by = by
         self.agent = agent
         self.cleaner = Cleaner()
+        self._settles = settles
 
     def find(self, id: str) -> FlowRow | None:
         """Return the flow, running if its timer is over. `id` is in its usual spelling."""
@@ -67,7 +77,7 @@ class FlowWork:
         return None if row is None else self.settle(row)
 
     def settle(self, row: FlowRow) -> FlowRow:
-        if not rules.is_wait_over(row.flow, self.now):
+        if not self._settles or not rules.is_wait_over(row.flow, self.now):
             return row
         return self.write(row, rules.resume(row.flow, self.now), "resumed", by="", state_patch=None)
 

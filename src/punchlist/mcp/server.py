@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from punchlist import __version__
 from punchlist.dialects.base import Reply, reply_unknown_tool
-from punchlist.errors import PunchlistError
+from punchlist.errors import PunchlistError, StoreBusy
 from punchlist.mcp.dialogs import Dialogs, has_dialogs
 from punchlist.mcp.prompts import PROMPTS, write_prompt
 from punchlist.mcp.resources import RESOURCES, TEMPLATES, read_resource
@@ -42,9 +43,16 @@ and clients fall back to the newest of these."""
 _BATCH_VERSION = "2025-03-26"
 """The only version that has batches."""
 
+_NEWS_SECONDS = 0.25
+"""How long news wait for the lock, to be recorded as told: the call is answered already."""
+
 
 class McpServer:
-    """One server for one client. Without a connection it asks the client nothing: no dialogs are shown."""
+    """One server for one client.
+
+    Without a connection it asks the client nothing: no dialogs are shown. `StoreBusy` is then raised, for the caller to
+    answer in a way of its own.
+    """
 
     def __init__(
         self,
@@ -145,6 +153,8 @@ class McpServer:
                 return lambda: self._show_dialogs(connection, call, agent, reply, asked)
             return describe_reply(reply, _list_news(agent))
         except PunchlistError as error:
+            if self._connection is None and isinstance(error, StoreBusy):
+                raise
             return describe_reply(Reply(str(error), is_error=True))
 
     def _show_dialogs(
@@ -191,10 +201,13 @@ def _find_asked(reply: Reply) -> list[str]:
 
 def _list_news(agent: Agent) -> list[str]:
     """Return what people answered and decided since the model was last told, once."""
-    news = agent.take_answers()
-    if news is None:
-        return []
     from punchlist.hosts.receipts import note_reply
+    from punchlist.store.lock import limit_wait
 
-    note_reply(agent)
-    return [news]
+    with limit_wait(_NEWS_SECONDS), suppress(StoreBusy):  # what is not told now is still news at the next call
+        news = agent.take_answers()
+        if news is not None:
+            with suppress(StoreBusy):
+                note_reply(agent)
+            return [news]
+    return []

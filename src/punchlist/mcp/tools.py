@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from punchlist.core.commands import Elsewhere, Query
 from punchlist.dialects import dialect
 from punchlist.dialects.base import Dialect, Reply, Tool
 from punchlist.errors import InvalidInput
@@ -36,6 +37,12 @@ class ToolSet:
         """Return the dialect of a tool; None if no such tool is offered."""
         found = self._found.get(name) if isinstance(name, str) else None
         return None if found is None else found[0].name
+
+    def only_reads(self, name: Any, arguments: Any) -> bool:
+        """True for a call of an offered tool that changes nothing."""
+        found = self._found.get(name) if isinstance(name, str) else None
+        parsed = None if found is None else found[0].parse(name, arguments)
+        return isinstance(parsed, Query | Elsewhere) and parsed.reads
 
     def describe(self) -> list[Described]:
         return [describe_tool(tool) for tool in self.tools]

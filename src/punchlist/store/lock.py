@@ -12,9 +12,12 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from math import inf
 from threading import get_ident
 from time import monotonic, sleep
 from types import ModuleType
+from typing import NamedTuple
 
 from punchlist.errors import StoreBusy
 from punchlist.store.files import open_own_file
@@ -31,6 +34,32 @@ _MOST_IN_A_ROW = 2
 """A process may retake the lock so many times just after it released it, before it looks for waiting processes."""
 
 _POLITE_SECONDS = 0.001
+
+
+class _WaitLimit(NamedTuple):
+    seconds: float
+    """The longest wait for the lock."""
+    ends: float
+    """When every wait ends, on the monotonic clock."""
+
+
+_NO_LIMIT = _WaitLimit(inf, inf)
+_limit: ContextVar[_WaitLimit] = ContextVar("punchlist_lock_limit", default=_NO_LIMIT)
+
+
+@contextmanager
+def limit_wait(seconds: float, *, in_all: bool = False) -> Generator[None]:
+    """Let nothing in this context wait longer for the lock; with `in_all`, all its waits together.
+
+    A server limits a whole request by it, and threads that run a part of the request with its context.
+    """
+    outer = _limit.get()
+    ends = monotonic() + seconds if in_all else inf
+    token = _limit.set(_WaitLimit(min(seconds, outer.seconds), min(ends, outer.ends)))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
 
 
 class SidecarLock:
@@ -58,13 +87,15 @@ class SidecarLock:
     def acquire(self, timeout: float | None = None) -> bool:
         """Take the lock and return True; False if this thread holds it already.
 
-        Raise `StoreBusy` if it could not be had within `timeout` seconds, by default those of this lock.
+        Raise `StoreBusy` if it could not be had within `timeout` seconds, by default those of this lock, or within
+        the limit of this context.
         """
-        timeout = self.timeout if timeout is None else timeout
-        ends = monotonic() + timeout
         if self.is_mine:
             return False
-        if not self.threads.acquire(timeout=timeout):
+        limit = _limit.get()
+        timeout = min(self.timeout if timeout is None else timeout, limit.seconds)
+        ends = min(monotonic() + timeout, limit.ends)
+        if not self.threads.acquire(timeout=max(0.0, ends - monotonic())):
             raise self._busy(timeout)
         self._owner = get_ident()
         if self._handle is None or fcntl is None:
@@ -85,7 +116,7 @@ class SidecarLock:
         """Queue in the kernel, which is fair, in a thread of its own: a stopped holder must not stop us for ever."""
         turn = _Turn(handle)
         try:
-            if timeout <= 0:
+            if monotonic() >= ends:
                 raise self._busy(timeout)
             self._hint_that_we_wait(handle, True)
             turn.start()
@@ -117,7 +148,7 @@ class SidecarLock:
             sleep(_POLITE_SECONDS)
 
     def _busy(self, timeout: float) -> StoreBusy:
-        return StoreBusy(path=self.path.removesuffix(".lock"), seconds=f"{timeout:g}")
+        return StoreBusy(path=self.path.removesuffix(".lock"), seconds=f"{round(timeout, 2):g}")
 
     def release(self) -> None:
         """Release the lock if this thread holds it, or was interrupted on the way to it. Can be repeated."""

@@ -64,6 +64,13 @@ class TaskModelCall:
             reply = replace(reply, problems=(*reply.problems, *work.doubts))
         return reply, result.before != result.after
 
+    def view(self, tx: Transaction, row: AgentRow | None, now: datetime) -> Reply:
+        """Return the reply to a call that only reads, from the list as it stands: what has come due is not written."""
+        work = Work(tx, self._list, project="", now=now, by=self._by, agent=row, settles=False)
+        result = self._run(work)
+        assert isinstance(result, TaskResult)  # nothing that only reads comes too late
+        return self._render(result)
+
     def _refusal(self, work: Work, row: AgentRow, error: PunchlistError) -> Reply:
         reply = self._render(TaskResult(self._command, error=error))
         for problem in reply.problems[:1]:

@@ -76,7 +76,8 @@ class Work:
 
     `by` is the author of what happens, the worker itself where it is empty. `agent` is the agent in whose name it
     happens, if it is one of this board. `grades` is its policy for completions that no evidence supports, and `doubts`
-    collects the problems to tell about them.
+    collects the problems to tell about them. Without `settles` what has come due is left as it is, for a transaction
+    that only reads.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Work:
         by: str = "",
         agent: AgentRow | None = None,
         grades: str = "show",
+        settles: bool = True,
     ) -> None:
         self.tx = tx
         self.tasks = tx.tasks
@@ -102,7 +104,7 @@ class Work:
         self._project = project
         found = self.tasks.find_list_and_due(name, now)
         self._where, due = found or (None, False)
-        self.settled = self._settle(self._where) if due and self._where is not None else 0
+        self.settled = self._settle(self._where) if due and settles and self._where is not None else 0
         """How many tasks had come due and were written at the start: leases, timers and rests that are over."""
 
     @property
