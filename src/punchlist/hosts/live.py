@@ -20,6 +20,7 @@ from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.roster import load_first_screen
 from punchlist.hosts.watch import CodexPlans, Watcher
 from punchlist.hosts.watch.scope import find_beginning
+from punchlist.store.lock import limit_wait
 
 _LOAD_SECONDS: Final = 5.0
 """How often the board is read where nothing happens: an agent may have fallen silent."""
@@ -30,6 +31,9 @@ _LOAD_SHARE: Final = 12
 
 _WAIT_SECONDS: Final = 0.5
 """The longest wait at a time, so that the end is noticed."""
+
+_LOCK_SECONDS: Final = 0.25
+"""How long a look waits for the lock, to record what it found: the first screen waits for the look."""
 
 _FAULT_SECONDS: Final = 2.0
 _SINCE: Final = timedelta(days=1)
@@ -118,11 +122,12 @@ class LiveRoster:
 
     def _look(self) -> None:
         """Take what hooks left, settle tasks that are due, and ask the hosts for their agents."""
-        ingest(self.board)
-        for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
-            self.board.tasks(row.name).list(limit=1)
-        asked_at = self.board.now()
-        self._present = self._presence.look()
+        with limit_wait(_LOCK_SECONDS, in_all=True):
+            ingest(self.board)
+            for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
+                self.board.tasks(row.name).list(limit=1)
+            asked_at = self.board.now()
+            self._present = self._presence.look()
         self._seen_at = asked_at
         self._next_look = time.monotonic() + PRESENCE_SECONDS
 

@@ -23,7 +23,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from punchlist.config import login_name
-from punchlist.server.problems import ApiProblem, find_problem, respond_to_problem
+from punchlist.server.problems import RETRY_SECONDS, ApiProblem, find_problem, respond_to_problem
 from punchlist.store import Store
 from punchlist.store.tokens import TokenRow
 
@@ -33,6 +33,9 @@ SCOPES: Final = ("look", "answer", "edit")
 """Scopes of a token; each includes those before it."""
 
 LONGEST_BODY: Final = 1_000_000
+
+MOST_BODIES: Final = 32_000_000
+"""Bytes that the bodies of all requests may have together, from their first piece to the reply."""
 
 SECURITY_HEADERS: Final = {
     "content-security-policy": (
@@ -154,19 +157,30 @@ class Refusal(NamedTuple):
     detail: str
 
     def make_problem(self) -> ApiProblem:
-        headers = {"www-authenticate": "Bearer"} if self.status == 401 else {}
-        return ApiProblem(self.status, self.code, self.detail, headers=headers)
+        return ApiProblem(self.status, self.code, self.detail, headers=_REFUSAL_HEADERS.get(self.status))
 
     def respond(self, scope: Scope) -> Response:
         """Return the refusal as a problem document, or as a page for a browser."""
         return respond_to_problem(self.make_problem(), Headers(scope=scope))
 
 
+# After a request that is not read to its end, nothing else can follow on its connection.
+_CLOSE: Final = {"connection": "close"}
+_REFUSAL_HEADERS: Final = {
+    400: _CLOSE,
+    401: {"www-authenticate": "Bearer"},
+    413: _CLOSE,
+    503: {**_CLOSE, "retry-after": str(RETRY_SECONDS)},
+}
 _NO_TOKEN: Final = Refusal(
     401, "token_missing", "Open the link that `punchlist serve` prints (`punchlist serve --status` shows it again)."
 )
 _WRONG_TOKEN: Final = Refusal(401, "token_unknown", "This token is unknown or was revoked.")
 _TOO_LARGE: Final = Refusal(413, "body_too_large", f"A body may have {LONGEST_BODY} bytes at most.")
+_TOO_MANY: Final = Refusal(503, "bodies_too_large", "The server receives too much at once; repeat the request.")
+_TWO_LENGTHS: Final = Refusal(
+    400, "length_ambiguous", "A request has a `Content-Length` or a `Transfer-Encoding`, never both."
+)
 
 
 class Access:
@@ -273,6 +287,8 @@ class AccessGate:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
+        self.received = 0
+        """Bytes of the bodies of all requests that are under way."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -289,7 +305,11 @@ class AccessGate:
         if response is not None:
             await response(scope, receive, send)
             return
-        await self._app(scope, _limit_body(receive), send)
+        body = _Body(self, receive)
+        try:
+            await self._app(scope, body.receive, send)
+        finally:
+            self.received -= body.size
 
     async def _admit(self, scope: Scope) -> Response | None:
         """Return the response to a request that goes no further; else note its grant."""
@@ -317,6 +337,8 @@ class AccessGate:
         return None
 
     def _check_headers(self, method: str, path: str, headers: Headers) -> Refusal | None:
+        if "content-length" in headers and "transfer-encoding" in headers:
+            return _TWO_LENGTHS
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._access.is_own_host(hosts[0]):
             return Refusal(421, "host_refused", "This server has another name; use the address that it prints.")
@@ -385,19 +407,24 @@ def _check_origin_of_cookie(method: str, headers: Headers) -> Refusal | None:
     return None
 
 
-def _limit_body(receive: Receive) -> Receive:
-    """Count a body that comes without a length, or is longer than it said."""
-    total = 0
+class _Body:
+    """The body of one request as it comes in. It may come without a length, or be longer than it said."""
 
-    async def receive_limited() -> Message:
-        nonlocal total
-        message = await receive()
-        total += len(message.get("body", b""))
-        if total > LONGEST_BODY:
+    def __init__(self, gate: AccessGate, receive: Receive) -> None:
+        self._gate = gate
+        self._receive = receive
+        self.size = 0
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        length = len(message.get("body", b""))
+        self.size += length
+        self._gate.received += length
+        if self.size > LONGEST_BODY:
             raise _TOO_LARGE.make_problem()
+        if self._gate.received > MOST_BODIES:
+            raise _TOO_MANY.make_problem()
         return message
-
-    return receive_limited
 
 
 def _with_security_headers(send: Send) -> Callable[[Message], Awaitable[None]]:

@@ -54,7 +54,7 @@ class McpEndpoint:
         if front is None:
             from punchlist.server.mcp_http import McpFront
 
-            state.mcp = front = McpFront(state.board)
+            state.mcp = front = McpFront(state)
             state.mcp_task = asyncio.ensure_future(front.run())
         await front.handle(scope, receive, send)
 

@@ -40,6 +40,7 @@ def _list_metrics(state: ServerState) -> Iterator[str]:
     yield _metric("punchlist_uptime_seconds", "gauge", "Seconds since the server started.", round(uptime, 3))
     yield _metric("punchlist_events_total", "counter", "Number of the latest event.", board.store.last_seq())
     yield _metric("punchlist_waits", "gauge", "What waits on a person.", len(board.waits()))
+    yield _metric("punchlist_writes", "gauge", "Writes that run or wait for the lock.", state.writes.count)
     feed = state.broadcaster
     yield _metric("punchlist_streams", "gauge", "Open streams of events and pages.", len(feed.readers))
     yield _metric("punchlist_streams_cut_off_total", "counter", "Streams cut off: nothing was read.", feed.cut_off)

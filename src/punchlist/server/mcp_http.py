@@ -11,18 +11,18 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from punchlist import __version__
-from punchlist.board import Board
-from punchlist.errors import ExtraMissing, InvalidInput, PunchlistError
+from punchlist.errors import ExtraMissing, InvalidInput, PunchlistError, StoreBusy
 from punchlist.mcp.server import McpServer
-from punchlist.mcp.stdio import INVALID_PARAMS, Call, RpcError
+from punchlist.mcp.stdio import INTERNAL_ERROR, INVALID_PARAMS, Call, RpcError
 from punchlist.mcp.tools import ToolSet
 from punchlist.server.access import LONGEST_BODY
-from punchlist.server.state import grant_of
+from punchlist.server.problems import find_problem, respond_to_problem
+from punchlist.server.state import ServerState, grant_of, run_read
 from punchlist.settings import load_settings
 
 try:
@@ -43,8 +43,8 @@ Context = ServerRequestContext[dict[str, Any], Request]
 class McpFront:
     """Answers MCP requests on a board. `handle` is an ASGI application, once `run` has begun."""
 
-    def __init__(self, board: Board) -> None:
-        self._board = board
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
         server: Server[dict[str, Any]] = Server(
             "punchlist",
             title="Punchlist",
@@ -69,8 +69,15 @@ class McpFront:
             await asyncio.get_running_loop().create_future()
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # The body is read here: the SDK answers a client that left, and a body that is refused, with a fault of ours.
+        request = Request(scope, receive)
+        body = [{"type": "http.request", "body": await request.body()}]
+
+        async def receive_read() -> Message:
+            return body.pop() if body else await receive()
+
         await self._is_ready.wait()
-        await self._manager.handle_request(scope, receive, send)
+        await self._manager.handle_request(scope, receive_read, _ReplySender(scope, receive, send))
 
     def _answer(self, method: str, kind: type[Result]) -> Callable[[Context, Any], Any]:
         """Return the handler of a method, which gives the request to our own server as it came."""
@@ -78,24 +85,61 @@ class McpFront:
         async def answer(context: Context, _params: Any) -> Result:
             assert context.request is not None
             params = dict(context.params or {})
-            return kind.model_validate(await run_in_threadpool(self._run, context.request, method, params))
+            try:
+                # On a thread for reads first: only a call that has to write waits with the other writes.
+                result = await run_read(self._run, context.request, method, params, False)
+                if result is None:
+                    result = await self._state.writes.run(self._run, context.request, method, params, True)
+                return kind.model_validate(result)
+            except StoreBusy as error:
+                context.request.state.busy = error
+                raise MCPError(INTERNAL_ERROR, str(error)) from error
+            except RpcError as error:
+                raise MCPError(error.code, error.message, error.data) from error
+            except PunchlistError as error:
+                raise MCPError(INVALID_PARAMS, str(error)) from error
 
         return answer
 
-    def _run(self, request: Request, method: str, params: dict[str, Any]) -> Any:
+    def _run(self, request: Request, method: str, params: dict[str, Any], may_write: bool) -> Any | None:
+        """Return the result of a request; None if it has to write and may not."""
         query, grant = request.query_params, grant_of(request)
         session = query.get("session") or name_session(grant.name)
+        if not session.isprintable() or len(session) > _LONGEST_NAME:
+            raise InvalidInput(problem="`session` in the address is no name of a session.")
+        tools = ToolSet(query.getlist("dialect") or load_settings().dialect)
+        board, environment = self._state.board, {"PUNCHLIST_SESSION": session}
+        server = McpServer(lambda: board, tools, environment=environment, project=query.get("project"))
+        is_read = method != "tools/call" or tools.only_reads(params.get("name"), params.get("arguments"))
+        if not is_read and not may_write:
+            return None
         try:
-            if not session.isprintable() or len(session) > _LONGEST_NAME:
-                raise InvalidInput(problem="`session` in the address is no name of a session.")
-            tools = ToolSet(query.getlist("dialect") or load_settings().dialect)
-            environment = {"PUNCHLIST_SESSION": session}
-            server = McpServer(lambda: self._board, tools, environment=environment, project=query.get("project"))
             return server.run(Call("", method, params, lambda _answer: None))
-        except RpcError as error:
-            raise MCPError(error.code, error.message, error.data) from error
-        except PunchlistError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from error
+        except StoreBusy:  # also in a view, of a list that others changed: that the model has seen it is recorded
+            if may_write:
+                raise
+            return None
+
+
+class _ReplySender:
+    """Sends the SDK's reply; in place of one to a call that found the board busy, a problem with status 503."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._is_replaced = False
+
+    async def __call__(self, message: Message) -> None:
+        busy: StoreBusy | None = self._scope["state"].get("busy")
+        if self._is_replaced:
+            return
+        if busy is None or message["type"] != "http.response.start":
+            await self._send(message)
+            return
+        self._is_replaced = True
+        response = respond_to_problem(find_problem(busy), Headers(scope=self._scope))
+        await response(self._scope, self._receive, self._send)
 
 
 def name_session(token: str) -> str:

@@ -12,13 +12,13 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from punchlist import errors
 
 PROBLEM_TYPE: Final = "application/problem+json"
-_RETRY_SECONDS: Final = 1
+RETRY_SECONDS: Final = 1
 _log = logging.getLogger("punchlist.server")
 
 
@@ -92,11 +92,13 @@ def find_problem(error: Exception) -> ApiProblem:
             return error
         case errors.PunchlistError():
             status = status_of(type(error))
-            headers = {"retry-after": str(_RETRY_SECONDS)} if status == 503 else {}
+            headers = {"retry-after": str(RETRY_SECONDS)} if status == 503 else {}
             return ApiProblem(status, error.code, str(error), headers=headers)
         case HTTPException():
             code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("'", "")
             return ApiProblem(error.status_code, code, error.detail, headers=error.headers)
+        case ClientDisconnect():  # within its body; nobody reads the response
+            return ApiProblem(400, "client_left", "The client left before its request was complete.")
         case _:
             _log.error("a request met a fault", exc_info=error)
             return ApiProblem(500, "internal_error", "The server met a fault of its own; its log says which.")
@@ -137,6 +139,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
 exception_handlers: Final[Mapping[Any, Any]] = {
     HTTPException: answer_error,
     ApiProblem: answer_error,
+    ClientDisconnect: answer_error,
     errors.PunchlistError: answer_error,
     Exception: answer_error,
 }

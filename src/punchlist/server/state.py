@@ -4,24 +4,79 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from anyio import CapacityLimiter, fail_after, to_thread
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
 from punchlist.config import login_name
 from punchlist.core.person import doubt_person
 from punchlist.core.presence import Roster
+from punchlist.errors import StoreBusy
 from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
+from punchlist.store import Store
+from punchlist.store.lock import limit_wait
 
 if TYPE_CHECKING:
     from punchlist.server.mcp_http import McpFront  # these import this module
     from punchlist.server.topics import TopicHub
+
+MOST_WRITES: Final = 8
+"""Writes on a thread at the same time. The board takes one after the other, so more would only wait."""
+
+_WRITE_SECONDS: Final = 5.0
+"""Seconds that a write waits for its turn before it is answered with 503."""
+
+_READ_SECONDS: Final = 0.25
+"""Seconds that a read waits for the lock, to write what has come due; after that the board is read as it stands."""
+
+Result = TypeVar("Result")
+
+
+class WriteQueue:
+    """Runs the writes of requests on a few threads of their own: those that wait for the lock hold up no read."""
+
+    def __init__(self, store: Store, *, seconds: float = _WRITE_SECONDS) -> None:
+        self._path = store.path
+        self._seconds = seconds
+        self._places = CapacityLimiter(MOST_WRITES)
+
+    @property
+    def count(self) -> int:
+        """How many writes run or wait."""
+        found = self._places.statistics()
+        return found.borrowed_tokens + found.tasks_waiting
+
+    async def run(self, work: Callable[..., Result], *args: Any) -> Result:
+        """Run work that may write, and return its result; raise `StoreBusy` if its turn does not come in time."""
+        began, place = time.monotonic(), object()
+        try:
+            with fail_after(self._seconds):
+                await self._places.acquire_on_behalf_of(place)
+        except TimeoutError:
+            raise StoreBusy(path=self._path, seconds=f"{self._seconds:g}") from None
+        try:
+            with limit_wait(max(0.0, self._seconds - (time.monotonic() - began))):
+                # A limiter of its own: the thread counts against the place that is held, not against those of reads.
+                return await to_thread.run_sync(partial(work, *args), limiter=CapacityLimiter(1))
+        finally:
+            self._places.release_on_behalf_of(place)
+
+
+async def run_read(work: Callable[..., Result], *args: Any) -> Result:
+    """Run work that only reads on a thread. It writes what has come due, if the lock can be had at once."""
+    with limit_wait(_READ_SECONDS, in_all=True):
+        return await run_in_threadpool(work, *args)
 
 
 @dataclass
@@ -33,6 +88,9 @@ class ServerState:
     is_watched: bool = False
     """True if the logs of agents are read meanwhile."""
     broadcaster: Broadcaster = field(init=False)
+    writes: WriteQueue = field(init=False)
+    deliveries: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MOST_WRITES))
+    """Threads that tell hosts what was changed, once its reply was sent: they too may wait for the lock."""
     live: LiveRoster = field(init=False)
     """The agents of this machine; it follows them while the server runs."""
     topics: TopicHub = field(init=False)
@@ -46,6 +104,7 @@ class ServerState:
 
     def __post_init__(self) -> None:
         self.broadcaster = Broadcaster(self.board)
+        self.writes = WriteQueue(self.board.store)
         self.live = LiveRoster(self.board, who=login_name(), watches=self.is_watched)
         self.started_at = self.board.now()
 

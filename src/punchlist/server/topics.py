@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -21,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 from punchlist.errors import InvalidInput, PunchlistError
 from punchlist.server.access import needs
 from punchlist.server.broadcast import Broadcaster, FeedReader, StreamResponse
-from punchlist.server.state import state_of
+from punchlist.server.state import run_read, state_of
 
 Render = Callable[[str], Mapping[str, str]]
 """Returns the parts of a topic, by the ids of their elements. Runs on a worker thread."""
@@ -59,7 +58,7 @@ class Topic:
         self.readers.add(reader)  # before the wait: the hub forgets a topic that nobody reads
         async with self._loading:
             if self._task is None:
-                self._take(await run_in_threadpool(self._render, self.name))
+                self._take(await run_read(self._render, self.name))
                 self._task = asyncio.ensure_future(self._follow())
 
     def make_message(self, seen: int) -> bytes:
@@ -86,7 +85,7 @@ class Topic:
             self.is_dirty.clear()
             began = clock()
             try:
-                self._take(await run_in_threadpool(self._render, self.name))
+                self._take(await run_read(self._render, self.name))
             except PunchlistError:
                 pass  # such as a session that was deleted: readers keep what they have
             except Exception:

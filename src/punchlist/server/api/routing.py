@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 import msgspec
+from anyio import to_thread
 from msgspec import Struct
 from starlette.background import BackgroundTask
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,7 +23,7 @@ from punchlist.errors import PunchlistError, RevisionConflict
 from punchlist.server.access import Grant, needs
 from punchlist.server.api.calls import Answer, Call
 from punchlist.server.problems import ApiProblem, find_problem, respond_to_problem
-from punchlist.server.state import ServerState
+from punchlist.server.state import run_read, state_of
 from punchlist.text.hashing import blake2b
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -108,7 +108,7 @@ class Api:
         if route.scope not in grant.scopes:
             raise ApiProblem(403, "scope_missing", f"This needs a token with the scope `{route.scope}`.")
         body = await request.body() if route.body is not None or route.method != "GET" else b""
-        state: ServerState = request.app.state.server
+        state = state_of(request)
         call = Call(
             state.board,
             grant,
@@ -119,7 +119,8 @@ class Api:
             fingerprint=_fingerprint(request, scope, body),
             live=state.live,
         )
-        answer = await run_in_threadpool(_run, route, call, scope["query_string"], body)
+        run = run_read if route.method == "GET" else state.writes.run
+        answer = await run(_run, route, call, scope["query_string"], body)
         return _respond(answer, call, request)
 
     def _find(self, parts: Sequence[str]) -> _Match:
@@ -179,7 +180,7 @@ def _respond(answer: Answer, call: Call, request: Request) -> Response:
             except Exception:  # the reply was sent, and the agent is told at its next turn
                 _log.exception("an agent could not be told what was changed")
 
-    task = BackgroundTask(run_after) if call.after else None
+    task = BackgroundTask(to_thread.run_sync, run_after, limiter=state_of(request).deliveries) if call.after else None
     return Response(answer.body, answer.status, headers, "application/json", task)
 
 

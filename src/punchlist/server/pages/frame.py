@@ -7,16 +7,15 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from punchlist.core.presence import Roster
-from punchlist.errors import InvalidInput, PunchlistError
+from punchlist.errors import InvalidInput, PunchlistError, StoreBusy
 from punchlist.server.access import SCOPES
 from punchlist.server.pages.now import count_waits
 from punchlist.server.pages.rendering import render
-from punchlist.server.state import ServerState, grant_of, has_person, state_of
+from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
 
 THEMES: Final = ("auto", "light", "dark")
 _THEME_COOKIE: Final = "punchlist_theme"
@@ -71,7 +70,7 @@ async def show_page(request: Request, template: str, load: Load, *, problem: str
         frame = _make_frame(request, roster, problem)
         return render(template, {"page": frame, **load(state, roster)})
 
-    return HTMLResponse(await run_in_threadpool(make), status)
+    return HTMLResponse(await run_read(make), status)
 
 
 async def show_missing(request: Request, error: PunchlistError) -> Response:
@@ -113,8 +112,11 @@ async def read_form(request: Request) -> dict[str, str]:
 
 async def act(request: Request, work: Callable[[ServerState], str], again: Callable[[str], Any]) -> Response:
     """Run the work of a form and redirect to the address that it returns; show the page again with what went wrong."""
+    state = state_of(request)
     try:
-        target = await run_in_threadpool(work, state_of(request))
+        target = await state.writes.run(work, state)
+    except StoreBusy:
+        raise
     except PunchlistError as error:
         return await again(str(error))
     return RedirectResponse(target, 303)
