@@ -33,6 +33,8 @@ def _leave_environment() -> None:
         if name not in _KEPT and not name.startswith("PYTEST_"):
             del os.environ[name]
     os.environ.update(TZ="UTC", LOGNAME="tester", GIT_CONFIG_NOSYSTEM="1")
+    # No test speaks TLS, and an HTTP client that loads the certificates of the system takes longer than most tests.
+    os.environ["SSL_CERT_DIR"] = os.devnull
     time.tzset()
     os.umask(0o022)
 

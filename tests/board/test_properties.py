@@ -13,7 +13,7 @@ from tests.board.strategies import TOOLS, Call, calls, edits, own_calls, own_ite
 from tests.dialects.boards import memory_board
 from tests.sizes import size
 
-examples = settings(max_examples=size(100, 20_000), deadline=None, print_blob=True)
+examples = settings(max_examples=size(30, 20_000), deadline=None, print_blob=True)
 
 
 def agent_of(board: Board, dialect: str = "punchlist", name: str = "main") -> Agent:

@@ -13,8 +13,8 @@ from tests.dialects.boards import memory_board
 from tests.sizes import size
 
 DEPTH = 100_000
-MANY = size(200_000, 1_000_000)
-LARGE = size(2_000_000, 10_000_000)
+MANY = size(50_000, 1_000_000)
+LARGE = size(500_000, 10_000_000)
 
 
 @pytest.fixture(params=sorted(REGISTRY))

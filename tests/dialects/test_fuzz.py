@@ -36,8 +36,8 @@ def check_list(todos: TodoList) -> None:
             assert clean(text).removed == ()
 
 
-def fuzz_call(rng: random.Random, agent: Agent, args: Any) -> None:
-    before = agent.todos
+def fuzz_call(rng: random.Random, agent: Agent, before: TodoList, args: Any) -> TodoList:
+    """Make a call on a list, and return the list after it."""
     call_id = str(rng.randrange(200)) if rng.random() < 0.1 else None
     reply = agent.call(rng.choice(agent.tools).name, args, call_id=call_id)
     check_reply(reply)
@@ -49,6 +49,7 @@ def fuzz_call(rng: random.Random, agent: Agent, args: Any) -> None:
         if rng.random() < 0.05:
             assert agent.at(after.revision) == after
         check_list(after)
+    return after
 
 
 @pytest.mark.parametrize("part", range(SLICES))
@@ -59,14 +60,15 @@ def test_no_call_breaks_a_list(part: int) -> None:
         for _ in range(SLICE // 250):
             session = str(rng.random())
             agent = board.agent("main", session=session, dialect=name)
+            todos = agent.todos
             for _ in range(250):
                 if rng.random() < 0.04:
-                    edit(rng, agent)
-                fuzz_call(rng, agent, call(rng, agent.dialect))
+                    todos = edit(rng, agent)
+                todos = fuzz_call(rng, agent, todos, call(rng, agent.dialect))
 
 
-def edit(rng: random.Random, agent: Agent) -> None:
-    """A person's edit or undo, often a bad one: errors of ours are an answer, others are not."""
+def edit(rng: random.Random, agent: Agent) -> TodoList:
+    """Make a person's edit or undo, often a bad one: errors of ours are an answer, others are not. Return the list."""
     verbs = ["init", "append", "start", "done", "drop", "remove", "note", "block", "reword", "restore", "fail", "?"]
     ops = {"op": rng.choice(verbs), "item": rng.choice(["1", "2", "3", None, value(rng)]), "text": "Something"}
     if rng.random() < 0.5:
@@ -79,4 +81,6 @@ def edit(rng: random.Random, agent: Agent) -> None:
             agent.edit(rng.choice([ops, [ops, ops], value(rng)]), by="ada")
     except PunchlistError:
         assert agent.todos == before
-    check_list(agent.todos)
+    after = agent.todos
+    check_list(after)
+    return after

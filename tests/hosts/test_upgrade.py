@@ -142,7 +142,7 @@ def test_a_server_that_first_needs_the_board_after_the_upgrade_names_both_steps(
 
 
 def test_the_page_and_its_api_say_what_to_restart_and_the_log_says_it_once(host: Host) -> None:
-    with _start("-m", "punchlist", "serve", "--port", "0", "--no-watch") as server, httpx.Client(timeout=30) as client:
+    with _start("-m", "punchlist", "serve", "--port", "0", "--no-watch") as server, httpx.Client(timeout=120) as client:
         assert server.stdout is not None
         found = re.search(r"http://\S+", server.stdout.readline())
         assert found is not None

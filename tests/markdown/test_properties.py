@@ -111,10 +111,10 @@ def test_a_hostile_text_stays_on_its_line(found: list[str], markers: str) -> Non
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("markers", list(MARKERS))
 @pytest.mark.parametrize("piece", ["[", "]", ">", "#", " ", "\t", "- [", "[ ", "&amp;", "-->", COMMENT, "\r", "1"])
-def test_a_megabyte_on_one_line_is_read_in_linear_time(piece: str, markers: str) -> None:
-    """In quadratic time one of these lines takes hours."""
+def test_a_long_line_is_read_in_linear_time(piece: str, markers: str) -> None:
+    """In quadratic time one of these lines takes many minutes."""
     for start in ("", "- [", "- [!] a", "  >", "# "):
-        line = start + piece * (1_000_000 // len(piece)) + "a"
+        line = start + piece * (size(200_000, 1_000_000) // len(piece)) + "a"
         todos, errors = loads(line, markers)
         assert len(todos.items) + len(todos.phases) + len(errors) <= 2
 
@@ -123,7 +123,7 @@ def test_a_megabyte_on_one_line_is_read_in_linear_time(piece: str, markers: str)
 @pytest.mark.parametrize("markers", list(MARKERS))
 @pytest.mark.parametrize("line", ["- [ ] a", "# a", "prose", "  > a", "- [?] a", "  more"])
 def test_many_lines_are_read_and_written(line: str, markers: str) -> None:
-    count = size(20_000, 100_000)
+    count = size(5_000, 100_000)
     todos, errors = loads("- [ ] first\n" + f"{line}\n" * count, markers)
     assert len(todos.items) + len(errors) <= count + 1
     again, _ = loads(dumps(todos, markers), markers)

@@ -44,7 +44,7 @@ class Client:
         """End the server's input; return its exit code."""
         if not self._stdin.closed:
             self._stdin.close()
-        code = self.process.wait(30)
+        code = self.process.wait(120)
         for stream in (self._stdout, self.process.stderr):
             if stream is not None:
                 stream.close()

@@ -169,7 +169,7 @@ def test_sigterm_ends_it_well(start: Start) -> None:
     client = start()
     client.text("todo", {"set": ["Paint"]})
     client.process.send_signal(signal.SIGTERM)
-    assert client.process.wait(30) == 0
+    assert client.process.wait(120) == 0
 
 
 def test_a_client_that_is_gone_does_not_keep_it_alive(start: Start) -> None:

@@ -58,7 +58,7 @@ class Host:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=120)
 
     def order(self, order: Any) -> None:
         assert self._process.stdin is not None

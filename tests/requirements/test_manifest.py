@@ -1,11 +1,10 @@
 """The manifest and the tests keep each other honest: no rule without a test, no test of an unknown rule."""
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from punchlist.dialects import REGISTRY
 
@@ -29,23 +28,18 @@ def _marked() -> Iterator[tuple[str, str]]:
 MARKED = list(_marked())
 
 
-@pytest.mark.parametrize("rule", sorted(RULES))
-def test_every_rule_has_a_test(rule: str) -> None:
-    assert rule in {marked for marked, _ in MARKED}, f"no test is marked with requirement({rule!r})"
+def test_every_rule_has_a_test() -> None:
+    assert sorted(set(RULES) - {rule for rule, _ in MARKED}) == []
 
 
-@pytest.mark.parametrize(("rule", "where"), MARKED)
-def test_every_marked_test_names_a_rule(rule: str, where: str) -> None:
-    assert rule in RULES, f"{where} names a rule that is not in manifest.toml"
+def test_every_marked_test_names_a_rule() -> None:
+    assert [(rule, where) for rule, where in MARKED if rule not in RULES] == []
 
 
 def test_every_dialect_has_rules() -> None:
     assert set(REGISTRY) <= set(MANIFEST)
 
 
-@pytest.mark.parametrize("rule", sorted(RULES))
-def test_a_rule_is_one_sentence(rule: str) -> None:
-    said = RULES[rule]
-    assert said.endswith(".")
-    assert ". " not in said
-    assert "\n" not in said
+def test_a_rule_is_one_sentence() -> None:
+    sentence = re.compile(r"((?!\. )[^\n])*\.")
+    assert {rule: said for rule, said in RULES.items() if not sentence.fullmatch(said)} == {}

@@ -47,12 +47,12 @@ class Running:
     def stop(self) -> None:
         """Stop the server; again is nothing."""
         self.server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(120)
         assert not self._thread.is_alive(), "the server has not stopped"
 
     def open_client(self, **settings: object) -> httpx.Client:
         """Return a client without any token."""
-        return httpx.Client(base_url=self.origin, timeout=30, **settings)  # pyright: ignore[reportArgumentType]
+        return httpx.Client(base_url=self.origin, timeout=120, **settings)  # pyright: ignore[reportArgumentType]
 
     def open_program(self, **settings: object) -> httpx.Client:
         """Return a client with the token of the link, as a program sends it."""

@@ -68,7 +68,7 @@ def serve(path: Path, dies_on: str = "") -> Generator[tuple[subprocess.Popen[str
             assert process.stdout is not None
             origin = process.stdout.readline().strip()
             headers = {"Authorization": "Bearer secret of the link", "Idempotency-Key": "k1"}
-            with httpx.Client(base_url=origin, headers=headers, timeout=30) as client:
+            with httpx.Client(base_url=origin, headers=headers, timeout=120) as client:
                 yield process, client
         finally:
             process.kill()
@@ -94,7 +94,7 @@ def test_a_request_without_a_reply_is_applied_once(
     with serve(path, dies_on) as (process, client):
         with pytest.raises(httpx.TransportError):
             client.request(method, url, json=body)
-        assert process.wait(30) == -signal.SIGKILL
+        assert process.wait(120) == -signal.SIGKILL
     assert count(path, "Once") == applied
     with serve(path) as (_, client):
         first = client.request(method, url, json=body)
@@ -107,7 +107,7 @@ def test_a_request_without_a_reply_is_applied_once(
 def test_a_server_that_is_killed_at_any_moment_applies_a_request_once(path: Path, request_: tuple[str, str, Any]):
     method, url, body = request_
     moments = random.Random(os.environ.get("PUNCHLIST_SEED", "18"))
-    for round_ in range(size(4, 200)):
+    for round_ in range(size(1, 200)):
         headers = {"Idempotency-Key": f"round {round_}"}
         acknowledged: list[bytes] = []
 

@@ -25,7 +25,7 @@ def run(running: Running, talk: Talk, *, query: str = "?session=s1", mode: str =
 
     async def connect() -> None:
         headers = {"Authorization": f"Bearer {running.access.secret}"}
-        async with httpx.AsyncClient(headers=headers, timeout=30) as http:
+        async with httpx.AsyncClient(headers=headers, timeout=120) as http:
             transport = streamable_http_client(
                 f"{running.origin}/mcp{query}",
                 http_client=http,  # pyright: ignore[reportArgumentType]

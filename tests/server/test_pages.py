@@ -75,7 +75,7 @@ def test_empty_board_offers_the_demo(browser: httpx.Client) -> None:
 def test_demo_plays_once_in_a_project_of_its_own(browser: httpx.Client, board: Board) -> None:
     assert browser.post("/demo").headers["location"] == "/?said=playing"
     assert browser.post("/demo").status_code == 303
-    for event in board.follow(0, timeout=20):
+    for event in board.follow(0, timeout=120):
         if event.kind == "item.started":
             assert event.project == "/demo"
             break

@@ -25,6 +25,10 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     stop_running(board)
 
 
+def fetch(url: str, headers: dict[str, str] | None = None) -> httpx.Response:
+    return httpx.get(url, headers=headers, timeout=120)
+
+
 def start(*words: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "punchlist", "serve", "--port", "0", "--no-watch", *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -41,13 +45,13 @@ def read_link(server: subprocess.Popen[str]) -> str:
 def test_a_signal_ends_the_server_quietly_with_streams_open(path: str, number: signal.Signals):
     with start() as server:
         link = read_link(server)
-        with httpx.Client(timeout=30) as client:
+        with httpx.Client(timeout=120) as client:
             assert client.get(link).status_code == 303
             with client.stream("GET", f"{link.partition('?')[0]}api/v1/events/stream") as stream:
                 assert stream.status_code == 200
                 server.send_signal(number)
                 assert list(stream.iter_lines())[:1] == ["retry: 1000"]
-        assert server.wait(30) == 0
+        assert server.wait(120) == 0
         assert server.stderr is not None
         assert server.stderr.read() == ""
     assert find_running(path) is None
@@ -56,7 +60,7 @@ def test_a_signal_ends_the_server_quietly_with_streams_open(path: str, number: s
 def test_a_board_has_one_server_and_asking_again_prints_its_link(path: str, capsys: pytest.CaptureFixture[str]):
     assert main(["serve", "--background", "--port", "0", "--no-watch"]) == 0
     link = re.findall(r"http://\S+", capsys.readouterr().out)[0]
-    assert httpx.get(link).status_code == 303
+    assert fetch(link).status_code == 303
     for words in (["serve"], ["serve", "--background"], ["serve", "--status"]):
         assert main(words) == 0
         assert link in capsys.readouterr().out
@@ -64,7 +68,7 @@ def test_a_board_has_one_server_and_asking_again_prints_its_link(path: str, caps
     assert main(["serve", "--stop"]) == 0
     assert main(["serve", "--status"]) == 1
     with pytest.raises(httpx.ConnectError):
-        httpx.get(link)
+        fetch(link)
 
 
 def test_a_deleted_token_counts_until_the_server_starts_again(path: str, capsys: pytest.CaptureFixture[str]):
@@ -75,13 +79,13 @@ def test_a_deleted_token_counts_until_the_server_starts_again(path: str, capsys:
         assert main(words) == 0
         assert "token=" not in capsys.readouterr().out
     assert not os.path.exists(f"{path}.token")
-    assert httpx.get(first).status_code == 303
+    assert fetch(first).status_code == 303
     stop_running(path)
     assert main(["serve", "--background", "--port", "0", "--no-watch"]) == 0
     second = re.findall(r"http://\S+", capsys.readouterr().out)[0]
-    assert httpx.get(second).status_code == 303
+    assert fetch(second).status_code == 303
     address, _, secret = second.partition("?token=")
-    assert httpx.get(f"{address}?token={first.partition('?token=')[2]}").status_code == 401
+    assert fetch(f"{address}?token={first.partition('?token=')[2]}").status_code == 401
     assert secret not in first
 
 
@@ -113,9 +117,9 @@ def test_the_token_is_neither_in_the_log_nor_in_the_list_of_processes(path: str)
     assert main(["serve", "--background", "--port", "0", "--no-watch"]) == 0
     running, secret = find_running(path), load_secret(path)
     assert running is not None
-    httpx.get(running.make_link(path))
-    httpx.get(f"{running.origin}/?token=wrong{secret}")
-    httpx.get(f"{running.origin}/nothing?token={secret}", headers={"Authorization": f"Bearer {secret}"})
+    fetch(running.make_link(path))
+    fetch(f"{running.origin}/?token=wrong{secret}")
+    fetch(f"{running.origin}/nothing?token={secret}", headers={"Authorization": f"Bearer {secret}"})
     stop_running(path)
     assert secret not in Path(log_path(path)).read_text()
     words = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout

@@ -74,7 +74,7 @@ def test_another_process_sees_each_report(tmp_path: Path) -> None:
         last = other.store.last_seq()
         for number in range(20):
             call(agent, f"c{number}")
-        found = list(islice(other.follow(last, timeout=30), 40))
+        found = list(islice(other.follow(last, timeout=120), 40))
         assert [event.seq for event in found] == list(range(last + 1, last + 41))
 
 
