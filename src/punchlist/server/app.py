@@ -21,7 +21,7 @@ from punchlist.errors import StoreReplaced
 from punchlist.hosts.sockets import HookServer, serve_hooks
 from punchlist.server import feed, health, openapi, topics
 from punchlist.server.access import AccessGate, guard_routes, needs
-from punchlist.server.pages import handlers, task_handlers
+from punchlist.server.pages import handlers
 from punchlist.server.pages.fragments import render_topic
 from punchlist.server.problems import exception_handlers, find_problem, respond_to_problem
 from punchlist.server.state import ServerState
@@ -39,7 +39,6 @@ def list_routes() -> Iterator[BaseRoute]:
     yield Route("/mcp", McpEndpoint(), methods=["POST"])
     yield from openapi.routes
     yield from handlers.routes
-    yield from task_handlers.routes
 
 
 @needs("edit")

@@ -7,6 +7,7 @@ import time
 from functools import cache
 from importlib.resources import files
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from punchlist.board import Board
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import Roster
-from punchlist.errors import PlanMissing, SessionUnknown, StoreClosed
+from punchlist.errors import PlanMissing, SessionUnknown, StoreClosed, TaskListUnknown, TaskUnknown
 from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
 from punchlist.hosts.reports import load_brief, save_mark
@@ -35,10 +36,12 @@ from punchlist.server.pages.frame import (
 )
 from punchlist.server.pages.now import find_agent, load_now
 from punchlist.server.pages.plan import describe_steps, load_plan
-from punchlist.server.pages.rendering import element_id, session_path
+from punchlist.server.pages.rendering import element_id, list_path, session_path, task_path
 from punchlist.server.pages.search import search
 from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.stats import load_stats
+from punchlist.server.pages.task_edits import add_task, change_task, deliver_signal
+from punchlist.server.pages.tasks import TableQuery, find_look, load_list, load_lists, load_task
 from punchlist.server.state import ServerState
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_lines
@@ -47,6 +50,7 @@ from punchlist.text.hashing import blake2b
 
 _TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _MOST_DIGITS: Final = 15
+_TASKS: Final = b"/tasks/"
 
 
 # Now.
@@ -148,6 +152,84 @@ def _read_number(request: Request, name: str) -> int | None:
 
 def _parse_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+# Tasks. A slash that is part of a list's name is sent as `%2F`.
+
+
+async def show_task_lists(request: Request, problem: str = "") -> Response:
+    def load(state: ServerState, _: Roster) -> Values:
+        return {"lists": load_lists(state.board)}
+
+    return await show_page(request, "tasks.html", load, problem=problem, status=409 if problem else 200)
+
+
+async def add_anywhere(request: Request) -> Response:
+    """Add a task to the list that the form names."""
+    form, by = await read_form(request), author_of(request)
+
+    def work(state: ServerState) -> str:
+        return list_path(add_task(state.board, form.get("list", ""), form, by=by))
+
+    return await act(request, work, lambda problem: show_task_lists(request, problem))
+
+
+async def show_place(request: Request, problem: str = "") -> Response:
+    """Show a list, or one task of it."""
+    name, task = _read_place(request)
+    try:
+        return await (_show_list(request, name, problem) if task is None else _show_task(request, name, task, problem))
+    except (TaskListUnknown, TaskUnknown) as error:
+        return await show_missing(request, error)
+
+
+async def _show_list(request: Request, name: str, problem: str) -> Response:
+    query = request.query_params
+    look = find_look(query.get("view", ""))
+    texts = {field: query.get(field, "")[:200] for field in TableQuery.__struct_fields__}
+    filters = TableQuery(**texts)
+
+    def load(state: ServerState, _: Roster) -> Values:
+        return {"tasks": load_list(state.board, name, look, filters, has_done=query.get("done") == "1")}
+
+    return await show_page(request, "task_list.html", load, problem=problem, status=409 if problem else 200)
+
+
+async def _show_task(request: Request, name: str, task: str, problem: str) -> Response:
+    def load(state: ServerState, _: Roster) -> Values:
+        return {"task": load_task(state.board, name, task)}
+
+    return await show_page(request, "task.html", load, problem=problem, status=409 if problem else 200)
+
+
+async def change_place(request: Request) -> Response:
+    """Change a list or a task as a form of its page says, and lead back to that page."""
+    (name, task), form = _read_place(request), await read_form(request)
+    by, person = author_of(request), is_person(request)
+
+    def work(state: ServerState) -> str:
+        if task is not None:
+            stays = change_task(state.board, name, task, form, by=by, person=person)
+            return task_path(name, task) if stays else f"{list_path(name)}?said=deleted"
+        match form.get("do"):
+            case "add":
+                add_task(state.board, name, form, by=by)
+            case "signal":
+                return f"{list_path(name)}?said={deliver_signal(state.board, name, form, by=by)}"
+            case _:
+                change_task(state.board, name, form.get("task", ""), form, by=by, person=person)
+        return list_path(name)
+
+    return await act(request, work, lambda problem: show_place(request, problem))
+
+
+def _read_place(request: Request) -> tuple[str, str | None]:
+    """Return the list that a path names, and the task if it names one."""
+    raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    parts = [unquote_to_bytes(part).decode("utf-8", "replace") for part in raw.removeprefix(_TASKS).split(b"/")]
+    if len(parts) == 2 and parts[1].isascii() and parts[1].isdecimal() and len(parts[1]) < 19:
+        return parts[0], parts[1]
+    return "/".join(parts), None
 
 
 # Figures, search.
@@ -262,6 +344,10 @@ routes: list[BaseRoute] = [
     Route("/sessions/{session:path}/plan", show_plan),
     Route("/sessions/{session:path}", show_session, methods=["GET"]),
     Route("/sessions/{session:path}", change_session, methods=["POST"]),
+    Route("/tasks", show_task_lists, methods=["GET"]),
+    Route("/tasks", add_anywhere, methods=["POST"]),
+    Route("/tasks/{place:path}", show_place, methods=["GET"]),
+    Route("/tasks/{place:path}", change_place, methods=["POST"]),
     Route("/stats", show_stats),
     Route("/search", show_search),
     Route("/brief", show_brief, methods=["GET"]),
