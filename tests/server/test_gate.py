@@ -15,7 +15,7 @@ from punchlist.board import Board
 from punchlist.server.access import SECURITY_HEADERS, Access, Rule, find_rule
 from punchlist.server.api.routing import PREFIX
 from punchlist.server.api.table import ROUTES
-from punchlist.server.app import list_routes, make_app
+from punchlist.server.app import McpEndpoint, list_routes, make_app
 from punchlist.server.state import ServerState
 
 PORT = 8137
@@ -64,7 +64,7 @@ class Row(NamedTuple):
 def list_rows() -> list[Row]:
     """Return every route of the application, and of the table of the API, with an address that fits it."""
     rows: list[Row] = []
-    for route in list_routes():
+    for route in list_routes(McpEndpoint()):
         assert isinstance(route, Route | Mount)
         if isinstance(route, Route):
             path = re.sub(r"\{.*?\}", "1", route.path)

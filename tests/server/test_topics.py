@@ -38,7 +38,7 @@ def test_a_change_is_rendered_once_for_all_readers_of_a_topic(running: Running, 
         one.take(1)
         with open_stream(client, path="/live", topic="session:s") as two:
             two.take(1)
-            (topic,) = running.state.topics.list_topics()
+            (topic,) = running.state.app.state.topics.list_topics()
             assert len(topic.readers) == 2
             add(board, "Oil the hinges")
             changes = [next(frame for frame in stream if "lists" in frame.data["parts"]) for stream in (one, two)]
@@ -51,7 +51,7 @@ def test_a_topic_that_is_none_is_refused_and_leaves_nothing(
 ):
     answer = client.get("/live", params=query)
     assert answer.status_code in (404, 422)
-    assert running.state.topics.list_topics() == []
+    assert running.state.app.state.topics.list_topics() == []
 
 
 def test_a_topic_that_is_being_rendered_for_its_first_reader_stays_when_another_reader_leaves():

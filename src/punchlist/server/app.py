@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -28,15 +29,18 @@ from punchlist.server.state import ServerState
 from punchlist.server.topics import TopicHub
 from punchlist_hook import ANY_HOST
 
+if TYPE_CHECKING:
+    from punchlist.server.mcp_http import McpFront
+
 _log = logging.getLogger("punchlist.server")
 
 
-def list_routes() -> Iterator[BaseRoute]:
+def list_routes(mcp: McpEndpoint) -> Iterator[BaseRoute]:
     """Yield the routes of all modules; the first that matches a request takes it."""
     yield from health.routes
     yield from feed.routes
     yield from topics.routes
-    yield Route("/mcp", McpEndpoint(), methods=["POST"])
+    yield Route("/mcp", mcp, methods=["POST"])
     yield from openapi.routes
     yield from handlers.routes
 
@@ -45,17 +49,24 @@ def list_routes() -> Iterator[BaseRoute]:
 class McpEndpoint:
     """Answers `/mcp`. The SDK takes a second to import, so only the first request does that."""
 
+    def __init__(self) -> None:
+        self._front: McpFront | None = None
+        self._task: asyncio.Task[None] | None = None
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        state: ServerState = scope["app"].state.server
-        if state.mcp is None:
+        if self._front is None:
             await run_in_threadpool(import_module, "punchlist.server.mcp_http")
-        front = state.mcp
-        if front is None:
+        if self._front is None:  # still: another first request may have come in between
             from punchlist.server.mcp_http import McpFront
 
-            state.mcp = front = McpFront(state)
-            state.mcp_task = asyncio.ensure_future(front.run())
-        await front.handle(scope, receive, send)
+            self._front = McpFront(scope["app"].state.server)
+            self._task = asyncio.ensure_future(self._front.run())
+        await self._front.handle(scope, receive, send)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
 
 class BoardCheck:
@@ -76,33 +87,32 @@ class BoardCheck:
 
 def make_app(state: ServerState) -> ASGIApp:
     """Return the application that serves a board. The gate stands before it, also before its error pages."""
+    hub, mcp = TopicHub(partial(render_topic, state)), McpEndpoint()
 
     @asynccontextmanager
     async def live(_app: Starlette) -> AsyncGenerator[None]:
         state.broadcaster.start()
-        state.topics.start()
-        state.live.start(state.topics.mark_from_thread)
+        hub.start()
+        state.live.start(hub.mark_from_thread)
         hooks = await run_in_threadpool(_serve_hooks, state)
         try:
             yield
         finally:
-            if state.mcp_task is not None:
-                state.mcp_task.cancel()
-                await asyncio.wait([state.mcp_task])
+            await mcp.close()
             if hooks is not None:
                 await run_in_threadpool(hooks.close)
             await asyncio.gather(run_in_threadpool(state.broadcaster.join), run_in_threadpool(state.live.stop))
 
     app = Starlette(
-        routes=guard_routes(list_routes()),
+        routes=guard_routes(list_routes(mcp)),
         # Streams are left as they are: an event is encoded once for all readers.
         middleware=[Middleware(BoardCheck, state), Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)],
         exception_handlers=exception_handlers,
         lifespan=live,
     )
     app.state.server = state
-    state.topics = TopicHub(partial(render_topic, state))
-    state.broadcaster.on_change.append(state.topics.mark_changed)
+    app.state.topics = hub
+    state.broadcaster.on_change.append(hub.mark_changed)
     state.app = app
     return AccessGate(app, state.access)
 

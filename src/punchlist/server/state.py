@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter, fail_after, to_thread
 from starlette.applications import Starlette
@@ -26,10 +25,6 @@ from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
 from punchlist.store import Store
 from punchlist.store.lock import limit_wait
-
-if TYPE_CHECKING:
-    from punchlist.server.mcp_http import McpFront  # these import this module
-    from punchlist.server.topics import TopicHub
 
 MOST_WRITES: Final = 8
 """Writes on a thread at the same time. The board takes one after the other, so more would only wait."""
@@ -93,11 +88,6 @@ class ServerState:
     """Threads that tell hosts what was changed, once its reply was sent: they too may wait for the lock."""
     live: LiveRoster = field(init=False)
     """The agents of this machine; it follows them while the server runs."""
-    topics: TopicHub = field(init=False)
-    """The parts of pages that are read live; `make_app` sets it."""
-    mcp: McpFront | None = None
-    """Answers `/mcp`, from the first request on."""
-    mcp_task: asyncio.Task[None] | None = None
     started_at: datetime = field(init=False)
     app: Starlette = field(init=False)
     """The application behind the gate; `make_app` sets it."""

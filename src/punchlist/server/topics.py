@@ -177,8 +177,9 @@ async def stream_topics(request: Request) -> Response:
     if not 0 < len(names) <= _MOST_TOPICS:
         raise InvalidInput(problem=f"Name 1 to {_MOST_TOPICS} topics, as in `?topic=now`.")
     reader = FeedReader(follows_events=False)
-    topics = await state.topics.join(names, reader)
-    return TopicStream(state.broadcaster, reader, state.topics, topics)
+    hub: TopicHub = request.app.state.topics
+    topics = await hub.join(names, reader)
+    return TopicStream(state.broadcaster, reader, hub, topics)
 
 
 routes: list[BaseRoute] = [Route("/live", stream_topics)]
