@@ -316,7 +316,7 @@ def test_a_hash_does_not_depend_on_the_order_of_keys() -> None:
     assert fingerprint({"a": 1, "b": [2]}) == fingerprint({"b": [2], "a": 1}) != fingerprint({"a": 1, "b": [3]})
     ring: list[Any] = []
     ring.append(ring)
-    assert fingerprint(ring) == fingerprint({1: 2, "x": {(): 1}}) == ""
+    assert len({fingerprint(ring), fingerprint({1: 2, "x": {(): 1}}), fingerprint(object())}) == 3
 
 
 @given(

@@ -153,5 +153,5 @@ def test_a_call_that_is_recorded_is_judged_by_the_rules(steps: list[Step], optio
         known = any(call.id == f"c{made.call}" for call in before)
         if verdict is not None and not known and not is_persisted:
             seen = sight(made.tool, made.args)
-            judged = judge(before, seen.tool, seen.key[:-48], is_poll=seen.is_poll, options=options).verdict
+            judged = judge(before, seen.tool, seen.key, is_poll=seen.is_poll, options=options).verdict
             assert (judged.level, judged.detector) == (verdict.level, verdict.detector)

@@ -9,7 +9,9 @@ import stat
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import msgspec
 import pytest
 
 from punchlist import Board
@@ -50,8 +52,66 @@ def test_a_board_of_the_past_is_opened_with_all_that_was_on_it(old_board: Path) 
 def test_a_migrated_board_has_every_row_that_it_had(old_board: Path) -> None:
     before = read_rows(old_board)
     Board.open(old_board).close()
-    assert read_rows(old_board, like=before) == before
+    after = read_rows(old_board, like=before)
+    for row in (*before["tool_calls"], *after["tool_calls"]):
+        del row["loop"], row["loop_seq"]  # the next test is about them
+    assert after == before
     assert _schema(old_board) == SCHEMA
+
+
+_OLD_HASH = "read:0123456789abcdef"
+_OLD_CALL = ["toolu_1", "read", _OLD_HASH, "", "plain", "fedcba9876543210", None]
+_OLD_MEMORY: dict[str, Any] = {
+    "watched": True,
+    "counts": [0, 3, 0, "", 0, [], 0, 0, {}],
+    "loops": {
+        "since": 4,
+        "warned": [["00112233aabbccdd", 1]],
+        "guard": {"left": 2, "seen": 1, "same": f"{_OLD_HASH}=fedcba9876543210"},
+        "held": [_OLD_CALL],
+        "raised": [["generic_repeat", "read"]],
+    },
+    "guardrail": {
+        "state": {"failures": {_OLD_HASH: 2}, "failing": {"read": 2}, "repeats": {_OLD_HASH: ["99aabbcc", 2]}},
+        "running": {"toolu_2": ["read", "0123456789abcdef", True, False]},
+    },
+}
+
+
+def test_no_hash_of_unmasked_arguments_or_results_is_left_on_a_migrated_board(old_board: Path) -> None:
+    body = msgspec.msgpack.encode(_OLD_MEMORY)
+    with closing(sqlite3.connect(old_board)) as connection:
+        sealed = body + crc32(body).to_bytes(4)
+        connection.execute("UPDATE agents SET memory = ? WHERE session = 'night'", (sealed,))
+        connection.commit()
+        loops = [msgspec.msgpack.decode(loop) for (loop,) in connection.execute(_RECORDED_LOOPS)]
+    hashes = {word.rpartition(":")[2] for call in loops for word in (call[2], call[5]) if word}
+    hashes |= {"0123456789abcdef", "fedcba9876543210", "00112233aabbccdd", "99aabbcc"}
+    assert len(hashes) > 8
+    Board.open(old_board).close()
+    whole = old_board.read_bytes()
+    assert [each for each in hashes if each.encode() in whole] == []
+    with Board.open(old_board) as board:
+        agent = board.agent("main", session="night", project="/projects/shop")
+        assert agent.tool_started("toolu_9", "Read", {"file_path": "a.py"}).level == "ok"
+        row = board.store.agent("night", "main")
+        assert row is not None
+        memory = board.store.read(lambda tx: tx.memory.load(row.number))
+    assert (memory.watched, memory.counts.writes, memory.loops.since) == (True, 3, 4)
+    assert memory.guardrail is not None
+    assert memory.guardrail.state.failing == {"read": 2}
+
+
+_RECORDED_LOOPS = "SELECT loop FROM tool_calls WHERE loop IS NOT NULL"
+
+
+def test_each_board_has_a_key_of_its_own(old_board: Path, tmp_path: Path) -> None:
+    with Board.open(old_board) as old, Board.open(tmp_path / "new.db") as new, Board.open("memory:") as brief:
+        keys = {old.store.key, new.store.key, brief.store.key}
+    assert len(keys) == 3
+    assert {len(key) for key in keys} == {32}
+    with Board.open(old_board) as again:
+        assert again.store.key in keys
 
 
 def test_a_board_is_backed_up_before_it_is_migrated(old_board: Path) -> None:

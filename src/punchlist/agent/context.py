@@ -27,6 +27,7 @@ from punchlist.tasks.fields import check_list_name
 from punchlist.tasks.handle import TaskBoard
 from punchlist.tasks.work import Work
 from punchlist.text import clean, cut
+from punchlist.text.fingerprints import Signer
 from punchlist.text.redaction import redact
 
 Mode = Literal["execute", "plan"]
@@ -162,6 +163,11 @@ class AgentRunner:
         self.rules = self._make_rules()
         self.tool_names = frozenset(tool.name for tool in self.dialect.tools)
         self._alive_at: datetime | None = None
+
+    @property
+    def signer(self) -> Signer:
+        """Hashes arguments and results for this board, without their secrets."""
+        return Signer(self.board.store.key, self.settings.watch.secrets)
 
     @property
     def todo_tools(self) -> tuple[Tool, ...]:

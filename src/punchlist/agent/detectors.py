@@ -24,6 +24,7 @@ from punchlist.options import AgentSettings
 from punchlist.store import AgentRow
 from punchlist.store.memory import AgentMemory, GuardedCall, GuardrailMemory, RoundMemory
 from punchlist.store.tool_calls import CallRow
+from punchlist.text.fingerprints import Signer
 
 _MOST_GUARDED = 64
 """Running calls that the guardrail remembers, the latest ones."""
@@ -55,7 +56,7 @@ def _mark_watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options
 
 
 def judge_start(
-    ctx: AgentContext, call_id: str, name: str, args: Any, known: CallRow | None, options: LoopOptions
+    ctx: AgentContext, call_id: str, name: str, args: Any, known: CallRow | None, options: LoopOptions, signer: Signer
 ) -> Started:
     """Judge a call that begins by those before it in the same run, at most `history_size`.
 
@@ -70,18 +71,20 @@ def judge_start(
         recorded = (*window, *memory.held)
         if all(call.id != loops.shorten_id(call_id) for call in recorded):
             return Started(state, FINE)
-    judged = loops.record_start(state, call_id, name, args, options=options)
+    judged = loops.record_start(state, call_id, name, args, options=options, signer=signer)
     _remember_loops(ctx, judged.state)
     return judged
 
 
-def record_outcome(ctx: AgentContext, row: CallRow, result: Any, failed: bool, options: LoopOptions) -> CallRow:
+def record_outcome(
+    ctx: AgentContext, row: CallRow, result: Any, failed: bool, options: LoopOptions, signer: Signer
+) -> CallRow:
     """Return the row of a call that ended with what the loop detector records of its outcome."""
     memory = ctx.memory.loops
     is_counted = row.loop is not None and row.loop_seq is not None and row.loop_seq > memory.since
     calls = (row.loop,) if is_counted and row.loop is not None else ()
     state = LoopState(calls, memory.warned, memory.guard, memory.held)
-    found: Finished = loops.record_end(state, row.id, result, failed, options=options)
+    found: Finished = loops.record_end(state, row.id, result, failed, options=options, signer=signer)
     if found.recorded is None:
         return row
     _remember_loops(ctx, found.state)
@@ -219,13 +222,21 @@ def end_storm(ctx: AgentContext) -> None:
 
 
 def guard_start(
-    ctx: AgentContext, call_id: str, name: str, args: Any, *, reads: bool, verdict: Verdict, options: GuardrailOptions
+    ctx: AgentContext,
+    call_id: str,
+    name: str,
+    args: Any,
+    *,
+    reads: bool,
+    verdict: Verdict,
+    options: GuardrailOptions,
+    signer: Signer,
 ) -> Verdict:
     """Return the verdict on a call with that of the guardrail, whichever is worse."""
     memory = ctx.memory.guardrail or GuardrailMemory()
     if call_id in memory.running:
         return verdict
-    state, decision = before(memory.state, name, args, reads=reads, options=options)
+    state, decision = before(memory.state, name, args, reads=reads, options=options, signer=signer)
     finding = memory.halted or decision.finding()
     mark, is_refused = decision.signature, "critical" in (verdict.level, finding and finding.level)
     begun = GuardedCall(mark.tool_name, mark.args_hash, reads, is_refused)
@@ -237,7 +248,9 @@ def guard_start(
     return Verdict(finding.level, finding.detector, finding.count, finding.seen, is_news=is_news)
 
 
-def guard_end(ctx: AgentContext, call_id: str, result: Any, *, failed: bool, options: GuardrailOptions) -> None:
+def guard_end(
+    ctx: AgentContext, call_id: str, result: Any, *, failed: bool, options: GuardrailOptions, signer: Signer
+) -> None:
     """Judge the end of a call. A result not reported as a failure is read by Hermes' rules.
 
     A call that was to be refused, and whose end has no result, did not run.
@@ -252,7 +265,7 @@ def guard_end(ctx: AgentContext, call_id: str, result: Any, *, failed: bool, opt
         return
     mark = Signature(begun.tool, begun.args_hash)
     state, decision = after(
-        memory.state, mark, result=result, failed=failed or None, reads=begun.reads, options=options
+        memory.state, mark, result=result, failed=failed or None, reads=begun.reads, options=options, signer=signer
     )
     finding = decision.finding()
     raised, _ = _update_raised(ctx, memory.raised, finding)

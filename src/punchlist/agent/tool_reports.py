@@ -22,7 +22,6 @@ from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import TodoItem
 from punchlist.detect.findings import FINE, Verdict
 from punchlist.guidance.tools import classify_call, is_own
-from punchlist.options import AgentSettings
 from punchlist.store import Transaction
 from punchlist.store.tool_calls import CallRow
 from punchlist.text import repair
@@ -66,7 +65,7 @@ def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any, vi
         seen = _describe(agent, short(name), args, via)
     except Exception:
         return agent.log_failure(FINE)
-    return agent.take_report(lambda ctx: _record_start(ctx, seen, short(call_id or ""), agent.settings), FINE)
+    return agent.take_report(lambda ctx: _record_start(ctx, agent, seen, short(call_id or "")), FINE)
 
 
 def take_update(agent: AgentRunner, call_id: str | None, text: str, name: str) -> None:
@@ -92,7 +91,7 @@ def take_end(
     def work(ctx: AgentContext) -> None:
         row = _find_ending(ctx, short(call_id or ""), short(name))
         if row is not None:
-            _record_end(ctx, row, result, kind, agent.settings, failed=failed, exit_code=exit_code)
+            _record_end(ctx, agent, row, result, kind, failed=failed, exit_code=exit_code)
 
     agent.take_report(work, None)
 
@@ -167,7 +166,7 @@ def _describe(agent: AgentRunner, name: str, arguments: Any, via: str) -> SeenCa
     kind, drifts, touches = classify_call(name, read, options.host)
     if is_own(name, agent.tool_names):
         kind, drifts, touches = "todo", False, False
-    facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=options.watch)
+    facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=options.watch, signer=agent.signer)
     return SeenCall(name, arguments, drifts, is_ours, facts)
 
 
@@ -183,12 +182,13 @@ def _preview_fields(agent: AgentRunner, text: str) -> dict[str, Any]:
 # A call begins.
 
 
-def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: AgentSettings) -> Verdict:
+def _record_start(ctx: AgentContext, agent: AgentRunner, seen: SeenCall, call_id: str) -> Verdict:
     """Record that a call begins, and judge it. The same call again is judged again and recorded once."""
+    options, signer = agent.settings, agent.signer
     detectors.begin_watch(ctx, options)
     call_id, known = _find_beginning(ctx, call_id, seen.facts)
     is_news = known is None or known.call.started is None
-    judged = detectors.judge_start(ctx, call_id, seen.name, seen.arguments, known, options.loops)
+    judged = detectors.judge_start(ctx, call_id, seen.name, seen.arguments, known, options.loops, signer)
     verdict = judged.verdict
     found = detectors.loop_findings(ctx, verdict, seen.name)
     if is_news:
@@ -211,7 +211,14 @@ def _record_start(ctx: AgentContext, seen: SeenCall, call_id: str, options: Agen
     if options.guardrail is not None:
         reads = seen.facts["kind"] == "read"
         verdict = detectors.guard_start(
-            ctx, call_id, seen.name, seen.arguments, reads=reads, verdict=verdict, options=options.guardrail
+            ctx,
+            call_id,
+            seen.name,
+            seen.arguments,
+            reads=reads,
+            verdict=verdict,
+            options=options.guardrail,
+            signer=signer,
         )
     if verdict.for_model:
         ctx.remember(guidance=replace(ctx.memory.guidance, finding=verdict.for_model))
@@ -301,15 +308,16 @@ def _find_ending(ctx: AgentContext, call_id: str, name: str) -> CallRow | None:
 
 def _record_end(
     ctx: AgentContext,
+    agent: AgentRunner,
     row: CallRow,
     result: Any,
     kind: str,
-    options: AgentSettings,
     *,
     failed: bool | None,
     exit_code: int | None,
 ) -> None:
     """Record that a call has ended. Of two ends the worse is believed; one that is no news is left out."""
+    options, signer = agent.settings, agent.signer
     detectors.begin_watch(ctx, options)
     known = row.call
     started = known if row.seq and known.outcome in ("running", "abandoned") else None
@@ -321,7 +329,7 @@ def _record_end(
         if started is not None and started.started is not None:
             data["seconds"] = round(max(0.0, (ctx.now - started.started.at).total_seconds()), 3)
         if options.loops.enabled and is_first and row.seq:
-            row = detectors.record_outcome(ctx, row, result, has_failed, options.loops)
+            row = detectors.record_outcome(ctx, row, result, has_failed, options.loops, signer)
         detectors.note_tool_report(ctx, known.name)
         running = _find_background(ctx, known)
         if running is not None:
@@ -340,7 +348,7 @@ def _record_end(
         else:
             record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
     if options.guardrail is not None:
-        detectors.guard_end(ctx, known.id, result, failed=has_failed, options=options.guardrail)
+        detectors.guard_end(ctx, known.id, result, failed=has_failed, options=options.guardrail, signer=signer)
 
 
 def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:

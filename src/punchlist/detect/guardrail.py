@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from punchlist.core.options import Count, CountOrOff, parse_options
 from punchlist.detect.findings import Finding, Level, clean_name, with_entry, without_entry
-from punchlist.detect.signatures import CHARACTERS, digest, fields, is_plain, is_refusal, shorten_id
-from punchlist.text.hashing import hash_sha256
+from punchlist.detect.signatures import CHARACTERS, fields, is_refusal, shorten_id
+from punchlist.text.fingerprints import UNKEYED, Signer
 
 Action = Literal["allow", "warn", "block", "halt"]
 
@@ -88,7 +88,7 @@ def guardrail_options(given: object) -> GuardrailOptions:
 
 
 class Signature(Struct, frozen=True):
-    """A call without its arguments' values: the tool, and the SHA-256 of its sorted compact JSON arguments."""
+    """A call without its arguments' values: the tool, and the hash of its arguments without their secrets."""
 
     tool_name: str
     args_hash: str
@@ -128,19 +128,25 @@ class GuardrailState(Struct, frozen=True):
     subagents: int = 0
 
 
-def signature(tool: str, args: object) -> Signature:
+def signature(tool: str, args: object, signer: Signer = UNKEYED) -> Signature:
     """Return the signature of a call. Arguments that are not an object count as none."""
-    return Signature(shorten_id(tool), _hash(fields(args)))
+    return Signature(shorten_id(tool), signer.digest(fields(args)))
 
 
 def before(
-    state: GuardrailState, name: str, args: object = None, *, reads: bool = False, options: GuardrailOptions = DEFAULT
+    state: GuardrailState,
+    name: str,
+    args: object = None,
+    *,
+    reads: bool = False,
+    options: GuardrailOptions = DEFAULT,
+    signer: Signer = UNKEYED,
 ) -> tuple[GuardrailState, Decision]:
     """Decide if a call may run. Caps hold always; repeated calls are blocked only with `hard_stop_enabled`.
 
     `reads`: the call only looks something up, although its tool is none of Hermes'.
     """
-    mark = signature(name, args)
+    mark = signature(name, args, signer)
     caps, searches, subagents = options.loop_caps, state.searches, state.subagents
     if mark.tool_name == "web_search":
         if 0 < caps.max_web_searches <= searches:
@@ -171,13 +177,14 @@ def after(
     failed: bool | None = None,
     reads: bool = False,
     options: GuardrailOptions = DEFAULT,
+    signer: Signer = UNKEYED,
 ) -> tuple[GuardrailState, Decision]:
     """Judge a call that ran, given by its tool and arguments or by its signature.
 
     Without `failed` the result itself decides, as in Hermes. A call whose result is a refusal of ours did not run,
     and does not count.
     """
-    mark = signature(name, args) if isinstance(name, str) else name
+    mark = signature(name, args, signer) if isinstance(name, str) else name
     if is_refusal(result):
         return state, _allow(mark)
     key, tool = _key(mark), mark.tool_name
@@ -192,7 +199,7 @@ def after(
     )
     if not options.is_idempotent(tool, reads=reads):
         return state, _allow(mark)
-    result_hash = _hash_result(result)
+    result_hash = _hash_result(result, signer)
     count = count + 1 if last == result_hash else 1
     state = replace(state, repeats=with_entry(state.repeats, key, (result_hash, count), _MOST))
     if options.warnings_enabled and count >= options.warn_after.idempotent_no_progress:
@@ -254,18 +261,9 @@ def _key(mark: Signature) -> str:
     return f"{mark.tool_name}:{mark.args_hash}"
 
 
-def _hash(value: object) -> str:
-    if not is_plain(value):
-        return digest(value)
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hash_sha256(text.encode("utf-8", "surrogatepass"))
-
-
-def _hash_result(result: object) -> str:
-    data = _parse_json(result) if isinstance(result, str) else result
-    if data is not None or not isinstance(result, str):
-        return _hash(data)
-    return digest(result) if len(result) > CHARACTERS else hash_sha256(result.encode(errors="surrogatepass"))
+def _hash_result(result: object, signer: Signer) -> str:
+    data = _parse_json(result) if isinstance(result, str) else None
+    return signer.digest(result if data is None else data)
 
 
 def _parse_json(text: str) -> object:

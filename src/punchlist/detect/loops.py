@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from punchlist.core.options import Count, CountOrOff, invalid_option, parse_options
 from punchlist.detect.findings import FINE, Level, Verdict, clean_name
 from punchlist.detect.signatures import Outcome, Reading, is_refusal, outcome, shorten_id, sight
+from punchlist.text.fingerprints import UNKEYED, Signer
 from punchlist.text.hashing import blake2b
 
 DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
@@ -29,9 +30,6 @@ _MOST_HELD = 8
 _MOST_WARNINGS = 256
 _STOP = "!"
 """Prefix of the key of a critical verdict among the warnings. There is at most one, the last of them."""
-
-_UNKEPT = 48
-"""Hex digits of a hash that are dropped: 16 of 64 tell calls apart as well, and the state is stored each time."""
 
 
 class LoopOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -170,13 +168,20 @@ def judge_start(
 
 
 def record_start(
-    state: LoopState, call_id: str, name: str, args: object, *, run: str | None = None, options: LoopOptions = DEFAULT
+    state: LoopState,
+    call_id: str,
+    name: str,
+    args: object,
+    *,
+    run: str | None = None,
+    options: LoopOptions = DEFAULT,
+    signer: Signer = UNKEYED,
 ) -> Started:
     """Judge a call like `judge_start`; return also the call as recorded."""
     if not options.enabled:
         return Started(state, FINE)
-    seen = sight(name, args)
-    call = Call(shorten_id(call_id), seen.tool, seen.key[:-_UNKEPT], shorten_id(run) if run else "", seen.way)
+    seen = sight(name, args, signer)
+    call = Call(shorten_id(call_id), seen.tool, seen.key, shorten_id(run) if run else "", seen.way)
     before = [known for known in state.calls if known.run == call.run]
     same = (place for place, known in enumerate(before) if known.id == call.id and known.key == call.key)
     place = next(same, None) if call.id else None
@@ -228,18 +233,19 @@ def record_end(
     args: object = None,
     run: str | None = None,
     options: LoopOptions = DEFAULT,
+    signer: Signer = UNKEYED,
 ) -> Finished:
     """Add the outcome of a call like `add_outcome`; return also the call as recorded."""
     if not options.enabled:
         return Finished(state)
-    seen = None if name is None else sight(name, args)
-    key = None if seen is None else seen.key[:-_UNKEPT]
+    seen = None if name is None else sight(name, args, signer)
+    key = None if seen is None else seen.key
     call_id, run = shorten_id(call_id), shorten_id(run) if run else ""
     held = _find_held(state.held, call_id, key, run)
     if held is not None:
         if result is None or is_refusal(result):
             return Finished(state)
-        return _record_run_of_held(state, held, outcome(held.way, result, is_error=is_error), options)
+        return _record_run_of_held(state, held, outcome(held.way, result, is_error=is_error, signer=signer), options)
     place, is_over = _find_open_call(state.calls, call_id, key, run)
     if place is not None:
         call = state.calls[place]
@@ -247,7 +253,7 @@ def record_end(
         return Finished(state)
     else:
         call = Call(call_id, seen.tool, key, run, seen.way)
-    came = outcome(call.way, result, is_error=is_error)
+    came = outcome(call.way, result, is_error=is_error, signer=signer)
     if came.hash is None:
         return Finished(state)
     call = _with_outcome(call, came.hash, came.unknown_tool)
@@ -307,7 +313,7 @@ def _record_run_of_held(state: LoopState, held: Call, came: Outcome, options: Lo
 
 
 def _with_outcome(call: Call, outcome: str, unknown_tool: str | None) -> Call:
-    return call._replace(outcome=outcome[:-_UNKEPT], unknown_tool=unknown_tool)
+    return call._replace(outcome=outcome, unknown_tool=unknown_tool)
 
 
 def _find_open_call(calls: Sequence[Call], call_id: str, key: str | None, run: str) -> tuple[int | None, bool]:

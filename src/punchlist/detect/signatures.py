@@ -1,6 +1,6 @@
 """Sign calls and results, by OpenClaw's rules: two calls are the same if their signatures are.
 
-A signature hashes any value as one text: the same whatever the order of its keys, and of bounded length. A call that
+A signature holds a hash of the arguments, without their secrets and whatever the order of their keys. A call that
 writes a todo list counts by the list's shape, because new words for the same steps are no progress. A result counts
 without what changes in every one of its kind, such as the id of a message that was sent. A result that holds one of
 our own verdicts is a refusal: the host did not run the call.
@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
-from json.encoder import encode_basestring
-from math import isfinite, isnan
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from punchlist.text import repair
 from punchlist.text.arguments import as_object
-from punchlist.text.hashing import hash_sha256
+from punchlist.text.fingerprints import KEYS, UNKEYED, Signer, bounded_json
+from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 
 _LOOP: Final = compile_later(
@@ -102,240 +101,14 @@ def _is_object(given: Mapping[str, Any], depth: int) -> bool:
     return any(_refuses(given[place], depth) for place in _PLACES if place in given)
 
 
-DEEPEST = 64
-NODES = 10_000
-KEYS = 4096
 TEXT = 65_536
-"""Characters of one text; of a longer one its two ends and its length count."""
 CHARACTERS = 4 * TEXT
-"""Characters of all texts together; what comes after them counts by its length and its first and last few."""
-
-UNDEFINED = object()
-"""JavaScript's `undefined`, written as that bare word."""
-
-_ENDS = 64
-_SAFE_INTEGER = 2**53
-_LARGEST = 4096
-"""Bits of an integer that is written out."""
-SCALARS = frozenset({"datetime", "decimal", "fractions", "ipaddress", "pathlib", "pathlib._local", "uuid"})
-"""Modules of types that are told by their text."""
-_EXPONENT = compile_later(r"(-?)(\d)(?:\.(\d+))?e([+-])0*(\d+)")
+"""Characters of a text, and of all texts of a result, that are read."""
 
 
 def fields(value: object) -> Mapping[str, Any]:
     """Return the value if it is an object, else an empty one."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-LeavingOut = Callable[[Mapping[str, Any]], Collection[str]]
-"""The keys of an object that do not count."""
-
-
-def digest(value: object, leaving_out: LeavingOut | None = None) -> str:
-    """Return the SHA-256 of a value's stable form, in hex. Never raises."""
-    return hash_sha256(stable(value, leaving_out))
-
-
-def stable(value: object, leaving_out: LeavingOut | None = None) -> bytes:
-    """Return a value's stable form in UTF-8, lone surrogates replaced. Never raises."""
-    if type(value) is str and value.isascii() and len(value) <= TEXT:
-        return encode_basestring(value).encode()
-    writer = _Writer(leaving_out)
-    try:
-        writer.write(value, DEEPEST)
-        text = "".join(writer.parts)
-    except Exception:  # a mapping that cannot be read, a stack that is nearly full: any value has a form
-        text = f'"[{type(value).__name__}]"'
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return repair(text).encode()
-
-
-class _Writer:
-    """Collects the parts of one text, and counts what may still be written."""
-
-    __slots__ = ("characters", "leaving_out", "nodes", "parts", "path")
-
-    def __init__(self, leaving_out: LeavingOut | None) -> None:
-        self.leaving_out = leaving_out
-        self.parts: list[str] = []
-        self.path: set[int] = set()
-        self.nodes = NODES
-        self.characters = CHARACTERS
-
-    def write(self, value: Any, depth: int) -> None:
-        kind = cast("type[object]", type(value))
-        if kind is str:
-            self.text(value)
-        elif value is None:
-            self.parts.append("null")
-        elif kind is bool:
-            self.parts.append("true" if value else "false")
-        elif kind is int:
-            self.parts.append(_format_integer(value))
-        elif kind is float:
-            self.parts.append(_format_float(value))
-        elif depth <= 0:
-            self.parts.append('"[Deep]"')
-        elif value is UNDEFINED:
-            self.parts.append("undefined")
-        elif id(value) in self.path:
-            self.parts.append('"[Circular]"')
-        else:
-            self.path.add(id(value))
-            self.whole(value, depth - 1)
-            self.path.discard(id(value))
-
-    def text(self, value: str) -> None:
-        most = TEXT if self.characters > 0 else 2 * _ENDS
-        if len(value) > most:
-            self.parts.append(f"[{len(value)}]")
-            value = value[: most // 2] + value[-most // 2 :]
-        self.characters -= len(value)
-        self.parts.append(encode_basestring(value))
-
-    def whole(self, value: Any, depth: int) -> None:
-        """Add a value that holds others, or is of a type that JSON does not have."""
-        if isinstance(value, Mapping):
-            self.object(cast("Mapping[Any, Any]", value), depth)
-        elif isinstance(value, list | tuple):
-            self.array(cast("list[Any]", value), depth)
-        elif isinstance(value, str):
-            self.text(str.__str__(value))
-        elif isinstance(value, int | float):
-            self.parts.append(_format_integer(int(value)) if isinstance(value, int) else _format_float(float(value)))
-        elif isinstance(value, bytes | bytearray):
-            from base64 import b64encode
-
-            data = b64encode(value[:TEXT]).decode()
-            more = {"length": len(value)} if len(value) > TEXT else {}
-            self.object({"type": "Uint8Array", "data": data, **more}, depth)
-        elif isinstance(value, set | frozenset):
-            entries = cast("frozenset[Any]", value)
-            few = len(entries) <= _ENDS  # their order differs from process to process: a part of them says nothing
-            self.array(sorted(digest(entry) for entry in entries) if few else [len(entries)], depth)
-        elif isinstance(value, BaseException):
-            self.object({"name": type(value).__name__, "message": str(value)}, depth)
-        elif type(value).__module__ in SCALARS:
-            self.text(str(value))
-        else:
-            self.text(f"[{type(value).__name__}]")
-
-    def object(self, value: Mapping[Any, Any], depth: int) -> None:
-        if len(value) > KEYS:
-            self.parts.append(f'{{"[keys]":{len(value)}}}')
-            return
-        parts, opening = self.parts, "{"
-        left_out = self.leaving_out(value) if self.leaving_out else ()
-        for name, key in _sort_names(value):
-            if name in left_out:
-                continue
-            if not self._begin_entry(opening, len(value)):
-                opening = ","
-                break
-            self.text(name)
-            parts.append(":")
-            self.write(value[key], depth)
-            opening = ","
-        parts.append("{}" if opening == "{" else "}")
-
-    def array(self, value: list[Any], depth: int) -> None:
-        for place, entry in enumerate(value):
-            if not self._begin_entry("," if place else "[", len(value)):
-                break
-            self.write(entry, depth)
-        self.parts.append("]" if value else "[]")
-
-    def _begin_entry(self, opening: str, count: int) -> bool:
-        """Write the sign before an entry; where there is no room for it, write the count of all and return False."""
-        if self.nodes <= 0:
-            self.parts.append(f"{opening}…{count}")
-            return False
-        self.nodes -= 1
-        self.parts.append(opening)
-        return True
-
-
-def _sort_names(value: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
-    """Return the keys in order, each with its name."""
-    if all(type(key) is str for key in value):
-        keys = cast("Iterable[str]", value)
-        ordered = sorted(keys) if "".join(keys).isascii() else sorted(keys, key=_encode_units)
-        return ((key, key) for key in ordered)
-    named = [(_name(key), key) for key in value]
-    return sorted(named, key=lambda pair: (_encode_units(pair[0]), type(pair[1]).__name__))
-
-
-def _name(key: object) -> str:
-    if isinstance(key, str):
-        return str.__str__(key)
-    return stable(key).decode().strip('"')
-
-
-def _encode_units(name: str) -> bytes:
-    """Names are ordered as in JavaScript: by their UTF-16 units."""
-    return name.encode("utf-16-be", "surrogatepass")
-
-
-def _format_integer(value: int) -> str:
-    if -_SAFE_INTEGER <= value <= _SAFE_INTEGER:
-        return str(value)
-    bits = value.bit_length()
-    if bits <= _LARGEST:
-        return f'"{value}"'
-    sign = "-" if value < 0 else ""
-    return f'"{sign}{bits} bits, {abs(value) >> (bits - 2048):x}…{abs(value) & ((1 << 2048) - 1):x}"'
-
-
-def _format_float(value: float) -> str:
-    """As JavaScript prints it."""
-    if not isfinite(value):
-        return '"NaN"' if isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
-    if value.is_integer() and abs(value) < 1e21:
-        return str(int(value))
-    text = repr(value)
-    found = _EXPONENT.fullmatch(text)
-    if found is None:
-        return text
-    sign, first, rest, direction, exponent = found.groups(default="")
-    if direction == "-" and int(exponent) <= 6:
-        return f"{sign}0.{'0' * (int(exponent) - 1)}{first}{rest}"
-    return f"{sign}{first}{'.' + rest if rest else ''}e{direction}{exponent}"
-
-
-def is_plain(value: object) -> bool:
-    """True if a value is JSON and within the limits, so that any encoder may have it."""
-    nodes, characters = NODES, CHARACTERS
-    level: list[Any] = [value]
-    for _ in range(DEEPEST):
-        below: list[Any] = []
-        for entry in level:
-            kind = cast("type[object]", type(entry))
-            if kind is str:
-                characters -= len(entry)
-            elif kind is dict:
-                nodes -= len(entry)
-                if nodes <= 0 or not all(type(key) is str for key in entry):
-                    return False
-                characters -= sum(map(len, entry))
-                below.extend(entry.values())
-            elif kind is list:
-                nodes -= len(entry)
-                if nodes <= 0:
-                    return False
-                below.extend(entry)
-            elif kind is int:
-                if entry.bit_length() > _LARGEST:
-                    return False
-            elif not (entry is None or kind is bool or kind is float):
-                return False
-        if characters < 0:
-            return False
-        if not below:
-            return True
-        level = below
-    return False
 
 
 Reading = Literal["plain", "exec", "poll", "log", "send", "plan"]
@@ -383,24 +156,22 @@ class Outcome(NamedTuple):
 
 def shorten_id(name: object) -> str:
     """Return a name or id of at most `LONGEST` characters; two that differ stay different."""
-    text = name if isinstance(name, str) else stable(name).decode()
-    if len(text) <= LONGEST and text.isascii():
+    text = repair(name if isinstance(name, str) else bounded_json(name))
+    if len(text) <= LONGEST:
         return text
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST - 17]}#{digest(text)[:16]}"
-    return repair(text)
+    return f"{text[: LONGEST - 17]}#{blake2b(text.encode(), digest_size=8).hexdigest()}"
 
 
-def signature(tool: str, args: object) -> str:
+def signature(tool: str, args: object, signer: Signer = UNKEYED) -> str:
     """Return the call as one text: its tool, and the hash of its arguments or of the list's shape. Never raises."""
     shape = list_shape(tool, args)
-    return f"{shorten_id(tool)}:{digest(args if shape is None else shape)}"
+    return f"{shorten_id(tool)}:{signer.digest(args if shape is None else shape)}"
 
 
-def sight(tool: str, args: object) -> Sight:
+def sight(tool: str, args: object, signer: Signer = UNKEYED) -> Sight:
     """Return the tool, key and way of reading of a call."""
     read = as_object(args)  # what it is for; its hash is that of what the host gave, unless its shape counts
-    key = signature(tool, read if writes_list(tool) else args)
+    key = signature(tool, read if writes_list(tool) else args, signer)
     is_poll = tool == "command_status" or (tool == "process" and _find_action(read) in _POLLS)
     return Sight(shorten_id(tool), key, reading(tool, read), is_poll)
 
@@ -420,25 +191,25 @@ def reading(tool: str, args: object) -> Reading:
     return "plain"
 
 
-def outcome(way: Reading, result: object, *, is_error: bool) -> Outcome:
+def outcome(way: Reading, result: object, *, is_error: bool, signer: Signer = UNKEYED) -> Outcome:
     """Return the outcome of a result. None and a refusal of our own have none and are not counted."""
     if is_error:
         if is_refusal(result):
             return Outcome()
         said = _error_text(result)
         missing = next(filter(None, (pattern.search(said, 0, _SEARCHED) for pattern in _UNKNOWN_TOOL)), None)
-        return Outcome(f"error:{digest(said)}", None if missing is None else shorten_id(missing[1].lower()))
+        return Outcome(f"error:{signer.digest(said)}", None if missing is None else shorten_id(missing[1].lower()))
     if result is None or (isinstance(result, str) and may_refuse(result) and is_refusal(result)):
         return Outcome()
     if isinstance(result, str) or not isinstance(result, Mapping):  # asked in this order, because that is quicker
-        return Outcome(digest({"text": ""} if way == "plan" else result))
+        return Outcome(signer.digest({"text": ""} if way == "plan" else result))
     given = fields(cast("object", result))
     text, details = _join_text(given), fields(given.get("details"))
     may_be = may_refuse(text) or "error" in given or "guardrail" in given or "deniedReason" in details
     if may_be and is_refusal(given):
         return Outcome()
     facts = _select_facts(way, details, text)
-    return Outcome(digest(facts, _find_volatile if way == "send" else None))
+    return Outcome(signer.digest(facts, _find_volatile if way == "send" else None))
 
 
 def _select_facts(way: Reading, details: Mapping[str, Any], text: str) -> object:
@@ -456,7 +227,7 @@ def _select_facts(way: Reading, details: Mapping[str, Any], text: str) -> object
         case "plain":
             return {"details": details, "text": text}
     ends = {name: details.get(name) for name in ("exitCode", "exitSignal")}
-    return {"action": way, "status": details.get("status", UNDEFINED), **ends, **extra, "text": text}
+    return {"action": way, "status": details.get("status"), **ends, **extra, "text": text}
 
 
 def _select_exec_facts(details: Mapping[str, Any], text: str) -> object:
@@ -511,7 +282,7 @@ def _error_text(error: object) -> str:
             return type(error).__name__
     if isinstance(error, str):
         return error
-    return stable(error).decode()
+    return bounded_json(error)
 
 
 def _find_action(args: object) -> str:

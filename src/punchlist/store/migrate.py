@@ -9,6 +9,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, suppress
+from typing import Any
+from zlib import crc32
+
+import msgspec
 
 from punchlist.store.files import APPLICATION_ID, SCHEMA, UNRELEASED, create_private_file, read_schema_version
 from punchlist.store.records import migrations, statements
@@ -26,6 +30,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         return
     if path and found:
         _back_up(connection, path, found)
+    connection.create_function("forget_hashes", 1, forget_hashes, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = read_schema_version(connection, path)  # again: without `flock`, another process may have been quicker
@@ -39,6 +44,24 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+
+
+def forget_hashes(sealed: bytes) -> bytes:
+    """Return an agent's memory without the hashes of detectors, for the script that makes the key of a board.
+
+    A record that was damaged stays as it is: a later read reports it.
+    """
+    if crc32(sealed[:-4]).to_bytes(4) != sealed[-4:]:
+        return sealed
+    memory: dict[str, Any] = msgspec.msgpack.decode(sealed[:-4])
+    for name in ("warned", "guard", "held"):
+        memory.get("loops", {}).pop(name, None)
+    guardrail: dict[str, Any] = memory.get("guardrail") or {}
+    guardrail.pop("running", None)
+    for name in ("failures", "repeats"):
+        guardrail.get("state", {}).pop(name, None)
+    body = msgspec.msgpack.encode(memory)
+    return body + crc32(body).to_bytes(4)
 
 
 def list_backups(path: str) -> list[str]:

@@ -149,6 +149,7 @@ class SqliteStore:
         self._inside = False  # True while the process forks inside a transaction of ours
         self._joined: Transaction | None = None  # that of `joined`, for the thread that holds the lock
         self._in_step = False  # True inside a savepoint of it
+        self._key = b""
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         with faults(self.path), ExitStack() as undo:
@@ -193,6 +194,13 @@ class SqliteStore:
             connection.close()
             raise
         return connection
+
+    @property
+    def key(self) -> bytes:
+        """The key of the hashes on this board: random, made with the board. It never changes, so it is read once."""
+        if not self._key:
+            self._key = self.read(lambda tx: tx.board_key())
+        return self._key
 
     # Writing.
 

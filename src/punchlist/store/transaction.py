@@ -57,6 +57,10 @@ class Transaction(Queries):
 
     # The repositories hold nothing but the connection: each is made when it is asked for.
 
+    def board_key(self) -> bytes:
+        """Return the key of the hashes on this board."""
+        return self.one("board_key")[0]
+
     @property
     def history(self) -> ListHistory:
         return ListHistory(self)
@@ -367,6 +371,8 @@ class Store(Protocol):
     def path(self) -> str: ...
     @property
     def durable(self) -> bool: ...
+    @property
+    def key(self) -> bytes: ...
     def transact(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T: ...
     def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T: ...
     def read(self, what: Callable[[Transaction], T]) -> T: ...

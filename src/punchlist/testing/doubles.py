@@ -108,6 +108,10 @@ class FaultyStore:
     def durable(self) -> bool:
         return self.store.durable
 
+    @property
+    def key(self) -> bytes:
+        return self.store.key
+
     def read(self, what: Callable[[Transaction], T]) -> T:
         return self.store.read(what)
 

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
 from punchlist.text.graphemes import cut
-from punchlist.text.redaction import MARK, looks_secret, redact, secrecy
+from punchlist.text.redaction import MARK, Secrecy, looks_secret, redact, secrecy
 
 LENGTH: Final = 160
 """Characters of a preview, unless told otherwise; 0 is none at all."""
@@ -131,14 +131,29 @@ def _bounded(value: Any, length: int, depth: int, *, doubtful: bool = False) -> 
     return value
 
 
+def secrecy_of_field(fields: Mapping[Any, Any], name: str) -> Secrecy:
+    """Return how secret a field of an object is, by its name; a `value` by the name that stands beside it."""
+    if name.lower() == "value":
+        for key in _NAMES:
+            said = fields.get(key)
+            if isinstance(said, str) and secrecy(said) != "none":
+                return secrecy(said)
+    return secrecy(name)
+
+
+def hides_value(how: Secrecy, value: Any) -> bool:
+    """True if the value of a field that is so secret is not shown at all."""
+    if value is None or isinstance(value, bool):
+        return False
+    return how == "sure" or (how == "assigned" and not isinstance(value, int | float))
+
+
 def _fields(fields: Mapping[Any, Any], length: int, depth: int, *, doubtful: bool) -> dict[str, Any]:
-    named = next((secrecy(name) for key in _NAMES if isinstance(name := fields.get(key), str)), "none")
     shown: dict[str, Any] = {}
     for given, inner in islice(fields.items(), _FEW):
         name = str(given)[:64]
-        how = named if name.lower() == "value" and named != "none" else secrecy(name)
-        is_hidden = how == "sure" or (how == "assigned" and not isinstance(inner, int | float))
-        if is_hidden and inner is not None and not isinstance(inner, bool):
+        how = secrecy_of_field(fields, name)
+        if hides_value(how, inner):
             shown[name] = MARK
         else:
             shown[name] = _bounded(inner, length, depth + 1, doubtful=doubtful or how == "likely")

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from punchlist.dialects.claude_code import parse
 from punchlist.errors import InvalidInput, PunchlistError
+from punchlist.text.fingerprints import UNKEYED
 from punchlist.transcripts import claude_code, codex, zst
 from punchlist.transcripts.decoding import call_key, decode, moment, name, object_at, objects, path, record, text_of
 from punchlist.transcripts.reverse import Log
@@ -246,8 +247,8 @@ class OpenCalls:
 
 
 def make_up_id(call: TranscriptCall) -> str:
-    """Return an id for a call that has none, the same each time that the transcript is read."""
-    said = repr((call.origin.at, call.name, call.args)).encode("utf-8", "backslashreplace")
+    """Return an id for a call that has none, the same each time that the transcript is read, without its secrets."""
+    said = repr((call.origin.at, call.name, UNKEYED.digest(call.args))).encode("utf-8", "backslashreplace")
     return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
 
 

@@ -15,9 +15,9 @@ from typing import Any, Final, cast
 
 from punchlist.core.grounding.places import Place, places
 from punchlist.core.json_values import to_json_value
-from punchlist.detect.signatures import SCALARS
 from punchlist.guidance.tools import kind as known_kind
 from punchlist.text import clean, cut, repair
+from punchlist.text.fingerprints import SCALARS
 
 Update = dict[str, Any]
 """The `update` of a `session/update` notification, as it goes over the wire."""

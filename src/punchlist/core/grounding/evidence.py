@@ -19,7 +19,7 @@ from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.proof import Kind, classify_evidence, strip_line_number
 from punchlist.core.todo import Evidence, TodoItem
 from punchlist.text.hashing import blake2b
-from punchlist.text.previews import preview
+from punchlist.text.previews import join_words, preview
 from punchlist.text.redaction import redact
 
 _DIGEST: Final = 3
@@ -124,9 +124,9 @@ def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> s
     if commands:
         if is_whole and _is_shown(arguments):
             return ""
-        line = " ".join(word for words in commands for word in words)
+        line = join_words(word for words in commands for word in words)  # in quotes a secret is one word
         if redact(line) != line:
-            commands = [redact(" ".join(words)).split() for words in commands]
+            commands = [redact(join_words(words)).split() for words in commands]
         return " ".join("".join(map(_hashed, _folded(words))) for words in commands[:_MOST_COMMANDS])
     if is_whole or not isinstance(arguments, Mapping):
         return ""

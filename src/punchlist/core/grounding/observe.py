@@ -39,10 +39,10 @@ from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, 
 from punchlist.text import clean, cut
 from punchlist.text.arguments import as_object, find_command_lines, join_command_lines
 from punchlist.text.cleaning import is_plain
-from punchlist.text.hashing import blake2b
+from punchlist.text.fingerprints import UNKEYED, Signer
 from punchlist.text.patterns import compile_later
 from punchlist.text.previews import LENGTH, join_words, last_lines, preview, shown_arguments
-from punchlist.text.redaction import redact, redact_value
+from punchlist.text.redaction import redact
 
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
 _WORK_FOLDERS: Final = ("workdir", "cwd", "working_directory", "working_dir", "directory", "dir_path")
@@ -105,6 +105,7 @@ def start_facts(
     item: str = "",
     via: str = "",
     watch: Watch = DEFAULT,
+    signer: Signer = UNKEYED,
 ) -> dict[str, Any]:
     """Return the data of `tool.started` without `call_id` and without empty values.
 
@@ -125,7 +126,7 @@ def start_facts(
     facts: dict[str, Any] = {
         "name": _plain(name, watch),
         "kind": kind,
-        "hash": fingerprint(arguments, watch.secrets),
+        "hash": fingerprint(arguments, signer),
     }
     if item:
         facts["item"] = item
@@ -289,27 +290,13 @@ def _outcomes(told: Any) -> tuple[Outcome, ...]:
     return tuple(found)
 
 
-_HASHED_REDACTED: Final = 8_192
-"""Characters of arguments that are redacted before they are hashed. To guess a secret in longer ones, the reader would
-have to know all the rest; and to redact megabytes takes seconds."""
-
-
-def fingerprint(arguments: Any, secrets: re.Pattern[str] | None = None) -> str:
-    """Return a short hash of arguments without their secrets, the same whatever the order of their keys.
-
-    A hash of the secrets themselves would tell its reader when a guess is right.
-    """
+def fingerprint(arguments: Any, signer: Signer = UNKEYED) -> str:
+    """Return a short hash of arguments without their secrets, the same whatever the order of their keys."""
     if isinstance(arguments, Mapping):
         fields = cast("Mapping[Any, Any]", arguments)
         lines = {key: join_words(fields[key]) for key in _LINES if isinstance(fields.get(key), list)}
         arguments = {**fields, **lines} if lines else fields
-    try:
-        text = _sorted(arguments)
-        if len(text) <= _HASHED_REDACTED:
-            text = _sorted(redact_value(arguments, secrets))
-    except (TypeError, ValueError, RecursionError):
-        return ""
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+    return signer.digest(arguments)
 
 
 def _action(arguments: Any) -> Any:
@@ -432,10 +419,3 @@ def _shown(path: str) -> str:
     if len(path) <= _LONGEST_PATH and is_plain(path, lines=False):
         return path.strip()
     return cut(clean(path[: 4 * _LONGEST_PATH], lines=False).text.strip(), _LONGEST_PATH)
-
-
-def _type(value: object) -> str:
-    return type(value).__name__
-
-
-_sorted: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_type).encode

@@ -1,3 +1,7 @@
+-- name: board_key
+-- The key of the hashes on this board.
+SELECT key FROM board_key;
+
 -- name: find_session
 -- The project of a session.
 SELECT project FROM sessions WHERE id = :session;
