@@ -163,8 +163,62 @@ def test_an_agent_that_is_not_there_is_said_to_be_missing(run: Run, home: Path, 
     assert "--force" in ran.err
     assert run("attach", host, "--yes", "--force").code == 0
     run("detach", host, "--yes")
-    # Of Codex an empty home stays: nothing in its file says who made the folder.
-    assert {path for path in snapshot(home) if path != ".codex"} == {path for path in before if path != ".codex"}
+    assert snapshot(home) == before
+
+
+KILLED = """
+import os, signal, sys
+import punchlist.cli.attach
+from punchlist.cli import main
+
+host, home, *options = sys.argv[1:]
+CALLS = ("open", "os.mkdir", "os.rename", "os.chmod")  # by their audit events, which come before the calls
+
+def run_killed(number):
+    left = number
+    def count(event, arguments):
+        nonlocal left
+        if event in CALLS and str(arguments[0]).startswith(home):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.addaudithook(count)
+        os._exit(main(["attach", host, "--yes", "--force", *options]))
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+number = 1
+while run_killed(number):
+    print("killed", flush=True)
+    sys.stdin.readline()
+    number += 1
+print("ran to its end", flush=True)
+"""
+
+
+@pytest.mark.parametrize("used", [True, False], ids=["used before", "never used"])
+@pytest.mark.parametrize("host", HOSTS)
+def test_an_attach_that_was_killed_anywhere_leaves_nothing_after_detach(run: Run, home: Path, host: str, used: bool):
+    if not used:
+        (home / HOMES[host]).rmdir()
+    options = ["--statusline"] if host == "claude-code" else []
+    before = snapshot(home)
+    command = [sys.executable, "-c", KILLED, host, str(home), *options]
+    count = 0
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attaching:
+        assert attaching.stdin is not None
+        assert attaching.stdout is not None
+        while attaching.stdout.readline() == "killed\n":
+            count += 1
+            assert run("detach", host, "--yes").code == 0
+            assert snapshot(home) == before, count
+            attaching.stdin.write("again\n")
+            attaching.stdin.flush()
+    run("detach", host, "--yes")
+    assert snapshot(home) == before
+    assert count > 3
 
 
 SETTINGS = [

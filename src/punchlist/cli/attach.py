@@ -113,6 +113,7 @@ def _detach(options: Namespace) -> int:
     host = find_host(options.agent)
     plan = plan_detach(host)
     if not plan.changes:
+        plan.apply()  # folders that an attach was making when it was killed
         print(f"{host.title} is not attached; nothing to remove.")
         return OK
     print(f"{host.title} is to be detached:")

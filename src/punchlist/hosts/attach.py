@@ -19,6 +19,7 @@ from punchlist.hosts.changes import (
     FileChange,
     apply_changes,
     check_own,
+    find_leftovers,
     list_missing_folders,
     read_file,
     remove_empty_folders,
@@ -103,8 +104,9 @@ def plan_attach(host: Host, board: str, *, status_line: bool | None = None) -> C
     launch, place = find_launch(board), find_place(host)
     if host.name == "codex":
         path = resolve_file(place, find_root(host))
-        before = _read_text(path)
-        return ChangePlan(_list_change(path, before, codex_config.insert_tables(before, launch, place)))
+        before, missing = _read_text(path), list_missing_folders(path)
+        after = codex_config.insert_tables(before, launch, place, folders=len(missing))
+        return ChangePlan(_list_change(path, before, after))
     check_own(place, find_root(host))
     if host.name == "opencode":
         return ChangePlan(_plan_file(place, launch))
@@ -118,29 +120,47 @@ def plan_attach(host: Host, board: str, *, status_line: bool | None = None) -> C
 
 
 def plan_detach(host: Host) -> ChangePlan:
-    """Plan what detaches an agent: only what is ours goes. No change if it is not attached."""
-    place = find_place(host)
+    """Plan what detaches an agent: only what is ours goes. No change if it is not attached.
+
+    What an attach was making when it was killed goes too.
+    """
+    place, root = find_place(host), find_root(host)
     if host.name == "codex":
-        path = resolve_file(place, find_root(host))
+        path = resolve_file(place, root)
         before = _read_text(path)
-        return ChangePlan(_list_change(path, before, codex_config.remove_tables(before, place)))
-    check_own(place, find_root(host))
+        changes = _list_change(path, before, codex_config.remove_tables(before, place))
+        return _add_leftovers(changes, _list_parents(path, codex_config.count_made_folders(before)), [path], root)
+    check_own(place, root)
     if host.name == "opencode":
         marker = _read_file_marker(place)
-        return ChangePlan([] if marker is None else _list_deletions([place]), _list_parents(place, marker))
+        changes = [] if marker is None else _list_deletions([place])
+        return _add_leftovers(changes, _list_parents(place, marker.folders if marker else 0), [place], root)
+    own = os.path.join(place, MARKER)
     marker = _read_marker(place)
     if marker is None:
-        return ChangePlan([])
+        return _add_leftovers([], [], [own], root)
     settings: list[FileChange] = []
+    files = [_join_own(place, name) for name in marker.files]
+    written = [*files, own]
     if marker.status_line is not None:
         settings, _ = _plan_status_line(host, find_launch(marker.board), marker, wanted=False)
-    files = [_join_own(place, name) for name in marker.files]
+        written.append(resolve_file(_settings_path(host), root))
     inner = {os.path.dirname(file) for file in files} - {place}
     # The marker goes last: a detach that was cut short can be done again.
-    changes = [*settings, *_list_deletions([*files, os.path.join(place, MARKER)])]
-    return ChangePlan(
-        changes, [*_list_inner_folders(place, inner), *_list_parents(os.path.join(place, MARKER), marker)]
-    )
+    changes = [*settings, *_list_deletions([*files, own])]
+    folders = [*_list_inner_folders(place, inner), *_list_parents(own, marker.folders)]
+    return _add_leftovers(changes, folders, written, root)
+
+
+def _add_leftovers(changes: list[FileChange], folders: list[str], paths: Iterable[str], root: str) -> ChangePlan:
+    """Return a plan that also deletes what a killed attach was making on the way to these paths."""
+    found: dict[str, FileChange] = {}
+    unfinished: set[str] = set()
+    for path in paths:
+        files, around = find_leftovers(path, root)
+        found.update({change.path: change for change in files})
+        unfinished.update(around)
+    return ChangePlan([*found.values(), *changes], [*folders, *sorted(unfinished)])
 
 
 def make_board_folder(board: str) -> None:
@@ -322,10 +342,10 @@ def _list_inner_folders(top: str, folders: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-def _list_parents(path: str, marker: Marker | None) -> list[str]:
-    """Return the folders above a path that were made for it."""
+def _list_parents(path: str, count: int) -> list[str]:
+    """Return so many of the folders above a path, innermost first: those that were made for it."""
     parents: list[str] = []
-    for _ in range(marker.folders if marker else 0):
+    for _ in range(count):
         path = os.path.dirname(path)
         parents.append(path)
     return parents

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -14,6 +16,9 @@ from punchlist.errors import AttachRefused
 
 _LARGEST = 4 * 1024 * 1024
 """No settings file of a person is larger; a device or a log under that name is not read."""
+
+_UNFINISHED = ".punchlist-"
+"""Between the name of a file or folder and a number: what is being made, until it is renamed."""
 
 
 class FileChange(Struct, frozen=True):
@@ -96,23 +101,51 @@ def apply_changes(changes: Iterable[FileChange]) -> None:
 
 
 def _write_file(path: str, content: bytes) -> None:
-    """Replace a file by a rename, so that a reader sees the old or the new one; its mode stays."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(4).hex()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    """Replace a file by a rename, so that a reader sees the old or the new one; its mode stays.
+
+    Folders that are missing come with it, by the same rename. So a process that is killed leaves nothing but what
+    `find_leftovers` knows by its name.
+    """
+    target = next(iter(list_missing_folders(path)), path)
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}{_UNFINISHED}{os.urandom(4).hex()}")
+    file_path = temporary + path.removeprefix(target)
     try:
+        os.makedirs(os.path.dirname(file_path), exist_ok=True)
+        handle = os.open(file_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         with open(handle, "wb") as file:
             with suppress(FileNotFoundError):
                 os.fchmod(handle, stat.S_IMODE(os.stat(path).st_mode))
             file.write(content)
             file.flush()
             os.fsync(handle)
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(temporary)
+            shutil.rmtree(temporary) if target != path else os.unlink(temporary)
         raise
+
+
+def find_leftovers(path: str, root: str) -> tuple[list[FileChange], list[str]]:
+    """Return what a killed process was making on the way to a path: files to delete, and their folders."""
+    changes: list[FileChange] = []
+    folders: list[str] = []
+    while path != root and os.path.dirname(path) != path:
+        above, name = os.path.split(path)
+        unfinished = re.compile(rf"\.{re.escape(name)}{re.escape(_UNFINISHED)}[0-9a-f]{{8}}")
+        for entry in os.listdir(above) if os.path.isdir(above) else ():
+            if unfinished.fullmatch(entry):
+                _add_tree(os.path.join(above, entry), changes, folders)
+        path = above
+    return changes, folders
+
+
+def _add_tree(top: str, changes: list[FileChange], folders: list[str]) -> None:
+    if not os.path.isdir(top):
+        changes.append(FileChange(top, read_file(top), None))
+    for folder, _, names in os.walk(top):
+        folders.append(folder)
+        changes += [FileChange(path, read_file(path), None) for path in (os.path.join(folder, one) for one in names)]
 
 
 def remove_empty_folders(folders: Iterable[str]) -> None:

@@ -25,17 +25,18 @@ _HOOK = "punchlist_hook.py"
 _OUR_HOOK = re.compile(rf"\[ ! -e .* \|\| exec .* -I -S .*{re.escape(_HOOK)}'? codex ", re.DOTALL)
 _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?^{re.escape(_END)}\n", re.DOTALL | re.MULTILINE)
 _WRITTEN_BY = re.compile(rf"^{re.escape(_BEGIN)} (\S+)", re.MULTILINE)
+_FOLDERS = re.compile(rf"^{re.escape(_BEGIN)} .* and the folders made for them \((\d)\)$", re.MULTILINE)
 
 Tables = dict[str, Any]
 Section = tuple[tuple[str, ...], str]
 """A table: the keys of its header, and its text up to the next header."""
 
 
-def insert_tables(text: str | None, launch: Launch, path: str) -> str:
+def insert_tables(text: str | None, launch: Launch, path: str, *, folders: int = 0) -> str:
     """Return the configuration with our tables at its end; raise `AttachRefused` where they do not fit.
 
-    What it has already stays where it is, however Codex arranged it; and so does the person's trust in our hooks, which
-    Codex compares with them itself.
+    `folders` of those above the file are made for it. What it has already stays where it is, however Codex arranged it;
+    and so does the person's trust in our hooks, which Codex compares with them itself.
     """
     if text and _find_own(_parse(text, path)) == _find_own(tomllib.loads(_write_block(launch))):
         return text
@@ -44,7 +45,7 @@ def insert_tables(text: str | None, launch: Launch, path: str) -> str:
     if NAME in _tables(before, "mcp_servers"):
         problem = f"`{path}` has a server `{NAME}` of its own; `codex mcp remove {NAME}` removes it."
         raise AttachRefused(problem=f"{problem} Nothing was changed.")
-    block = _write_block(launch)
+    block = _write_block(launch, folders or count_made_folders(text))
     # A file that we make has no line before the block, so that `remove_tables` knows that nothing else was there.
     after = block if clean is None else f"{clean}\n{block}"
     try:
@@ -91,6 +92,12 @@ def find_written_version(text: str) -> str:
     return found[1] if found else ""
 
 
+def count_made_folders(text: str | None) -> int:
+    """Return how many of the folders above the file were made for it."""
+    found = _FOLDERS.search(text or "")
+    return int(found[1]) if found else 0
+
+
 def list_untrusted(text: str, path: str) -> list[str]:
     """Return the events of our hooks that Codex will not run: the person did not trust them, or not in this form."""
     found = tomllib.loads(text)
@@ -108,10 +115,11 @@ def are_hooks_off(text: str) -> bool:
     return _tables(tomllib.loads(text), "features").get("hooks") is False
 
 
-def _write_block(launch: Launch) -> str:
+def _write_block(launch: Launch, folders: int = 0) -> str:
     command, *arguments = launch.server("codex")
+    made = f" and the folders made for them ({folders})" if folders else ""
     lines = [
-        f"{_BEGIN} {__version__} >>> `punchlist detach codex` removes these tables",
+        f"{_BEGIN} {__version__} >>> `punchlist detach codex` removes these tables{made}",
         f"[mcp_servers.{NAME}]",
         f"command = {_quote(command)}",
         f"args = [{', '.join(map(_quote, arguments))}]",
