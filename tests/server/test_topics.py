@@ -8,7 +8,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.server.broadcast import FeedReader
-from punchlist.server.topics import TopicHub
+from punchlist.server.streams import TopicHub
 from tests.server.conftest import Running
 from tests.server.streams import open_stream
 

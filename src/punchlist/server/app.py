@@ -15,18 +15,21 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from punchlist.errors import StoreReplaced
+from punchlist import __version__
+from punchlist.errors import StoreError, StoreReplaced
 from punchlist.hosts.sockets import HookServer, serve_hooks
-from punchlist.server import feed, health, openapi, topics
+from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
 from punchlist.server.pages import handlers
 from punchlist.server.pages.fragments import render_topic
 from punchlist.server.problems import exception_handlers, find_problem, respond_to_problem
-from punchlist.server.state import ServerState
-from punchlist.server.topics import TopicHub
+from punchlist.server.state import ServerState, state_of
+from punchlist.server.streams import TopicHub
 from punchlist_hook import ANY_HOST
 
 if TYPE_CHECKING:
@@ -37,9 +40,9 @@ _log = logging.getLogger("punchlist.server")
 
 def list_routes(mcp: McpEndpoint) -> Iterator[BaseRoute]:
     """Yield the routes of all modules; the first that matches a request takes it."""
-    yield from health.routes
-    yield from feed.routes
-    yield from topics.routes
+    yield Route("/healthz", check_health)
+    yield Route("/metrics", show_metrics)
+    yield from streams.routes
     yield Route("/mcp", mcp, methods=["POST"])
     yield from openapi.routes
     yield from handlers.routes
@@ -67,6 +70,47 @@ class McpEndpoint:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+
+
+# For operators.
+
+
+@needs("public")
+async def check_health(request: Request) -> Response:
+    """Answer 200 if the board can be read, else 503. It tells nothing else: it needs no token."""
+    state = state_of(request)
+    try:
+        await run_in_threadpool(state.board.store.last_seq)
+    except StoreError as error:
+        return PlainTextResponse(f"{error.code}\n", 503)
+    problem = state.broadcaster.problem
+    return PlainTextResponse("ok\n") if problem is None else PlainTextResponse(f"{problem.code}\n", 503)
+
+
+@needs("look")
+async def show_metrics(request: Request) -> Response:
+    lines = await run_in_threadpool(lambda: list(_list_metrics(state_of(request))))
+    return PlainTextResponse("".join(lines), media_type="text/plain; version=0.0.4")
+
+
+def _list_metrics(state: ServerState) -> Iterator[str]:
+    board = state.board
+    yield _metric("punchlist_info", "gauge", "The running version.", 1, f'{{version="{__version__}"}}')
+    uptime = (board.now() - state.started_at).total_seconds()
+    yield _metric("punchlist_uptime_seconds", "gauge", "Seconds since the server started.", round(uptime, 3))
+    yield _metric("punchlist_events_total", "counter", "Number of the latest event.", board.store.last_seq())
+    yield _metric("punchlist_waits", "gauge", "What waits on a person.", len(board.waits()))
+    yield _metric("punchlist_writes", "gauge", "Writes that run or wait for the lock.", state.writes.count)
+    feed = state.broadcaster
+    yield _metric("punchlist_streams", "gauge", "Open streams of events and pages.", len(feed.readers))
+    yield _metric("punchlist_streams_cut_off_total", "counter", "Streams cut off: nothing was read.", feed.cut_off)
+
+
+def _metric(name: str, kind: str, about: str, value: float, labels: str = "") -> str:
+    return f"# HELP {name} {about}\n# TYPE {name} {kind}\n{name}{labels} {value}\n"
+
+
+# The application.
 
 
 class BoardCheck:
