@@ -135,6 +135,8 @@ def api_page() -> str:
 
 
 def _home(name: str, module: str) -> str:
+    if name in flows.__all__:
+        return flows.__name__
     return "punchlist" if name in punchlist.__all__ else module
 
 

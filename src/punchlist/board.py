@@ -15,12 +15,12 @@ from punchlist.core.recovery import adopt
 from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import SessionExists, SessionUnknown, StoreTooNew
-from punchlist.flows import Flows
 from punchlist.reader import BoardReader, Clock, system_clock
 from punchlist.store import ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow
 from punchlist.store.task_rows import TaskListRow
 from punchlist.tasks import Tasks, Work
+from punchlist.tasks.flows import Flows
 from punchlist.tasks.gates import Check, Gate, make_gate
 
 # Imports of `punchlist.agent` are inside functions: a command that only shows tasks starts without dialects.

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from punchlist import Board
+from punchlist import Board, flows
 from punchlist.core import flow as rules
 from punchlist.errors import (
     FlowCancelPending,
@@ -25,6 +25,11 @@ from punchlist.testing import FaultyStore
 from tests.flows.boards import MANUAL, OWNER, Desk
 
 T = TypeVar("T")
+
+
+def test_one_module_has_all_public_names_of_flows() -> None:
+    names = {"Flow", "FlowStatus", "FlowStep", "FlowWork", "Flows", "NewFlow", "TickReport", "WaitCondition"}
+    assert {*names, "owner_key"} == set(flows.__all__) <= set(dir(flows))
 
 
 def test_a_flow_goes_its_whole_way(desk: Desk) -> None:

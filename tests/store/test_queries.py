@@ -250,11 +250,6 @@ FLOWS = {
     "flows_of_owner": ["SEARCH flows USING INDEX flows_of_owner (owner=?)"],
     "flows_of_status": ["SEARCH flows USING INDEX flows_of_status (status=?)"],
     "flows_of_board": ["SCAN flows"],
-    "last_events_of_task": [
-        "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",
-        "SEARCH e USING INDEX events_of_task (task_list=? AND task=?)",
-        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
-    ],
     "find_flow_step": ["SEARCH flow_steps USING INDEX sqlite_autoindex_flow_steps_1 (flow=? AND run_id=?)"],
 }
 """`SCAN flows` walks backwards by the key and ends at its limit."""

@@ -308,6 +308,15 @@ def test_the_history_of_a_task_outlives_it(desk: Desk) -> None:
     assert [event.by for event in desk.tasks.history("1")] == ["ada", "ada", "ada", "ada"]
 
 
+def test_the_history_of_a_task_tells_its_events_as_the_log_does(desk: Desk) -> None:
+    agent = desk.board.agent("worker", session="s1", project="/projects/other")
+    desk.tasks.create("one")
+    agent.tasks(desk.tasks.name).claim()
+    found = desk.tasks.history("1")
+    assert list(found) == [event for event in desk.board.events() if event.kind.startswith("task.")]
+    assert [event.project for event in found] == ["/projects/desk", "/projects/other"]
+
+
 def test_tasks_are_pruned_when_they_ended_long_ago_and_nobody_waits_for_them(desk: Desk) -> None:
     desk.many("done", "waited for", "waits", "open")
     desk.tasks.update("3", add_blocked_by=["2"])

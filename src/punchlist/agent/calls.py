@@ -22,11 +22,10 @@ from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects.base import Invalid, Reply, Result, SubmitPlan, reply_invalid, reply_unknown_tool
 from punchlist.errors import StoreBusy
-from punchlist.flows.model_calls import FlowModelCall
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import StoredCall
-from punchlist.tasks.model_calls import TaskModelCall
+from punchlist.tasks.model_calls import FlowModelCall, TaskModelCall
 from punchlist.text import repair
 from punchlist.text.hashing import blake2b
 

@@ -19,11 +19,11 @@ from punchlist.detect.findings import Finding
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import InvalidInput, StoreBusy, StoreError, UnknownName
-from punchlist.flows.work import FlowWork
 from punchlist.guidance.settings import Rules, remove_reminders, rules
 from punchlist.options import AgentOptions, AgentSettings, read_options
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.tasks.fields import check_list_name
+from punchlist.tasks.flows import FlowWork
 from punchlist.tasks.handle import TaskBoard
 from punchlist.tasks.work import Work
 from punchlist.text import clean, cut

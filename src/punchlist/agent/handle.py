@@ -18,13 +18,13 @@ from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Verdict
 from punchlist.dialects.base import Reply, Tool
 from punchlist.errors import UnknownName
-from punchlist.flows import Flows
 from punchlist.guidance.layers import Layer, prompt
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
 from punchlist.options import AgentOptions
 from punchlist.store import AgentRow, Transaction
 from punchlist.tasks import Tasks
+from punchlist.tasks.flows import Flows
 
 # Formats of transcripts are an eighth of the time that a hook takes to load the package; only `restore` needs them.
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from punchlist.config import durability as configured_durability
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
-from punchlist.flows import Flows as SyncFlows
 from punchlist.store import Durability, Store, open_store
 from punchlist.tasks import Tasks as SyncTasks
+from punchlist.tasks.flows import Flows as SyncFlows
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -27,9 +27,6 @@ from punchlist.core.task import Task
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Verdict
 from punchlist.dialects.base import Reply, Tool
-from punchlist.flows import Flows as SyncFlows
-from punchlist.flows.handle import TickReport
-from punchlist.flows.work import FlowWork, NewFlow
 from punchlist.guidance.layers import Layer
 from punchlist.guidance.ledger import AgentCost
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
@@ -39,6 +36,8 @@ from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow
 from punchlist.tasks import Tasks as SyncTasks
 from punchlist.tasks.fields import NewTask, TaskChanges
+from punchlist.tasks.flows import Flows as SyncFlows
+from punchlist.tasks.flows import FlowWork, NewFlow, TickReport
 from punchlist.tasks.gates import Check, Gate
 from punchlist.tasks.handle import ClaimOptions
 from punchlist.tasks.queries import TaskGraph

@@ -13,10 +13,10 @@ from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.flow import Flow
 from punchlist.errors import FlowUnknown, InvalidInput
-from punchlist.flows import Flows
 from punchlist.surfaces.flows import flow_card, flow_data, flow_row
 from punchlist.surfaces.lists import waiting_lines
 from punchlist.surfaces.spans import plural, safe_line
+from punchlist.tasks.flows import Flows
 
 _EXAMPLES = """\
   punchlist flows list --status waiting

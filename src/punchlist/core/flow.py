@@ -6,13 +6,12 @@ only when those before it are finished.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
 from punchlist.core.commands import Elsewhere, Problem
@@ -26,7 +25,6 @@ from punchlist.errors import (
     FlowWaitRefused,
     PunchlistError,
 )
-from punchlist.text.patterns import compile_later
 
 FIRST_STEP = "init"
 
@@ -208,7 +206,7 @@ HORIZON = timedelta(days=30)
 WaitKind = Literal["timer", "external_event", "manual"]
 Outcome = Literal["resume", "cancel", "wait", "skip"]
 
-_moment = compile_later(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-]\d\d):?(\d\d))", re.ASCII)
+_Moment = Annotated[datetime, Meta(tz=True)]
 
 
 class WaitCondition(Struct, frozen=True, kw_only=True):
@@ -250,15 +248,12 @@ def parse_condition(value: Any) -> WaitCondition | None:
 
 
 def parse_time(text: Any) -> datetime | None:
-    """Parse a time of RFC 3339 and return it in UTC; digits beyond microseconds are dropped."""
-    found = _moment.fullmatch(text) if isinstance(text, str) and len(text) < 100 else None
-    if found is None:
+    """Parse a time of RFC 3339 and return it in UTC, rounded to microseconds; return None if it is none."""
+    if not isinstance(text, str):
         return None
-    day, time, digits, hours, minutes = found.groups()
-    zone = "+00:00" if hours is None else f"{hours}:{minutes}"
     try:
-        return datetime.fromisoformat(f"{day}T{time}.{(digits or '')[:6]:0<6}{zone}").astimezone(UTC)
-    except (ValueError, OverflowError):
+        return convert(text, _Moment).astimezone(UTC)
+    except (ValidationError, ValueError, OverflowError):
         return None
 
 
@@ -333,7 +328,7 @@ class AdvanceFlow(OneFlow, frozen=True, kw_only=True):
 
 
 class WaitFlow(OneFlow, frozen=True, kw_only=True):
-    condition: WaitCondition | None = None
+    condition: WaitCondition
 
 
 class FinishFlow(OneFlow, frozen=True, kw_only=True):

@@ -14,8 +14,7 @@ from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep, parse_cond
 from punchlist.core.task import FLOWS, Task, TaskStatus, Wait
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
 from punchlist.store import records
-from punchlist.store.events import in_order
-from punchlist.store.records import Queries, Record, RowDamaged, check_row, readable
+from punchlist.store.records import AgentRow, Queries, Record, RowDamaged, check_row, readable
 from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.store.tasks import TaskRows
 
@@ -36,10 +35,9 @@ _BACK = {task: flow for flow, task in _STATUSES.items()}
 
 
 class FlowRow(Struct, frozen=True):
-    """A flow, and the task that it is stored as. `session` is that of the agent that owns it, if an agent does."""
+    """A flow, and the task that it is stored as."""
 
     task: TaskRow
-    session: str | None
     flow: Flow
 
 
@@ -71,17 +69,17 @@ class FlowRows:
         """Return the newest flows of the board."""
         return self._all("flows_of_board", {"limit": limit})
 
-    def ended_before(self, before: datetime, *, limit: int) -> Sequence[FlowRow]:
-        """Return flows that ended before a time and that no open flow comes after."""
-        values = {"before": records.microseconds(before), "limit": limit}
-        found = [row for end in sorted(TERMINAL) for row in self._all("flows_ended_before", {"status": end, **values})]
-        return found[:limit]
+    def ended_before(self, before: datetime) -> Sequence[FlowRow]:
+        """Return some of the flows that ended before a time and that no open flow comes after."""
+        where = self._tasks.find_list(FLOWS)
+        ended = () if where is None else self._tasks.ended_before(where, before, limit=100)
+        return [row for task in ended for row in self._all("find_flow", {"id": task.task.metadata["flow"]})]
 
     def _all(self, name: str, values: Any) -> list[FlowRow]:
         return [self._load(row) for row in self._queries.all(name, values)]
 
     def _load(self, row: Any) -> FlowRow:
-        number, name, owner, session, status, total = row
+        number, name, owner, status, total = row
         check_row(total, f"{number} {name}", owner.encode())
         task = self._tasks.get(number)
         if _BACK[task.task.status].value != status:
@@ -91,21 +89,22 @@ class FlowRows:
             before = tuple(self._queries.all("flows_before", {"task": number}))
         held = tuple(each for each, status in before if status != TaskStatus.COMPLETED.value)
         after = tuple(each for each, _ in before)
-        return FlowRow(task, session, readable(lambda task: _make_flow(task, name, owner, after, held), task.task))
+        return FlowRow(task, readable(lambda task: _make_flow(task, name, owner, after, held), task.task))
 
     # Changing.
 
-    def _where(self, at: datetime) -> TaskListRow:
-        return self._tasks.find_list(FLOWS) or self._tasks.add_list(FLOWS, project="", session=None, at=at)
-
-    def add(self, flow: Flow, *, agent: int | None, name: str | None, session: str | None, by: str) -> FlowRow:
-        where, made = self._where(flow.created_at), _make_task(flow, None, by=by, name=name)
-        task = self._tasks.add(where, made, parent=None, agent=agent)
-        at, number = records.microseconds(flow.created_at), task.number
-        owner = flow.owner_session_key
-        total = records.checksum(f"{number} {flow.id}", owner.encode())
-        self._queries.run("add_flow", (number, flow.id, owner, session, flow.status.value, at, at, total))
-        return FlowRow(task, session, flow)
+    def add(self, flow: Flow, *, agent: AgentRow | None, by: str) -> FlowRow:
+        """Add a flow, without edges. `agent` is the one that owns it, if an agent of this board does."""
+        at, owner = flow.created_at, flow.owner_session_key
+        number, name, session = (None, None, None) if agent is None else (agent.number, agent.name, agent.session)
+        where = self._tasks.find_list(FLOWS) or self._tasks.add_list(FLOWS, project="", session=None, at=at)
+        new = Task(list=FLOWS, id="", subject="", owner=name, created_at=at, created_by=by)
+        task = self._tasks.add(where, _make_task(flow, new), parent=None, agent=number)
+        since = records.microseconds(at)
+        total = records.checksum(f"{task.number} {flow.id}", owner.encode())
+        values = (task.number, flow.id, owner, session, flow.status.value, since, since, total)
+        self._queries.run("add_flow", values)
+        return FlowRow(task, flow)
 
     def save(self, row: FlowRow, flow: Flow) -> tuple[FlowRow, Sequence[str]]:
         """Replace a flow; return its row, and the ids of flows that may begin now that it is finished.
@@ -122,7 +121,7 @@ class FlowRows:
             raise FlowRevisionMismatch(id=flow.id, expected=row.flow.revision, actual=OVERTAKEN) from error
         values = {"status": flow.status.value, "at": records.microseconds(flow.updated_at), "task": before.number}
         self._queries.run("save_flow", values)
-        return FlowRow(saved, row.session, flow), [self._find_flow_id(before.list, int(each)) for each in readied]
+        return FlowRow(saved, flow), [self._find_flow_id(before.list, int(each)) for each in readied]
 
     def _find_flow_id(self, where: TaskListRow, id: int) -> str:
         return self._queries.one("flow_of_task", {"list": where.number, "id": id})[0]
@@ -134,7 +133,7 @@ class FlowRows:
 
     def move(self, source: str, target: str) -> None:
         """Rename the session of flows; they stay with the same agents."""
-        for number, name, owner, *_ in self._queries.all("flows_of_session", {"session": source}):
+        for number, name, owner in self._queries.all("flows_of_session", {"session": source}):
             new = owner.removesuffix(source) + target
             total = records.checksum(f"{number} {name}", new.encode())
             self._queries.run("move_flow", {"owner": new, "session": target, "sum": total, "task": number})
@@ -158,8 +157,7 @@ class FlowRows:
 
     def events(self, row: FlowRow, *, limit: int) -> Sequence[Event]:
         """Return the events of a flow, the latest first."""
-        values = {"list": row.task.list.number, "task": int(row.task.task.id), "limit": limit}
-        return in_order(0, self._queries.all("last_events_of_task", values)[::-1])[::-1]
+        return self._tasks.history(row.task.list, int(row.task.task.id), limit=limit)[::-1]
 
     def steps(self, row: FlowRow) -> Sequence[FlowStep]:
         found = self._queries.all("flow_steps", {"task": row.task.number})
@@ -179,7 +177,7 @@ def _read_step(flow: int, row: Any) -> FlowStep:
     return readable(lambda row: _step.decode(f"{flow} {row[0]}", row[1], row[2]), row)
 
 
-def _make_task(flow: Flow, known: Task | None, *, by: str = "", name: str | None = None) -> Task:
+def _make_task(flow: Flow, task: Task) -> Task:
     """Return the task that stores the flow, from the one that did before. Fields of flows go into its metadata."""
     told: dict[str, Any] = {
         "flow": flow.id,
@@ -189,7 +187,6 @@ def _make_task(flow: Flow, known: Task | None, *, by: str = "", name: str | None
     }
     if flow.wait is not None:
         told["wait"] = flow.wait
-    task = known or Task(list="", id="", subject="", owner=name, created_at=flow.created_at, created_by=by)
     began = flow.status is FlowStatus.RUNNING and task.started_at is None
     return replace(
         task,
@@ -208,18 +205,13 @@ def _make_task(flow: Flow, known: Task | None, *, by: str = "", name: str | None
 
 def _make_wait(flow: Flow) -> Wait | None:
     """Return the wait of a flow as one of a task, so that timers come due; None for a condition that says nothing."""
-    found = parse_condition(flow.wait)
+    found, since = parse_condition(flow.wait), flow.updated_at
     if found is None:
         return None
-    match found.kind:
-        case "timer":
-            return Wait(kind="timer", at=found.at, since=flow.updated_at, then="in_progress")
-        case "external_event":
-            topic, correlation_id = found.topic, found.correlation_id
-            since = flow.updated_at
-            return Wait(kind="event", topic=topic, correlation_id=correlation_id, since=since, then="in_progress")
-        case "manual":
-            return Wait(kind="manual", since=flow.updated_at, then="in_progress")
+    if found.kind == "external_event":
+        topic, correlation_id = found.topic, found.correlation_id
+        return Wait(kind="event", topic=topic, correlation_id=correlation_id, since=since, then="in_progress")
+    return Wait(kind=found.kind, at=found.at, since=since, then="in_progress")
 
 
 def _make_flow(task: Task, id: str, owner: str, after: tuple[str, ...], held: tuple[str, ...]) -> Flow:

@@ -371,8 +371,10 @@ class TaskRows:
         if row.list.session is not None:
             self._queries.mark(row.list.session, at)
 
-    def history(self, where: TaskListRow, id: int) -> Sequence[Event]:
-        return in_order(0, self._queries.all("events_of_task", {"list": where.number, "task": id}))
+    def history(self, where: TaskListRow, id: int, *, limit: int = _EVERYTHING) -> Sequence[Event]:
+        """Return the last events of a task, the oldest first."""
+        values = {"list": where.number, "task": id, "limit": limit}
+        return in_order(0, self._queries.all("events_of_task", values)[::-1])
 
     def call(self, where: TaskListRow, call_id: str) -> StoredCall | None:
         row = self._queries.one("find_task_call", (where.number, call_id))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypedDict, cast, get_args
+from typing import Any, TypedDict, TypeVar, cast, get_args
 
 from msgspec.structs import replace
 
@@ -13,6 +13,8 @@ from punchlist.core.json_values import check_json_size, plain_json
 from punchlist.core.task import FIRST, FLOWS, LAST, ChecklistLine, RunsAfter, Task, TaskStatus
 from punchlist.core.task_rules import merge_metadata, merge_state
 from punchlist.errors import InvalidInput
+
+T = TypeVar("T", bound=str)
 
 LONGEST = {
     "subject": 1_000,
@@ -122,13 +124,15 @@ def describe_completion(task: Task, given: Mapping[str, Any]) -> Task:
     return replace(task, result=plain_json("result", given["result"])) if "result" in given else task
 
 
-def check_text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = True) -> str:
-    most = LONGEST[what]
+def check_text(
+    what: str, value: Any, cleaner: Cleaner, *, blank: bool = True, of: str = "task", longest: int | None = None
+) -> str:
+    most = LONGEST[what] if longest is None else longest
     if not isinstance(value, str):
-        raise InvalidInput(problem=f"The `{what}` of a task is a text.")
+        raise InvalidInput(problem=f"The `{what}` of a {of} is a text.")
     cleaned = cleaner.text(value)
     if not blank and not cleaned.strip():
-        raise InvalidInput(problem=f"A task needs a `{what}` that is not empty.")
+        raise InvalidInput(problem=f"A {of} needs a `{what}` that is not empty.")
     if len(cleaned) > most:
         raise InvalidInput(problem=f"The `{what}` has {len(cleaned)} characters; at most {most} fit. Shorten it.")
     return cleaned
@@ -232,8 +236,12 @@ _PARSERS: Mapping[str, Callable[[Any, Cleaner], Any]] = {
 
 
 def parse_status(word: Any) -> TaskStatus:
-    try:
-        return TaskStatus(word)
-    except ValueError as error:
-        known = ", ".join(status.value for status in TaskStatus)
-        raise InvalidInput(problem=f"There is no status `{str(word)[:80]}`; known are: {known}.") from error
+    return parse_word("status", word, tuple(TaskStatus))
+
+
+def parse_word(what: str, value: Any, known: tuple[T, ...]) -> T:
+    """Return the one of the known words that a value is; raise if it is none."""
+    for each in known:
+        if value == each:
+            return each
+    raise InvalidInput(problem=f"There is no {what} `{str(value)[:80]}`; known are: {', '.join(known)}.")

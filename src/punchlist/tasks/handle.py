@@ -35,6 +35,7 @@ from punchlist.text.hashing import blake2b
 
 T = TypeVar("T")
 P = ParamSpec("P")
+W_co = TypeVar("W_co", covariant=True)
 
 _SETTLE_WAIT = 1.0
 """Seconds that a reader waits for the lock to write what has come due."""
@@ -73,17 +74,24 @@ class TaskBoard(Protocol):
 
 class TaskAgent(Protocol):
     name: str
+    session: str
     _grading: str
 
     def _join(self, tx: Transaction, now: datetime) -> AgentRow: ...
 
 
-def _run_in_transaction(verb: Callable[Concatenate[Work, P], T]) -> Callable[Concatenate[Tasks, P], T]:
-    """Return a method of `Tasks` that runs a verb of `Work` in a transaction of its own."""
+class Handle(Protocol[W_co]):
+    """Opens a transaction for each call."""
+
+    def _change(self, work: Callable[[W_co], T]) -> T: ...
+
+
+def run_in_transaction(verb: Callable[Concatenate[W_co, P], T]) -> Callable[Concatenate[Handle[W_co], P], T]:
+    """Return a method of a handle that runs a verb in a transaction of its own."""
 
     @wraps(verb)
-    def method(tasks: Tasks, *args: P.args, **kwargs: P.kwargs) -> T:
-        return tasks._change(lambda work: verb(work, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+    def method(handle: Handle[W_co], *args: P.args, **kwargs: P.kwargs) -> T:
+        return handle._change(lambda work: verb(work, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
 
     return method
 
@@ -297,7 +305,7 @@ class Tasks:
         done = changes.get("status") == "completed"
         return self._complete(id, fence, changes, write) if done else self._change(write)
 
-    delete = _run_in_transaction(Work.delete)
+    delete = run_in_transaction(Work.delete)
 
     # Working.
 
@@ -374,13 +382,13 @@ class Tasks:
             raise done.error
         return done
 
-    release = _run_in_transaction(Work.release)
-    fail = _run_in_transaction(Work.fail)
-    retry = _run_in_transaction(Work.retry)
-    cancel = _run_in_transaction(Work.cancel)
-    wait = _run_in_transaction(Work.wait)
-    signal = _run_in_transaction(Work.signal)
-    resume = _run_in_transaction(Work.resume)
+    release = run_in_transaction(Work.release)
+    fail = run_in_transaction(Work.fail)
+    retry = run_in_transaction(Work.retry)
+    cancel = run_in_transaction(Work.cancel)
+    wait = run_in_transaction(Work.wait)
+    signal = run_in_transaction(Work.signal)
+    resume = run_in_transaction(Work.resume)
 
     # Todos.
 

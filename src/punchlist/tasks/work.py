@@ -58,8 +58,8 @@ _encode = msgspec.json.Encoder(order="deterministic", enc_hook=repr).encode
 _decode = msgspec.json.Decoder(tuple[Task, ...]).decode
 _SAME: Any = object()
 
-_MOST_READIED = 100
-"""Ids of readied tasks that one event names: thousands would make it as long as the list."""
+MOST_READIED = 100
+"""Ids of readied tasks or flows that one event names: thousands would make it as long as the list."""
 
 _MOST_AT_ONCE = 1_000
 """Tasks in one claim: each is written and told in the same transaction."""
@@ -171,7 +171,7 @@ class Work:
         if draft is None:
             return row
         if after.status is not before.status and (readied := self.tasks.tell_dependents(row, after)):
-            draft.data["readied"] = list(readied[:_MOST_READIED])
+            draft.data["readied"] = list(readied[:MOST_READIED])
         saved = self.tasks.save(row, after, parent=parent, agent=self._agent_of(row, after))
         self.tell(saved, draft, by=by, whose=whose)
         return saved

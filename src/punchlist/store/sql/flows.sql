@@ -1,29 +1,21 @@
 -- name: find_flow
-SELECT task, id, owner, session, status, sum FROM flows WHERE id = :id;
+SELECT task, id, owner, status, sum FROM flows WHERE id = :id;
 
 -- name: flows_like
 -- Flows whose ids begin so, for people who do not type a whole UUID.
-SELECT task, id, owner, session, status, sum FROM flows WHERE id >= :id AND id < :upto ORDER BY id LIMIT :limit;
+SELECT task, id, owner, status, sum FROM flows WHERE id >= :id AND id < :upto ORDER BY id LIMIT :limit;
 
 -- name: flows_of_owner
 -- The newest first.
-SELECT task, id, owner, session, status, sum FROM flows WHERE owner = :owner ORDER BY created_at DESC, task DESC;
+SELECT task, id, owner, status, sum FROM flows WHERE owner = :owner ORDER BY created_at DESC, task DESC;
 
 -- name: flows_of_status
 -- Those that changed longest ago first.
-SELECT task, id, owner, session, status, sum FROM flows WHERE status = :status ORDER BY updated_at, task;
+SELECT task, id, owner, status, sum FROM flows WHERE status = :status ORDER BY updated_at, task;
 
 -- name: flows_of_board
 -- The newest first.
-SELECT task, id, owner, session, status, sum FROM flows ORDER BY task DESC LIMIT :limit;
-
--- name: flows_ended_before
--- What ended before a time and holds nobody back.
-SELECT f.task, f.id, f.owner, f.session, f.status, f.sum FROM flows f
-WHERE f.status = :status AND f.updated_at < :before
-  AND NOT EXISTS (SELECT 1 FROM task_edges e JOIN tasks d ON d.number = e.task
-    WHERE e.blocker = f.task AND d.finished_at IS NULL)
-ORDER BY f.updated_at LIMIT :limit;
+SELECT task, id, owner, status, sum FROM flows ORDER BY task DESC LIMIT :limit;
 
 -- name: flows_before
 -- The flows that come before one, each with the status of its task.
@@ -41,20 +33,13 @@ INSERT INTO flows (task, id, owner, session, status, created_at, updated_at, sum
 UPDATE flows SET status = :status, updated_at = :at WHERE task = :task;
 
 -- name: flows_of_session
-SELECT task, id, owner, session, status, sum FROM flows WHERE session = :session;
+SELECT task, id, owner FROM flows WHERE session = :session;
 
 -- name: move_flow
 UPDATE flows SET owner = :owner, session = :session, sum = :sum WHERE task = :task;
 
 -- name: delete_flow
 DELETE FROM flows WHERE task = :task;
-
--- name: last_events_of_task
--- What happened to a task, the latest first.
-SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, coalesce(a.project, l.project),
-  coalesce(a.session, l.session), a.name
-FROM events e JOIN task_lists l ON l.number = e.task_list LEFT JOIN agents a ON a.id = e.agent
-WHERE e.task_list = :list AND e.task = :task ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: flow_steps
 -- The oldest first.

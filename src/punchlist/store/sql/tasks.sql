@@ -296,10 +296,11 @@ INSERT INTO task_calls (list, call_id, at, sum, fingerprint, reply) VALUES (?, ?
 DELETE FROM task_calls WHERE at < :before;
 
 -- name: events_of_task
-SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, l.project, coalesce(a.session, l.session),
-  a.name
+-- What happened to a task, the latest first.
+SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, coalesce(a.project, l.project),
+  coalesce(a.session, l.session), a.name
 FROM events e JOIN task_lists l ON l.number = e.task_list LEFT JOIN agents a ON a.id = e.agent
-WHERE e.task_list = :list AND e.task = :task ORDER BY e.seq;
+WHERE e.task_list = :list AND e.task = :task ORDER BY e.seq DESC LIMIT :limit;
 
 -- name: renew_leases
 -- Leases of an agent that was seen at work, once a quarter of them is over.

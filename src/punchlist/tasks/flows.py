@@ -1,34 +1,43 @@
-"""Change flows within one transaction: each change is one revision and one event."""
+"""Run flows: tasks of a list of their own, with ids, named steps and rules of their own, in the words of nexo.
+
+`Flows` opens a transaction for each call; `FlowWork` is what can be done within one. Each change is one revision and
+one event.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, TypedDict, TypeVar, Unpack, get_args
 from uuid import UUID, uuid4
 
+from msgspec import Struct
+
 from punchlist.core import flow as rules
 from punchlist.core.commands import Cleaner
-from punchlist.core.events import Draft
-from punchlist.core.flow import Flow, FlowStatus, FlowStep, StepRuntime, StepStatus
+from punchlist.core.events import Draft, Event
+from punchlist.core.flow import Flow, FlowStatus, FlowStep, Outcome, StepRuntime, StepStatus, owner_key
 from punchlist.core.json_values import plain_json
-from punchlist.errors import FlowRevisionMismatch, FlowUnknown, InvalidInput
+from punchlist.errors import FlowError, FlowRevisionMismatch, FlowUnknown, InvalidInput
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.flows import FlowRow
+from punchlist.store.flows import OVERTAKEN, FlowRow
+from punchlist.tasks.fields import check_text, parse_word
+from punchlist.tasks.handle import TaskAgent, TaskBoard, run_in_transaction
+from punchlist.tasks.work import MOST_READIED
 from punchlist.text import cut
 
-LONGEST: Final = 100_000
+T = TypeVar("T")
+
 EMPTY: Final = MappingProxyType[str, Any]({})
 """The state of a flow that is given none."""
 
+_LONGEST = 100_000
+"""Characters of each text of a flow."""
+
 _LONGEST_GOAL = 1_000
 """Characters of a goal that each event repeats."""
-
-_MOST_READIED = 100
-"""Ids of readied flows that one event names."""
-
-T = TypeVar("T", bound=str)
 
 
 class NewFlow(TypedDict, total=False):
@@ -45,6 +54,16 @@ class NewFlow(TypedDict, total=False):
     state: Any
     after: Iterable[str]
     id: str | None
+
+
+class TickReport(Struct, frozen=True):
+    """How many flows waited, and how many of them a tick moved. Flows with an unknown wait only count as scanned."""
+
+    scanned: int = 0
+    resumed: int = 0
+    cancelled: int = 0
+    still_waiting: int = 0
+    errors: int = 0
 
 
 class FlowWork:
@@ -99,7 +118,7 @@ class FlowWork:
             check_state(after.state)
         saved, readied = self.flows.save(row, after)
         if readied:
-            told["readied"] = list(readied[:_MOST_READIED])
+            told["readied"] = list(readied[:MOST_READIED])
         self.tell(saved, kind, by=by, **told)
         return saved
 
@@ -111,41 +130,38 @@ class FlowWork:
     # Creating and moving.
 
     def create_managed(self, controller_id: str, goal: str, **fields: Unpack[NewFlow]) -> Flow:
-        """Create a flow that does not run yet. If a flow of that `id` exists, return it."""
+        """Create a flow that does not run yet; if one of that `id` exists, return it. For `fields` see `NewFlow`."""
         flow = self._make_flow(controller_id, goal, fields)
         known = self.flows.find(flow.id)
         return self._add(flow, fields.get("after", ())).flow if known is None else _check_same(known.flow, flow)
 
     def _make_flow(self, controller_id: str, goal: str, fields: NewFlow) -> Flow:
-        agent, clean = self.agent, self.cleaner
+        agent = self.agent
         owner, origin, wanted = fields.get("owner_session_key"), fields.get("requester_origin"), fields.get("id")
         if owner is None:
-            owner = "" if agent is None else rules.owner_key(agent.name, agent.session)
+            owner = "" if agent is None else owner_key(agent.name, agent.session)
         if origin is None:
             origin = "" if agent is None else agent.session
         return Flow(
             id=str(uuid4()) if wanted is None else parse_id(wanted),
-            controller_id=check_text("controller_id", controller_id, clean),
-            goal=check_text("goal", goal, clean),
-            owner_session_key=check_text("owner_session_key", owner, clean, blank=True),
-            requester_origin=check_text("requester_origin", origin, clean, blank=True),
-            current_step=check_text("current_step", fields.get("current_step", rules.FIRST_STEP), clean),
+            controller_id=self._text("controller_id", controller_id),
+            goal=self._text("goal", goal),
+            owner_session_key=self._text("owner_session_key", owner, blank=True),
+            requester_origin=self._text("requester_origin", origin, blank=True),
+            current_step=self._text("current_step", fields.get("current_step", rules.FIRST_STEP)),
             state=check_state(fields.get("state", EMPTY)),
             created_at=self.now,
             updated_at=self.now,
         )
 
+    def _text(self, what: str, value: Any, *, blank: bool = False) -> str:
+        return check_text(what, value, self.cleaner, blank=blank, of="flow", longest=_LONGEST).strip()
+
     def _add(self, flow: Flow, after: Iterable[str]) -> FlowRow:
         agent = self.agent
-        if agent is not None and flow.owner_session_key != rules.owner_key(agent.name, agent.session):
+        if agent is not None and flow.owner_session_key != owner_key(agent.name, agent.session):
             agent = None  # it belongs to another session
-        row = self.flows.add(
-            flow,
-            agent=None if agent is None else agent.number,
-            name=None if agent is None else agent.name,
-            session=None if agent is None else agent.session,
-            by=self.by,
-        )
+        row = self.flows.add(flow, agent=agent, by=self.by)
         before = [self.row(each) for each in dict.fromkeys(map(parse_id, after))]
         for each in before:
             self.flows.link(row, each)
@@ -194,7 +210,7 @@ class FlowWork:
 
     def fail(self, id: str, reason: str, *, revision: int | None = None) -> Flow:
         """Fail a flow, which ends it; `state["failure"]` says why and when."""
-        row, said = self.row(id, revision), check_text("reason", reason, self.cleaner)
+        row, said = self.row(id, revision), self._text("reason", reason)
         return self.write(row, rules.fail(row.flow, said, self.now), "failed", reason=said).flow
 
     def request_cancel(self, id: str, *, revision: int | None = None) -> Flow:
@@ -212,7 +228,7 @@ class FlowWork:
     ) -> Flow:
         """Merge a patch into the state, and move to another step; the status stays."""
         row, kept = self.row(id, revision), check_state(patch)
-        step = None if next_step is None else check_text("next_step", next_step, self.cleaner)
+        step = None if next_step is None else self._text("next_step", next_step)
         after = rules.update(row.flow, self.now, kept, step)
         return self.write(row, after, "state_updated", patch=kept, next_step=step).flow
 
@@ -249,16 +265,16 @@ class FlowWork:
     ) -> FlowStep:
         """Record what was seen of one run, in place of the last record of it. A session that was known stays known."""
         row = self.row(id)
-        run = check_text("run_id", run_id, self.cleaner)
+        run = self._text("run_id", run_id)
         known = self.flows.step(row, run)
         session = None if known is None else known.child_session_key
         if child_session_key is not None:
-            session = check_text("child_session_key", child_session_key, self.cleaner)
+            session = self._text("child_session_key", child_session_key)
         step = FlowStep(
             id=str(uuid4()) if known is None else known.id,
             flow_id=row.flow.id,
             run_id=run,
-            task=check_text("task", task, self.cleaner),
+            task=self._text("task", task),
             status=parse_word("status of a step", status, get_args(StepStatus)),
             created_at=self.now if known is None else known.created_at,
             updated_at=self.now,
@@ -269,6 +285,169 @@ class FlowWork:
         self.flows.save_step(row, step)
         self.tell(row, "step_observed", run_id=run, status=step.status, runtime=step.runtime)
         return step
+
+    # By itself.
+
+    def move_on(self, id: str) -> Outcome:
+        """Resume or cancel a waiting flow, if that is to be; return what was done."""
+        row = self.flows.find(id)
+        if row is None or row.flow.status is not FlowStatus.WAITING:
+            return "skip"
+        outcome = rules.decide_wait(row.flow, self.now)
+        if outcome == "cancel":
+            self.cancel(id)
+        elif outcome == "resume":
+            self.settle(row)
+        return outcome
+
+    def prune(self, before: datetime) -> int:
+        """Delete some of the flows that ended before a time; return how many."""
+        rows = self.flows.ended_before(before)
+        for row in rows:
+            self.tell(row, "pruned")
+            self.flows.delete(row)
+        return len(rows)
+
+
+class Flows:
+    """All flows of a board; safe to use from many threads. Made for an agent, new flows belong to its session.
+
+    A flow whose timer is over is running whenever it is read. With `revision` a change is made only if the flow is
+    still at that.
+    """
+
+    def __init__(self, board: TaskBoard, *, agent: TaskAgent | None = None, by: str = "") -> None:
+        self.board = board
+        self.by = by or ("" if agent is None else agent.name)
+        self.owner = "" if agent is None else owner_key(agent.name, agent.session)
+        self._agent = agent
+
+    def __repr__(self) -> str:
+        return f"Flows({self.owner!r})"
+
+    def within(self, tx: Transaction, *, now: datetime | None = None) -> FlowWork:
+        """Return the verbs of flows for a transaction that is already open."""
+        now = now or self.board.now()
+        row = None if self._agent is None else self._agent._join(tx, now)  # pyright: ignore[reportPrivateUsage]
+        return FlowWork(tx, now=now, by=self.by, agent=row)
+
+    def _change(self, work: Callable[[FlowWork], T]) -> T:
+        """Run a change; retry if another process changed the flow meanwhile, but not for a wrong revision."""
+        try:
+            return self._once(work)
+        except FlowRevisionMismatch as error:
+            if error.data["actual"] != OVERTAKEN:
+                raise
+            return self._once(work)
+
+    def _once(self, work: Callable[[FlowWork], T]) -> T:
+        return self.board.store.transact(lambda tx: work(self.within(tx)))
+
+    # Reading.
+
+    def get(self, id: str) -> Flow | None:
+        """Return one flow, or None."""
+        name = parse_id(id)
+        found = self._find(lambda tx: [tx.flows.find(name)])
+        return found[0] if found else None
+
+    def _find(self, what: Callable[[Transaction], Sequence[FlowRow | None]]) -> tuple[Flow, ...]:
+        """Read flows; only if the timer of one is over, resume it first."""
+
+        def read() -> tuple[Flow, ...]:
+            return tuple(row.flow for row in self.board.store.read(what) if row is not None)
+
+        now = self.board.now()
+        found = read()
+        due = [flow.id for flow in found if rules.is_wait_over(flow, now)]
+        if due:
+            self._change(lambda work: [work.find(each) for each in due])
+            found = read()
+        return found
+
+    def list(self, *, limit: int = 1000) -> tuple[Flow, ...]:
+        """Return the flows of the board, the newest first."""
+        return self._find(lambda tx: tx.flows.page(limit=max(0, limit)))
+
+    def list_by_owner(self, owner_session_key: str | None = None) -> tuple[Flow, ...]:
+        """Return the flows of one owner, by default of this handle's agent, the newest first."""
+        owner = self.owner if owner_session_key is None else owner_session_key
+        return self._find(lambda tx: tx.flows.of_owner(owner))
+
+    def list_by_status(self, status: str) -> tuple[Flow, ...]:
+        """Return the flows in one status, those that changed longest ago first."""
+        wanted = parse_word("status", status, tuple(FlowStatus))
+        return self._find(lambda tx: tx.flows.of_status(wanted))
+
+    def list_events(self, id: str, limit: int = 100) -> tuple[Event, ...]:
+        """Return the events of a flow, the latest first; a limit below 0 is 0."""
+        return self.board.store.read(lambda tx: tuple(tx.flows.events(self._row(tx, id), limit=max(0, limit))))
+
+    def list_steps(self, id: str) -> tuple[FlowStep, ...]:
+        """Return the recorded steps of a flow, the oldest first."""
+        return self.board.store.read(lambda tx: tuple(tx.flows.steps(self._row(tx, id))))
+
+    def _row(self, tx: Transaction, id: str) -> FlowRow:
+        return FlowWork(tx, now=self.board.now()).row(id, settled=False)
+
+    # Creating and changing.
+
+    create_managed = run_in_transaction(FlowWork.create_managed)
+    create_mirrored = run_in_transaction(FlowWork.create_mirrored)
+    start_running = run_in_transaction(FlowWork.start_running)
+    set_waiting = run_in_transaction(FlowWork.set_waiting)
+
+    def resume(self, id: str, state_patch: Any = None, *, revision: int | None = None) -> Flow:
+        """Resume a flow, whatever it waits for; the patch is merged into its state."""
+        patch = None if state_patch is None else (state_patch,)
+        return self._change(lambda work: work.resume(id, patch, revision=revision))
+
+    try_resume_external = run_in_transaction(FlowWork.try_resume_external)
+
+    def finish(self, id: str, final_state: Any = None, *, revision: int | None = None) -> Flow:
+        """Finish a flow; the last patch is merged into its state. Flows that come after it may begin."""
+        patch = None if final_state is None else (final_state,)
+        return self._change(lambda work: work.finish(id, patch, revision=revision))
+
+    fail = run_in_transaction(FlowWork.fail)
+    request_cancel = run_in_transaction(FlowWork.request_cancel)
+    cancel = run_in_transaction(FlowWork.cancel)
+    update_state = run_in_transaction(FlowWork.update_state)
+    come_after = run_in_transaction(FlowWork.come_after)
+    come_freely = run_in_transaction(FlowWork.come_freely)
+    record_step_observation = run_in_transaction(FlowWork.record_step_observation)
+
+    # By itself.
+
+    def tick(self) -> TickReport:
+        """Resume flows whose timer is over, and cancel waiting ones that are to be. Any number of processes may.
+
+        Each flow is checked again in its own transaction, so that other writers wait only for one.
+        """
+        now = self.board.now()
+        waiting = self.board.store.read(lambda tx: tx.flows.of_status(FlowStatus.WAITING))
+        counts = Counter(self._move_on(row.flow, now) for row in waiting)
+        return TickReport(len(waiting), counts["resume"], counts["cancel"], counts["wait"], counts["error"])
+
+    def _move_on(self, flow: Flow, now: datetime) -> str:
+        outcome = rules.decide_wait(flow, now)
+        if outcome in {"wait", "skip"}:
+            return outcome
+        try:
+            return self.board.store.transact(lambda tx: FlowWork(tx, now=now).move_on(flow.id))
+        except FlowError:
+            return "error"
+
+    def prune_terminal_flows(self, days: float) -> int:
+        """Delete flows that ended so many days ago and that no open flow comes after; return how many.
+
+        Their events stay.
+        """
+        before = self.board.now() - timedelta(days=max(0.0, days))
+        total = 0
+        while count := self._change(lambda work: work.prune(before)):
+            total += count
+        return total
 
 
 def _check_patch(what: str, patch: tuple[Any] | None) -> tuple[Any] | None:
@@ -281,17 +460,6 @@ def _check_same(known: Flow, asked: Flow) -> Flow:
     if told[0] != told[1]:
         raise InvalidInput(problem=f"The id `{known.id}` belongs to another flow; use a new one.")
     return known
-
-
-def check_text(what: str, value: Any, cleaner: Cleaner, *, blank: bool = False) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(problem=f"The `{what}` of a flow is a text.")
-    if len(value) > LONGEST:
-        raise InvalidInput(problem=f"The `{what}` has {len(value)} characters; at most {LONGEST} fit. Shorten it.")
-    cleaned = cleaner.text(value).strip()
-    if not cleaned and not blank:
-        raise InvalidInput(problem=f"A flow needs a `{what}` that is not empty.")
-    return cleaned
 
 
 def parse_id(value: Any) -> str:
@@ -314,14 +482,3 @@ def parse_wait(value: Any) -> Any:
     kept = plain_json("wait", value)
     found = rules.parse_condition(kept)
     return kept if found is None else found.json
-
-
-def parse_status(word: Any) -> FlowStatus:
-    return parse_word("status", word, tuple(FlowStatus))
-
-
-def parse_word(what: str, value: Any, known: tuple[T, ...]) -> T:
-    for each in known:
-        if value == each:
-            return each
-    raise InvalidInput(problem=f"There is no {what} `{str(value)[:80]}`; known are: {', '.join(known)}.")
