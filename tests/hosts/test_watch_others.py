@@ -16,7 +16,7 @@ from punchlist.core.overview import TokenTotal
 from punchlist.errors import SettingsFileInvalid
 from punchlist.hosts.watch.rows import Piece, StoreRows
 from punchlist.hosts.watch.scope import load_scope
-from punchlist.transcripts.activity import CallEnd, CallStart, Step, TurnEnd, UserTurn
+from punchlist.transcripts.steps import CallEnd, CallStart, Step, TurnEnd, UserTurn
 from tests.hosts.machine import Machine, counts, make_machine, snapshot
 from tests.transcripts.chats import CHATS, Chat, GeminiChat, HermesChat, OpenClawChat, QwenChat
 from tests.transcripts.sessions import ClaudeSession, CodexSession

@@ -192,4 +192,4 @@ def test_calls_of_any_tool_come_with_their_outcomes(tmp_path: Path) -> None:
     ((_, made, outcome),) = found.pair_calls("TaskCreate", "TaskUpdate")
     assert (made.name, made.args) == ("TaskCreate", {"subject": "Ship it"})
     assert outcome is not None
-    assert (outcome.text, outcome.data, outcome.is_error) == ("Task #1 created", {"task": {"id": "1"}}, False)
+    assert (outcome.result, outcome.data, outcome.is_error) == ("Task #1 created", {"task": {"id": "1"}}, False)

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.transcripts.formats import LINES, open_transcript
+from punchlist.transcripts.formats import LINES, LOGS, open_transcript
+from punchlist.transcripts.steps import StepReader
 from tests.sizes import size
+from tests.transcripts.chats import CHATS, Chat
 from tests.transcripts.records import line, output, plan, result, save, todos, told, write
 from tests.transcripts.test_hermes import BASE
 from tests.transcripts.test_oh_my_pi import edit, phase
@@ -35,14 +37,25 @@ REAL: list[dict[str, Any]] = [
 ]
 
 
+def _tell(chat: Chat) -> list[dict[str, Any]]:
+    chat.user("Go on")
+    chat.todo("> Paint")
+    chat.run("make", "ok")
+    chat.say("Done.")
+    return chat.records
+
+
+TOLD = [*REAL, *(record for chat in CHATS.values() for record in _tell(chat()))]
+
+
 def _keys(value: Any) -> list[Any]:
     return list(cast("Any", value)) if isinstance(value, dict) else list(range(len(value)))
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> Any:
+def mutated(draw: st.DrawFn, real: list[dict[str, Any]] = REAL) -> Any:
     """A real record with something else in one place, or in several."""
-    record = json.loads(json.dumps(draw(st.sampled_from(REAL))))
+    record = json.loads(json.dumps(draw(st.sampled_from(real))))
     for _ in range(draw(st.integers(1, 3))):
         at: Any = record
         while True:
@@ -61,6 +74,14 @@ def test_wrong_types_everywhere_never_raise(records: list[Any], name: str) -> No
     found.latest()
     found.latest(subagent="a1")
     list(found.history())
+
+
+@given(records=st.lists(mutated(TOLD), max_size=8), name=st.sampled_from([*LOGS]))
+def test_no_record_stops_the_reading_of_steps(records: list[dict[str, Any]], name: str) -> None:
+    reader = StepReader(LOGS[name], None)
+    for record in records:
+        list(reader.take(record))
+        reader = StepReader(LOGS[name], None, json.loads(json.dumps(reader.save())))
 
 
 @given(body=st.binary(max_size=200), name=st.sampled_from([*LINES]))

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from hashlib import blake2b
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
@@ -31,7 +30,7 @@ from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprin
 from punchlist.transcripts.decoding import decode
 from punchlist.transcripts.formats import list_earlier_calls, list_sessions
 from punchlist.transcripts.lines import LineTranscript
-from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written
+from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written, name_write
 
 T = TypeVar("T")
 
@@ -95,13 +94,13 @@ class Recovery:
             if written is not None:
                 at = min(written.origin.at or now, now)
                 applied = self._recover_list(state, written, transcript, at, by=by)
-                known = base.row is not None and tx.call(base.row, key_of(written)) is not None
+                known = base.row is not None and tx.call(base.row, name_write(written)) is not None
                 late = not force and (known or _is_late(base.last, written, past.calls))
                 taken = taken or not late or not applied.events
                 if not late:
                     calls |= {call.call_id: PASSED for call in past.calls if call.call_id is not None}
                 if known or not late:
-                    calls[key_of(written)] = self._reply(written, state, applied, transcript, at)
+                    calls[name_write(written)] = self._reply(written, state, applied, transcript, at)
                 if not late:
                     state, events = applied.state, (*events, *applied.events)
             if events:
@@ -247,7 +246,7 @@ class Recovery:
         row = self._agent.join(tx, min(writes[0].origin.at or now, now))
         last, state = tx.history.last_write(row), row.state
         since = None if last is None else last.at
-        keys = [key_of(written) for written in writes]
+        keys = [name_write(written) for written in writes]
         stored = {key: call for key in keys if (call := tx.call(row, key)) is not None}
         known = {key for key, call in stored.items() if call != PASSED}
         calls: list[tuple[str, StoredCall, datetime]] = []
@@ -383,14 +382,6 @@ def _task_result(work: Work, write: TaskWrite) -> TaskResult | None:
 def _save_list(tx: Transaction, row: AgentRow, state: ListState, at: datetime) -> AgentRow:
     tx.save_list(row, state, unseen=row.unseen, at=at)
     return tx.agent(row.session, row.name) or row
-
-
-def key_of(written: Written) -> str:
-    """Return the key of a write: the id of its call, else a hash of its time and contents."""
-    if written.call_id is not None:
-        return written.call_id
-    said = repr((written.origin.at, written.command)).encode("utf-8", "backslashreplace")
-    return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
 
 
 def _fingerprint(dialect: str, call: TranscriptCall) -> bytes:

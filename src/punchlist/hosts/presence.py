@@ -201,7 +201,7 @@ def _find_claude_call(file: str) -> tuple[TranscriptCall | None, bool]:
     for line in _read_last_lines(file):
         if b'"tool_use"' not in line and b'"tool_result"' not in line:
             continue
-        for item in claude_code.read_record(record(line) or {}):
+        for item in claude_code.read_facts(record(line) or {}):
             if isinstance(item, CallOutcome):
                 ended.add(item.call_id)
             elif isinstance(item, TranscriptCall) and item.origin.agent == MAIN:

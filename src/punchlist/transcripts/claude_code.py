@@ -10,7 +10,9 @@ stream by `parent_tool_use_id`; where neither names it, as in the oldest transcr
 import os
 import re
 from collections.abc import Iterator, Sequence
+from glob import escape, iglob
 from hashlib import blake2b
+from heapq import nsmallest
 from typing import Any
 
 from msgspec import Struct
@@ -21,36 +23,59 @@ from punchlist.dialects.base import THREE
 from punchlist.dialects.claude_code import parse
 from punchlist.dialects.claude_tasks import parse as parse_task
 from punchlist.dialects.repair import mend
-from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path, text_of
+from punchlist.transcripts import steps
+from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.decoding import record as decode_record
-from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, TranscriptHead
+from punchlist.transcripts.lines import LineFormat, LineTranscript, TranscriptHead
 from punchlist.transcripts.reverse import Log
+from punchlist.transcripts.tokens import read_tokens
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "TodoWrite"
 SIDECHAIN = "sidechain"
 _LARGEST_META = 65_536
+_LAUNCHED = "Async agent launched"
+"""Beginning of the answer to a call whose subagent goes on in the background."""
+
+_TOKENS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _OWN_FILE = re.compile(r"agent-([\w.-]+)\.jsonl")
 _TYPES = frozenset({"user", "assistant", "system", "summary", "attachment", "file-history-snapshot", "progress"})
 
 
-def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
-    """Yield tool calls, which only an assistant makes, and outcomes, which only come with a user's record."""
-    kind = record.get("type")
-    blocks = objects(object_at(record, "message").get("content")) if kind in ("assistant", "user") else []
+def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
+    """Yield turns, tool calls, which only an assistant makes, and outcomes, which only come with a user's record."""
+    kind, message = record.get("type"), object_at(record, "message")
+    if kind not in ("assistant", "user"):
+        return
+    origin, blocks = _read_origin(record), objects(message.get("content"))
     calls = [block for block in blocks if block.get("type") == "tool_use" and kind == "assistant"]
     results = [block for block in blocks if block.get("type") == "tool_result" and kind == "user"]
-    if not calls and not results:
-        return
-    origin = _read_origin(record)
+    if (calls or results) and origin.agent != MAIN:
+        yield steps.SubagentStart(at=origin.at, agent=origin.agent, call_id=name(record.get("parent_tool_use_id")))
     for block in calls:
         yield TranscriptCall(str(block.get("name")), block.get("input"), call_key(block.get("id")), origin)
     data = record.get("toolUseResult", record.get("tool_use_result"))
     for block in results:
-        call_id, failed = call_key(block.get("tool_use_id")), block.get("is_error") is True
-        if call_id is not None:
-            own = data if len(results) == 1 else None
-            yield CallOutcome(call_id, text_of(block.get("content")), own, failed, origin)
+        yield from _read_outcome(block, data if len(results) == 1 else None, origin)
+    if kind == "assistant" and (usage := object_at(message, "usage")):
+        yield steps.TokenReport(message.get("id"), read_tokens(usage, *_TOKENS))
+    if kind == "assistant" and message.get("stop_reason") == "end_turn":
+        yield steps.TurnEnd(at=origin.at, agent=origin.agent)
+    if kind == "user" and not results and origin.agent == MAIN and _is_said_by_user(record):
+        yield steps.UserTurn(at=origin.at)
+
+
+def _read_outcome(block: dict[str, Any], data: Any, origin: Origin) -> Iterator[CallOutcome]:
+    call_id, text = call_key(block.get("tool_use_id")), text_of(block.get("content"))
+    if call_id is not None:
+        ended = None if text.startswith(_LAUNCHED) else name(object_at(data).get("agentId"))
+        yield CallOutcome(call_id, text, data, block.get("is_error") is True, origin, subagent=ended)
+
+
+def _is_said_by_user(record: dict[str, Any]) -> bool:
+    if record.get("isMeta") is True or record.get("isCompactSummary") is True:
+        return False
+    return not is_said_by_host(text_of(object_at(record, "message").get("content")))
 
 
 def _read_origin(record: dict[str, Any]) -> Origin:
@@ -99,6 +124,32 @@ def _read_old_todos(args: Any) -> Replace | None:
     return Replace(tuple(entries))
 
 
+def read_write(call: TranscriptCall, outcome: CallOutcome) -> steps.ListWrite | None:
+    """Return what a call of `TodoWrite` or of a task tool wrote, with a list in today's shape."""
+    call_id = outcome.call_id
+    if call.name == TOOL:
+        args = _read_todo_args(call.args)
+        return None if args is None else steps.ListWrite(call_id=call_id, name=TOOL, args=args, dialect="claude-code")
+    write = read_task_write(call, outcome)
+    if write is None:
+        return None
+    return steps.ListWrite(call_id=call_id, name=call.name, args=call.args, dialect="claude-tasks", task=write.task)
+
+
+def _read_todo_args(args: Any) -> Any:
+    """Return the arguments of a `TodoWrite` in today's shape; None if there is no list in them."""
+    if isinstance(parse(TOOL, args), Replace):
+        return args
+    command = _read_old_todos(args)
+    if command is None:
+        return None
+    todos = [
+        {"content": entry.content, "status": entry.status.value, "activeForm": entry.content}
+        for entry in command.entries
+    ]
+    return {"todos": todos}
+
+
 def is_own(record: dict[str, Any]) -> bool:
     kind = record.get("type")
     if not isinstance(kind, str) or "payload" in record:
@@ -131,23 +182,44 @@ def read_meta(file: str) -> dict[str, Any]:
         return {}
 
 
+def read_start(file: str, agent: str) -> steps.SubagentStart:
+    """Return the start of the subagent whose transcript it is, with its type and the call that started it, if told."""
+    meta = read_meta(file)
+    return steps.SubagentStart(agent=agent, call_id=call_key(meta.get("toolUseId")), name=name(meta.get("agentType")))
+
+
+def find_subagents(source: str, _session: str | None) -> Iterator[tuple[str, steps.SubagentStart]]:
+    """Yield the files of a session's subagents, those of workflows too, each with its start."""
+    pattern = os.path.join(escape(source.removesuffix(".jsonl")), "subagents", "**", "agent-*.jsonl")
+    for file in nsmallest(steps.MOST_SUBAGENTS, iglob(pattern, recursive=True)):
+        own = name(os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"))
+        if own is not None:
+            yield file, read_start(file, own)
+
+
+TOOLS = ("TaskCreate", "TaskUpdate")
+STEPS = steps.StepFormat(
+    dialect="claude-code",
+    read_facts=read_facts,
+    writers=frozenset({TOOL, *TOOLS}),
+    read_write=read_write,
+    find_subagents=find_subagents,
+)
 FORMAT = LineFormat(
     name="claude-code",
     dialect="claude-code",
     tool=TOOL,
     needles=(b'"TodoWrite"', b'"newTodos"'),
-    calls=(b'"TodoWrite"',),
     callers=(b'"tool_use"', b'"TodoWrite"'),
     answers=(b'"tool_result"',),
     is_own=is_own,
-    read_record=read_record,
+    read_facts=read_facts,
     read_head=read_head,
     session_key="sessionId",
     read_list=read_list,
 )
 
 
-TOOLS = ("TaskCreate", "TaskUpdate")
 _CREATED = re.compile(r"Task #(\d{1,18}) created successfully")
 _UPDATED = re.compile(r"Updated task #\d{1,18}\b")
 _PATIENCE = 4 * 1024 * 1024
@@ -189,7 +261,7 @@ def read_task_write(call: TranscriptCall, outcome: CallOutcome) -> TaskWrite | N
         return None
     command = parse_task(call.name, call.args)
     if isinstance(command, CreateTask):
-        told = _CREATED.search(outcome.text)
+        told = _CREATED.search(outcome.result)
         task = name(object_at(outcome.data, "task").get("id")) or (None if told is None else told[1])
         return None if task is None else TaskWrite(task, command, call)
     if isinstance(command, UpdateTask) and _is_success(outcome):
@@ -199,7 +271,7 @@ def read_task_write(call: TranscriptCall, outcome: CallOutcome) -> TaskWrite | N
 
 def _is_success(outcome: CallOutcome) -> bool:
     success = object_at(outcome.data).get("success")
-    return success if isinstance(success, bool) else _UPDATED.match(outcome.text) is not None
+    return success if isinstance(success, bool) else _UPDATED.match(outcome.result) is not None
 
 
 def fingerprint_before(path: str, place: int) -> bytes | None:

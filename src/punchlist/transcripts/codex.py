@@ -4,16 +4,24 @@ The list is that of the last `update_plan` that was answered by `Plan updated`: 
 text alone. Plans written in code mode stand inside the text of a program and are not read.
 """
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from glob import escape, iglob
+from heapq import nsmallest
 from typing import Any
 
 from punchlist.dialects.codex import parse
+from punchlist.errors import PunchlistError
+from punchlist.transcripts import steps, zst
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, path, text_of
-from punchlist.transcripts.lines import LineFormat, RecordItem, TranscriptHead
+from punchlist.transcripts.lines import LineFormat, TranscriptHead
+from punchlist.transcripts.tokens import read_tokens, without_cached
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "update_plan"
 SUCCESS = "Plan updated"
+_TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens")
 _TYPES = frozenset(
     {
         "session_meta",
@@ -29,17 +37,46 @@ _TYPES = frozenset(
 )
 
 
-def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
-    payload = object_at(record, "payload")
-    call_id = call_key(payload.get("call_id"))
-    match payload.get("type"):
-        case "function_call":
-            origin = Origin(at=moment(record.get("timestamp")))
-            yield TranscriptCall(str(payload.get("name")), payload.get("arguments"), call_id, origin)
-        case "function_call_output" if call_id is not None:
-            yield CallOutcome(call_id, _read_output(payload.get("output")))
+def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
+    payload, at = object_at(record, "payload"), moment(record.get("timestamp"))
+    call_id, origin = call_key(payload.get("call_id")), Origin(at=at)
+    match record.get("type"), payload.get("type"):
+        case "session_meta" | "turn_context", _:
+            if (cwd := path(payload.get("cwd"))) is not None:
+                yield steps.FolderChange(cwd)
+        case "event_msg", "user_message":
+            yield steps.UserTurn(at=at)
+        case "event_msg", "task_complete" | "turn_complete" | "turn_aborted":
+            yield steps.TurnEnd(at=at)
+        case _, "token_count":
+            if total := object_at(payload, "info", "total_token_usage"):
+                yield steps.TokenReport(None, without_cached(read_tokens(total, *_TOKENS)), is_total=True)
+        case _, "exec_command_end" if call_id is not None:
+            if type(code := payload.get("exit_code")) is int:
+                yield steps.ExitCode(call_id, code)
+        case _, "function_call" | "custom_tool_call" | "local_shell_call":
+            yield TranscriptCall(*_read_call(payload), call_id, origin)
+        case _, "function_call_output" | "custom_tool_call_output" if call_id is not None:
+            output = payload.get("output")
+            yield CallOutcome(call_id, text_of(output) if isinstance(output, list) else output, origin=origin)
         case _:
             pass
+
+
+def _read_call(payload: dict[str, Any]) -> tuple[str, Any]:
+    """Return the tool of a call, and its arguments."""
+    match payload.get("type"):
+        case "local_shell_call":
+            return "local_shell", payload.get("action")
+        case "custom_tool_call":
+            return str(payload.get("name")), {"input": payload.get("input")}
+        case _:
+            given, namespace = payload.get("arguments"), payload.get("namespace")
+            read = decode(given) if isinstance(given, str) else given
+            tool = str(payload.get("name"))
+            if isinstance(namespace, str) and namespace:
+                tool = f"{namespace}__{tool}"
+            return tool, given if read is None else read
 
 
 def _read_output(output: Any) -> str:
@@ -53,9 +90,15 @@ def _read_output(output: Any) -> str:
 
 
 def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> object:
-    if call is None or call.name != TOOL or outcome is None or outcome.text.strip() != SUCCESS:
+    if call is None or call.name != TOOL or outcome is None or _read_output(outcome.result).strip() != SUCCESS:
         return None
     return parse(TOOL, call.args)
+
+
+def read_write(call: TranscriptCall, outcome: CallOutcome) -> steps.ListWrite | None:
+    if read_list(call, outcome) is None:
+        return None
+    return steps.ListWrite(call_id=outcome.call_id, name=TOOL, args=call.args, dialect="codex")
 
 
 def is_own(record: dict[str, Any]) -> bool:
@@ -87,6 +130,30 @@ def read_nickname(first: dict[str, Any] | None) -> str | None:
     return name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
 
 
+def find_subagents(source: str, thread: str | None) -> Iterator[tuple[str, steps.SubagentStart]]:
+    """Yield the rollouts of a thread's subagents: later files of the same month that name it as their parent."""
+    folder, own = os.path.split(source)
+    if thread is None or not own.startswith("rollout-"):
+        return
+    is_day = os.path.basename(folder).isdigit()
+    pattern = os.path.join(escape(os.path.dirname(folder)), "*") if is_day else escape(folder)
+    later = (file for file in iglob(os.path.join(pattern, "rollout-*.jsonl*")) if os.path.basename(file) > own)
+    for file in nsmallest(steps.MOST_SUBAGENTS, later, key=os.path.basename):
+        first: dict[str, Any] = {}
+        with suppress(OSError, PunchlistError):
+            first = next(zst.read_records(file), first)
+        head = read_head([first], (), file).origin
+        if head.session == thread and head.agent != MAIN:
+            yield file, steps.SubagentStart(agent=head.agent, name=read_nickname(first))
+
+
+STEPS = steps.StepFormat(
+    dialect="codex",
+    read_facts=read_facts,
+    writers=frozenset({TOOL}),
+    read_write=read_write,
+    find_subagents=find_subagents,
+)
 FORMAT = LineFormat(
     name="codex",
     dialect="codex",
@@ -94,7 +161,7 @@ FORMAT = LineFormat(
     needles=(b'"update_plan"',),
     answers=(b'"function_call_output"',),
     is_own=is_own,
-    read_record=read_record,
+    read_facts=read_facts,
     read_head=read_head,
     read_list=read_list,
 )

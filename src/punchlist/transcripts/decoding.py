@@ -13,6 +13,8 @@ LARGEST = 16 * 1024 * 1024
 
 _BROKEN = (ValueError, OverflowError, RecursionError)
 _LONGEST_ID = 200
+_NOTICE = "<"
+"""First character of what the host says in the user's name: a reminder, a notification, the output of a command."""
 
 
 def decode(body: bytes | str) -> Any:
@@ -85,6 +87,11 @@ def text_of(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "\n".join(part["text"] for part in objects(value) if isinstance(part.get("text"), str))
+
+
+def is_said_by_host(text: str) -> bool:
+    """True for a message in the user's name that the user did not write, or that is empty."""
+    return not text.strip() or text.lstrip().startswith(_NOTICE)
 
 
 def moment(value: Any) -> datetime | None:

@@ -8,16 +8,31 @@ from itertools import chain, islice
 from typing import Any, cast
 
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
-from punchlist.transcripts import claude_code, codex, hermes, messages, oh_my_pi, openclaw, stores, zst
+from punchlist.transcripts import claude_code, codex, gemini, hermes, messages, oh_my_pi, openclaw, stores, zst
 from punchlist.transcripts.decoding import decode, fields, name, record
 from punchlist.transcripts.lines import LineFormat, LineTranscript, hold_records, read_file
 from punchlist.transcripts.reverse import Log
+from punchlist.transcripts.steps import StepFormat
 from punchlist.transcripts.stores import OPENCODE, QWEN, StateTranscript
 from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCall, Written
 
 LINES: Mapping[str, LineFormat] = {
     form.name: form for form in (claude_code.FORMAT, codex.FORMAT, oh_my_pi.FORMAT, openclaw.FORMAT)
 }
+LOGS: Mapping[str, StepFormat] = {
+    form.dialect: form
+    for form in (
+        claude_code.STEPS,
+        codex.STEPS,
+        gemini.STEPS,
+        gemini.QWEN_STEPS,
+        oh_my_pi.STEPS,
+        openclaw.STEPS,
+        hermes.STEPS,
+    )
+}
+"""Formats of logs that tell what an agent did, by agent."""
+
 _CHATS = (hermes.NAME, messages.NAME)
 FORMATS = (*LINES, *_CHATS, OPENCODE, QWEN)
 """The names that `format` takes."""

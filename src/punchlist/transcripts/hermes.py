@@ -11,9 +11,20 @@ from typing import Any
 
 from punchlist.core.commands import Replace
 from punchlist.dialects.hermes import parse
-from punchlist.transcripts.decoding import decode, fields, moment, name, object_at, objects
+from punchlist.transcripts import steps
+from punchlist.transcripts.decoding import (
+    call_key,
+    decode,
+    fields,
+    is_said_by_host,
+    moment,
+    name,
+    object_at,
+    objects,
+    text_of,
+)
 from punchlist.transcripts.stores import read_rows
-from punchlist.transcripts.values import MAIN, Origin, TranscriptCall, Written, admit_list, name_once
+from punchlist.transcripts.values import CallOutcome, Origin, TranscriptCall, Written, admit_list, name_once
 
 NAME = "hermes"
 TOOLS = ("todo", "todo_list")
@@ -29,26 +40,54 @@ WHERE session_id = ? AND active = 1 ORDER BY id DESC
 _SESSIONS = "SELECT session_id FROM messages WHERE active = 1 GROUP BY session_id ORDER BY max(id) DESC LIMIT 1000"
 
 
+def read_facts(message: dict[str, Any]) -> Iterator[steps.Fact]:
+    at, content = moment(message.get("timestamp")), message.get("content")
+    match message.get("role"):
+        case "user":
+            if not is_said_by_host(text_of(content)):
+                yield steps.UserTurn(at=at)
+        case "assistant":
+            given = message.get("tool_calls")
+            calls = objects(decode(given) if isinstance(given, str) else given)
+            for call in calls:
+                function = object_at(call, "function")
+                sent = function.get("arguments")
+                args = decode(sent) if isinstance(sent, str) else sent
+                tool = function.get("name")
+                yield from steps.read_call(tool, sent if args is None else args, call.get("id"), Origin(at=at))
+            if not calls:
+                yield steps.TurnEnd(at=at)
+        case "tool":
+            if (call_id := call_key(message.get("tool_call_id"))) is not None:
+                yield CallOutcome(call_id, content, origin=Origin(at=at))
+        case _:
+            pass
+
+
 def find_writes(newest_first: Iterable[dict[str, Any]], session: str | None = None) -> Iterator[Written]:
     """Yield every list that was written, newest first, from messages in that order."""
-    waiting: dict[str, tuple[Replace, Any]] = {}
+    waiting: dict[str, tuple[Replace, Origin]] = {}
     for message in newest_first:
         match message.get("role"):
             case "tool":
-                call_id, command = name(message.get("tool_call_id")), read_result(message.get("content"))
-                if call_id is not None and command is not None and call_id not in waiting:
-                    waiting[call_id] = command, message.get("timestamp")
+                for fact in read_facts(message):
+                    if isinstance(fact, CallOutcome) and (command := read_result(fact.result)) is not None:
+                        waiting.setdefault(fact.call_id, (command, fact.origin._replace(session=session)))
             case "assistant":
-                calls = _read_calls(message.get("tool_calls")) if waiting else {}
-                for call_id, (command, at) in waiting.items():
+                calls = _read_todo_calls(message) if waiting else {}
+                for call_id, (command, origin) in waiting.items():
                     if call_id in calls:
-                        origin = Origin(MAIN, session, None, moment(at))
-                        yield Written(command, origin, call_id, TranscriptCall(*calls[call_id], call_id, origin))
+                        yield Written(command, origin, name(call_id), calls[call_id]._replace(origin=origin))
                 waiting.clear()
             case "user" | "system":
                 waiting.clear()
             case _:
                 pass
+
+
+def _read_todo_calls(message: dict[str, Any]) -> dict[str | None, TranscriptCall]:
+    calls = (fact for fact in read_facts(message) if isinstance(fact, TranscriptCall))
+    return {call.call_id: call for call in calls if call.name in TOOLS}
 
 
 def read_result(content: Any) -> Replace | None:
@@ -59,15 +98,17 @@ def read_result(content: Any) -> Replace | None:
     return admit_list(parse("todo", {"todos": todos}), NAME) if isinstance(todos, list) else None
 
 
-def _read_calls(given: Any) -> dict[str, tuple[str, Any]]:
-    """Return the `todo` calls of a message by their ids, each with its tool and arguments."""
-    calls = decode(given) if isinstance(given, str) else given
-    found: dict[str, tuple[str, Any]] = {}
-    for call in objects(calls):
-        call_id, function = name(call.get("id")), object_at(call, "function")
-        if call_id is not None and function.get("name") in TOOLS:
-            found[call_id] = function["name"], function.get("arguments")
-    return found
+def read_write(call: TranscriptCall, outcome: CallOutcome) -> steps.ListWrite | None:
+    """Return the list in the result: the arguments may hold only what changed."""
+    if read_result(outcome.result) is None:
+        return None
+    args = {"todos": object_at(decode(outcome.result)).get("todos")}
+    return steps.ListWrite(call_id=outcome.call_id, name=call.name, args=args, dialect=NAME)
+
+
+STEPS = steps.StepFormat(
+    dialect=NAME, read_facts=read_facts, writers=frozenset(TOOLS), read_write=read_write, has_counted_ids=True
+)
 
 
 class _HermesTranscript:

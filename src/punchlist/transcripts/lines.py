@@ -18,10 +18,12 @@ from msgspec.structs import replace
 
 from punchlist.transcripts.decoding import encode, fields, name, record
 from punchlist.transcripts.reverse import Line, Log, MemoryLog, Needles, find_sessions, holds
+from punchlist.transcripts.steps import Fact
 from punchlist.transcripts.values import (
     MAIN,
     ActivePlan,
     CallOutcome,
+    ListFact,
     Origin,
     Removed,
     TranscriptCall,
@@ -119,7 +121,6 @@ class LogEntries:
             yield LogEntry(line.start, line.end, link or Link(), body)
 
 
-RecordItem = TranscriptCall | CallOutcome | Written | Removed
 _NEAR_CALLS = 1024 * 1024
 """Bytes before a call in which earlier calls are searched."""
 
@@ -147,19 +148,18 @@ class LineFormat(Struct, frozen=True, kw_only=True):
 
     name: str
     dialect: str
-    tool: str | None = None
-    """The tool whose calls write lists; None: any call may."""
+    tool: str = ""
+    """The tool whose calls write lists; none where only outcomes tell of them."""
     needles: Needles
     """Words of which every line that tells of a list holds one."""
-    calls: Needles = ()
-    """Those needles that a call holds, where there are others for its outcome."""
     callers: Needles = ()
     """Words of which every line that calls any tool holds one. Only where an outcome can tell a list by itself."""
     answers: Needles = ()
     """Words of which every line that answers a call holds one."""
     is_own: Callable[[dict[str, Any]], bool]
     """True if a record can only be of this format."""
-    read_record: Callable[[dict[str, Any]], Iterable[RecordItem]]
+    read_facts: Callable[[dict[str, Any]], Iterable[Fact]]
+    """The facts in a record, in the order in which they happened."""
     read_head: Callable[[Sequence[dict[str, Any]], Sequence[dict[str, Any]], str], TranscriptHead]
     """From the first and the last records, and the name of the file."""
     session_key: str = ""
@@ -168,6 +168,10 @@ class LineFormat(Struct, frozen=True, kw_only=True):
     """The list that a call wrote; None if it was refused or wrote none. A lost call, or outcome, is None."""
     linking: Linking | None = None
     """How records form a tree, of which only the present branch counts; None: all do."""
+
+    def read_items(self, record: dict[str, Any]) -> list[ListFact]:
+        """Return the facts in a record that may say something of a list."""
+        return [fact for fact in self.read_facts(record) if isinstance(fact, ListFact)]
 
 
 _MOST_SEARCHED = 1 << 28
@@ -183,7 +187,7 @@ class ItemPairing:
 
     def __init__(self, form: LineFormat) -> None:
         self._form = form
-        self.pairs: list[tuple[RecordItem, CallOutcome | None]] = []
+        self.pairs: list[tuple[ListFact, CallOutcome | None]] = []
         self._waiting: dict[str, int] = {}
         """Places of calls that have no outcome yet, by their ids."""
         self._others = set[str]()
@@ -206,7 +210,7 @@ class ItemPairing:
             self._may_be_lost = True
             self._broken.append(body)
 
-    def add(self, item: RecordItem) -> None:
+    def add(self, item: ListFact) -> None:
         if isinstance(item, CallOutcome):
             self._add_outcome(item)
         elif isinstance(item, TranscriptCall):
@@ -216,7 +220,7 @@ class ItemPairing:
 
     def _add_call(self, call: TranscriptCall) -> None:
         self._may_be_lost = False
-        is_other = self._form.tool not in (None, call.name)
+        is_other = call.name != self._form.tool
         if call.call_id is not None:
             self._waiting.pop(call.call_id, None)
             self._others.discard(call.call_id)
@@ -298,19 +302,14 @@ class LineTranscript:
         """Yield what lines say of the list of the agent meant, newest first, with the start and end of the line."""
         self._broken = set(self._known_broken)
         for start, end, found in self._select_backwards(log):
-            for item in reversed(list(self._form.read_record(found))):
+            for item in reversed(self._form.read_items(found)):
                 if not self._is_wanted(item, subagent):
                     continue
-                if isinstance(item, TranscriptCall):
-                    told = self._read_list(item, search.find_outcome(item, end + 1))
-                elif isinstance(item, CallOutcome):
-                    told = self._read_list(None, item)
-                    if told is not None and not search.is_orphan(item, start):
-                        told = None
-                else:
-                    told = self._admit_item(item)
-                if told is not None:
-                    yield start, end, told
+                outcome = search.find_outcome(item, end + 1) if isinstance(item, TranscriptCall) else None
+                told = self._read_item(item, outcome)
+                if told is None or (isinstance(item, CallOutcome) and not search.is_trusted(item, start)):
+                    continue
+                yield start, end, told
 
     def _select_backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
@@ -328,11 +327,10 @@ class LineTranscript:
 
     def before(self, *, subagent: str | None = None) -> Iterator[TranscriptCall]:
         """Yield calls shortly before the list that `latest` found last, newest first."""
-        needles = self._form.calls or self._form.needles
         with self._open() as log:
-            for line in log.backwards(needles, self._last, self._last - _NEAR_CALLS):
+            for line in log.backwards(self._form.needles, self._last, self._last - _NEAR_CALLS):
                 found = None if line.body is None else record(line.body)
-                for item in reversed([] if found is None else list(self._form.read_record(found))):
+                for item in reversed([] if found is None else self._form.read_items(found)):
                     if isinstance(item, TranscriptCall) and self._is_by(item, subagent):
                         yield item
 
@@ -357,19 +355,6 @@ class LineTranscript:
 
     def _read_forwards(self, log: Log, subagent: str | None) -> Iterator[Written | Removed]:
         """Yield what was said of the list of the agent meant, in order."""
-        for item, outcome in self._pair_items(log):
-            if not self._is_wanted(item, subagent):
-                continue
-            if isinstance(item, TranscriptCall):
-                told = self._read_list(item, outcome)
-            elif isinstance(item, CallOutcome):
-                told = self._read_list(None, item)
-            else:
-                told = self._admit_item(item)
-            if told is not None:
-                yield told
-
-    def _pair_items(self, log: Log) -> list[tuple[RecordItem, CallOutcome | None]]:
         self._broken = set(self._known_broken)
         pairing = ItemPairing(self._form)
         for line in log.forwards((*self._form.needles, *self._form.callers, *self._form.answers)):
@@ -379,9 +364,11 @@ class LineTranscript:
             if found is None:
                 pairing.add_broken(line.body)
             else:
-                for item in self._form.read_record(found):
+                for item in self._form.read_items(found):
                     pairing.add(item)
-        return pairing.pairs
+        for item, outcome in pairing.pairs:
+            if self._is_wanted(item, subagent) and (told := self._read_item(item, outcome)) is not None:
+                yield told
 
     def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
         """Yield the calls of these tools, by any agent, from a line on."""
@@ -391,7 +378,7 @@ class LineTranscript:
             search = OutcomeSearch(log, self._form)
             for line in log.forwards(words, start, self.end):
                 found = self._read_line(line)
-                for item in () if found is None else self._form.read_record(found):
+                for item in () if found is None else self._form.read_items(found):
                     if isinstance(item, TranscriptCall) and item.name in names:
                         yield Answered(line.start, self._complete_call(item), search.find_outcome(item, line.end + 1))
 
@@ -403,12 +390,12 @@ class LineTranscript:
             self._broken.add(line.start)
         return found
 
-    def _is_wanted(self, item: RecordItem, subagent: str | None) -> bool:
+    def _is_wanted(self, item: ListFact, subagent: str | None) -> bool:
         """True for what the agent meant has done; calls of other tools are left out, to search for no outcome."""
-        is_other_tool = isinstance(item, TranscriptCall) and self._form.tool not in (None, item.name)
+        is_other_tool = isinstance(item, TranscriptCall) and item.name != self._form.tool
         return not is_other_tool and self._is_by(item, subagent)
 
-    def _is_by(self, item: RecordItem, subagent: str | None) -> bool:
+    def _is_by(self, item: ListFact, subagent: str | None) -> bool:
         return self._complete_origin(item.origin).agent == (subagent or self.origin.agent)
 
     def _complete_call(self, call: TranscriptCall) -> TranscriptCall:
@@ -419,6 +406,12 @@ class LineTranscript:
         more = self.origin
         agent = more.agent if more.agent != MAIN else own.agent
         return Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
+
+    def _read_item(self, item: ListFact, outcome: CallOutcome | None) -> Written | Removed | None:
+        """Return what an item says of the list; `outcome` is that of a call."""
+        if isinstance(item, TranscriptCall):
+            return self._read_list(item, outcome)
+        return self._read_list(None, item) if isinstance(item, CallOutcome) else self._admit_item(item)
 
     def _read_list(self, call: TranscriptCall | None, outcome: CallOutcome | None) -> Written | None:
         """Return the list that a call wrote, if it was accepted, or that the outcome of a lost call tells."""
@@ -505,16 +498,19 @@ class OutcomeSearch:
         self._left -= min(stop, self._log.size) - start
         return None
 
-    def _read_items(self, line: Line) -> Iterable[RecordItem]:
+    def _read_items(self, line: Line) -> Iterable[ListFact]:
         found = None if line.body is None else record(line.body)
-        return () if found is None else self._form.read_record(found)
+        return () if found is None else self._form.read_items(found)
 
-    def is_orphan(self, outcome: CallOutcome, before: int) -> bool:
-        """True if the call of an outcome was lost, rather than never made or made by another tool.
+    def is_trusted(self, outcome: CallOutcome, before: int) -> bool:
+        """True if an outcome may tell a list by itself: it names its tool, or its call was lost.
 
-        It was if an unreadable line before holds its id, or if the nearest line before that could hold a call is
-        unreadable, or if there is no call before at all: the beginning of the file was cut off.
+        A call was lost, rather than never made or made by another tool, if an unreadable line before holds its id, or
+        if the nearest line before that could hold a call is unreadable, or if there is no call before at all: the
+        beginning of the file was cut off.
         """
+        if outcome.tool is not None:
+            return True
         call = self._find_call(outcome.call_id, before)
         return self._is_lost(before) if call == "none" else call == "unreadable"
 

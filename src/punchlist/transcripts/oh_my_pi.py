@@ -15,28 +15,67 @@ from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.oh_my_pi import STATUSES
 from punchlist.dialects.repair import mend
-from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path
-from punchlist.transcripts.lines import LineFormat, Link, RecordItem, TranscriptHead
-from punchlist.transcripts.values import MAIN, Origin, Written
+from punchlist.transcripts import steps
+from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
+from punchlist.transcripts.lines import LineFormat, Link, TranscriptHead
+from punchlist.transcripts.tokens import read_tokens
+from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall, Written
 
+TOOLS = frozenset({"todo_write", "todo"})
+_TOKENS = ("input", "output", "cacheRead", "cacheWrite")
 _IDS = re.compile(
     rb'\s*\{\s*"type"\s*:\s*"(?P<type>[\w-]+)"\s*,\s*"id"\s*:\s*"(?P<own>[ -!#-\[\]-~]*)"'
     rb'\s*,\s*"parentId"\s*:\s*(?:null|"(?P<parent>[ -!#-\[\]-~]*)")\s*[,}]'
 )
 
 
-def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
+def read_entry(record: dict[str, Any]) -> Iterator[steps.Fact]:
+    """Yield the facts in an entry of a session file of pi, from which oh-my-pi and OpenClaw come."""
+    if record.get("type") == "session" and (cwd := path(record.get("cwd"))) is not None:
+        yield steps.FolderChange(cwd)
     message = object_at(record, "message")
+    at, content = moment(record.get("timestamp")) or moment(message.get("timestamp")), message.get("content")
+    origin = Origin(at=at)
+    match message.get("role"):
+        case "user":
+            if not is_said_by_host(text_of(content)):
+                yield steps.UserTurn(at=at)
+        case "assistant":
+            if usage := object_at(message, "usage"):
+                yield steps.TokenReport(record.get("id"), read_tokens(usage, *_TOKENS))
+            for part in objects(content):
+                if part.get("type") == "toolCall":
+                    yield from steps.read_call(part.get("name"), part.get("arguments"), part.get("id"), origin)
+            if message.get("stopReason") in ("stop", "aborted", "error"):
+                yield steps.TurnEnd(at=at)
+        case "toolResult":
+            call_id, is_error = call_key(message.get("toolCallId")) or "", message.get("isError")
+            details, told = message.get("details"), is_error if isinstance(is_error, bool) else None
+            result, tool = {"content": content, "details": details}, name(message.get("toolName"))
+            yield CallOutcome(call_id, result, details, told, origin, tool)
+        case _:
+            pass
+
+
+def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
+    """Yield the facts in an entry. A list that the user edited is an entry of its own."""
+    yield from read_entry(record)
     if record.get("type") == "custom" and record.get("customType") == "user_todo_edit":
-        phases, call_id = object_at(record, "data").get("phases"), None
-    elif message.get("role") == "toolResult" and message.get("toolName") == "todo_write" and not message.get("isError"):
-        phases, call_id = object_at(message, "details").get("phases"), name(message.get("toolCallId"))
-    else:
-        return
-    at = moment(record.get("timestamp")) or moment(message.get("timestamp"))
-    command = read_phases(phases)
-    if command is not None:
-        yield Written(command, Origin(at=at), call_id)
+        command = read_phases(object_at(record, "data").get("phases"))
+        if command is not None:
+            yield Written(command, Origin(at=moment(record.get("timestamp"))))
+
+
+def read_list(_call: TranscriptCall | None, outcome: CallOutcome | None) -> Replace | None:
+    """Return the list in the result of a list tool: its arguments say only what changed."""
+    if outcome is None or outcome.is_error or outcome.tool not in TOOLS:
+        return None
+    return read_phases(object_at(outcome.data).get("phases"))
+
+
+def read_write(_call: TranscriptCall, outcome: CallOutcome) -> steps.ListWrite | None:
+    command = read_phases(object_at(outcome.data).get("phases"))
+    return None if command is None else steps.make_own_write(command, outcome.call_id)
 
 
 def read_phases(phases: Any) -> Replace | None:
@@ -97,12 +136,16 @@ def read_head(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], 
     return TranscriptHead(Origin(MAIN, session, path(start.get("cwd"))), () if session is None else (session,))
 
 
+STEPS = steps.StepFormat(
+    dialect="oh-my-pi", read_facts=read_facts, writers=TOOLS, read_write=read_write, has_counted_ids=True
+)
 FORMAT = LineFormat(
     name="oh-my-pi",
     dialect="oh-my-pi",
-    needles=(b'"todo_write"', b'"user_todo_edit"'),
+    needles=(b'"todo_write"', b'"todo"', b'"user_todo_edit"'),
     is_own=is_own,
-    read_record=read_record,
+    read_facts=read_facts,
     read_head=read_head,
+    read_list=read_list,
     linking=Tree(),
 )

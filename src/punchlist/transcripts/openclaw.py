@@ -12,8 +12,10 @@ from punchlist.core.commands import Entry, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.openclaw import parse
 from punchlist.dialects.repair import as_status, mend
+from punchlist.transcripts import steps
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, objects, path
-from punchlist.transcripts.lines import LineFormat, LineTranscript, RecordItem, TranscriptHead, hold_records
+from punchlist.transcripts.lines import LineFormat, LineTranscript, TranscriptHead, hold_records
+from punchlist.transcripts.oh_my_pi import read_entry
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Removed, TranscriptCall, Written
 
@@ -22,7 +24,7 @@ _DEEPEST, _MOST = 6, 200
 _ENDED = {"completed": False, "failed": True}
 
 
-def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
+def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
     origin = _read_origin(record)
     if record.get("stream") == "plan" and (steps := _read_steps(object_at(record, "data"))) is not None:
         yield Written(steps, origin)
@@ -32,7 +34,7 @@ def read_record(record: dict[str, Any]) -> Iterator[RecordItem]:
     if kind == "tool_call" and call_id is not None and _is_plan_tool(update.get("title")):
         yield TranscriptCall(TOOL, update.get("rawInput"), call_id, origin)
     elif kind == "tool_call_update" and call_id is not None and update.get("status") in _ENDED:
-        yield CallOutcome(call_id, "", update.get("rawOutput"), _ENDED[update["status"]])
+        yield CallOutcome(call_id, update.get("rawOutput"), is_error=_ENDED[update["status"]])
     elif kind == "plan_removed" and (plan := _read_plan_id(update)) is not None:
         yield Removed(plan, origin)
     elif (command := read_plan(update)) is not None:
@@ -135,13 +137,17 @@ def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], _
     return TranscriptHead(Origin(MAIN, session, cwd), () if session is None else (session,))
 
 
+STEPS = steps.StepFormat(dialect="openclaw", read_facts=read_entry, writers=frozenset({TOOL}), has_counted_ids=True)
+"""The session files, which have the form of pi's."""
+
 FORMAT = LineFormat(
     name="openclaw",
     dialect="openclaw",
+    tool=TOOL,
     needles=(b'"plan', b'"update_plan'),
     answers=(b'"tool_call_update"',),
     is_own=is_own,
-    read_record=read_record,
+    read_facts=read_facts,
     read_head=read_head,
     read_list=read_list,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -34,13 +35,20 @@ class TranscriptCall(NamedTuple):
 
 
 class CallOutcome(NamedTuple):
-    """The answer to a tool call: the text that the model read, and the structured form, if recorded."""
+    """The answer to a tool call."""
 
     call_id: str
-    text: str
+    result: Any
+    """What the model read."""
     data: Any = None
-    is_error: bool = False
+    """The structured form, if recorded."""
+    is_error: bool | None = None
+    """None where the transcript does not say."""
     origin: Origin = Origin()
+    tool: str | None = None
+    """The tool that answers, where the answer names it."""
+    subagent: str | None = None
+    """The id of the subagent that ended with this call."""
 
 
 class Removed(NamedTuple):
@@ -68,6 +76,10 @@ class Written(Struct, frozen=True):
         """Number of completed items, and of all that were not cancelled."""
         done = sum(entry.status == "completed" for entry in self.command.entries)
         return done, sum(entry.status != "cancelled" for entry in self.command.entries)
+
+
+ListFact = TranscriptCall | CallOutcome | Written | Removed
+"""A fact that may say something of a list."""
 
 
 class Transcript(Protocol):
@@ -127,6 +139,14 @@ class ActivePlan:
     def take_empty(self) -> Written | None:
         """Return the empty list if all that was told was removed again, None if nothing was told."""
         return None if self._since is None else Written(Replace(()), self._since[1])
+
+
+def name_write(written: Written) -> str:
+    """Return the key of a write: the id of its call, else a hash of its time and contents."""
+    if written.call_id is not None:
+        return written.call_id
+    said = repr((written.origin.at, written.command)).encode("utf-8", "backslashreplace")
+    return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
 
 
 def renew(written: Written, at: datetime | None) -> Written:

@@ -7,18 +7,19 @@ unpacked and on what is kept. A plain file has neither: it is read from its end.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from punchlist.errors import ExtraMissing, TranscriptError
 from punchlist.transcripts.decoding import LARGEST, record
 from punchlist.transcripts.lines import LineFormat, LineTranscript, hold_records
-from punchlist.transcripts.reverse import holds
+from punchlist.transcripts.reverse import Log, holds
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 
 if TYPE_CHECKING:
     import zstandard
 
+SUFFIX = ".zst"
 _PIECE = 256
 """Compressed bytes unpacked at once. A block takes 4 bytes at least and holds 128 kB at most, so 8 MB can come out."""
 _SLICE = 1 << 18
@@ -63,6 +64,18 @@ def read_first(path: str, count: int = _FIRST) -> list[dict[str, Any]]:
     return found
 
 
+def read_records(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file, compressed or not."""
+    with ExitStack() as stack:
+        if path.endswith(SUFFIX):
+            lines = read_lines(path)
+        else:
+            lines = (line.body for line in stack.enter_context(Log(path)).forwards((b"{",)))
+        for line in lines:
+            if line and (found := record(line)) is not None:
+                yield found
+
+
 def _select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
     """Yield the first lines, and all that may say something of a list. None stands for damage."""
     allowance = _Allowance(path, _MOST_KEPT)
@@ -74,14 +87,14 @@ def _select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
         is_kept = count < _FIRST or form.linking is not None or holds(line, (*form.needles, *form.callers))
         if not is_kept and not (waiting and holds(line, form.answers)):
             continue
-        items = list(form.read_record(record(line) or {}))
+        items = form.read_items(record(line) or {})
         answered = {item.call_id for item in items if isinstance(item, CallOutcome)}
         if is_kept or not waiting.isdisjoint(answered):
             allowance.spend(len(line) + _LINE_COST)
             yield line
         waiting -= answered
         for item in items:
-            if isinstance(item, TranscriptCall) and item.call_id is not None and form.tool in (None, item.name):
+            if isinstance(item, TranscriptCall) and item.call_id is not None and item.name == form.tool:
                 waiting.add(item.call_id)
 
 

@@ -20,8 +20,8 @@ from punchlist.errors import StoreClosed
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.hosts.programs import find_home, find_host
 from punchlist.store import Transaction
-from punchlist.transcripts.activity import ListWrite
 from punchlist.transcripts.decoding import moment, name, object_at, objects, path
+from punchlist.transcripts.steps import ListWrite
 
 _HOST: Final = "codex"
 _RETRY_SECONDS: Final = 2.0

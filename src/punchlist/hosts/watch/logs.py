@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from punchlist.bridges.homes import find_logs
 from punchlist.transcripts import claude_code, codex, zst
-from punchlist.transcripts.activity import SubagentStart
-from punchlist.transcripts.decoding import LARGEST, call_key, name, record
+from punchlist.transcripts.decoding import LARGEST, name, record
 from punchlist.transcripts.decoding import path as folder_path
+from punchlist.transcripts.steps import SubagentStart
 from punchlist.transcripts.values import MAIN
 
 HOSTS: Final = {
@@ -179,9 +179,7 @@ def describe_start(log: LogFile) -> SubagentStart:
         return SubagentStart(agent=log.agent, name=codex.read_nickname(_read_first(log.path)))
     if os.path.islink(f"{log.path.removesuffix(_LOG)}.meta.json"):
         return SubagentStart(agent=log.agent)
-    meta = claude_code.read_meta(log.path)
-    call_id = call_key(meta.get("toolUseId"))
-    return SubagentStart(agent=log.agent, call_id=call_id, name=name(meta.get("agentType")))
+    return claude_code.read_start(log.path, log.agent)
 
 
 def _read_first(path: str) -> dict[str, object] | None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from punchlist.agent.tool_reports import SAME_CALL
 from punchlist.board import Board
 from punchlist.bridges.replay import OWN, Replay, ReplayBoard, ReplayClock
@@ -20,18 +22,18 @@ from punchlist.hosts.watch.scope import WatchScope
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, FilePlace
 from punchlist.transcripts import hermes
-from punchlist.transcripts.activity import (
+from punchlist.transcripts.decoding import call_key, moment, name, object_at, path, record
+from punchlist.transcripts.steps import (
     CallEnd,
     CallStart,
     ListWrite,
     Step,
+    StepReader,
     SubagentStart,
     TurnEnd,
     read_own_tool,
     read_own_write,
 )
-from punchlist.transcripts.chat_activity import HermesSteps
-from punchlist.transcripts.decoding import call_key, moment, name, object_at, path, record
 from punchlist.transcripts.stores import list_tables, read_rows
 from punchlist.transcripts.values import MAIN, Origin, TranscriptCall
 
@@ -185,7 +187,7 @@ def _read_hermes_pieces(store: str, place: int) -> Iterator[Piece]:
         if session is None:
             continue
         told: Any = next(read_rows(store, _HERMES_FOLDER, (given,)), (None,))[0] if has_folders else None
-        steps = HermesSteps(MAIN)
+        steps = StepReader(hermes.STEPS, None)
         asked = next(read_rows(store, _HERMES_ASKED, (given, place)))[0]  # its calls may end after the place
         for number, *fields in list(read_rows(store, _HERMES_MESSAGES, (given, place if asked is None else asked))):
             message = dict(zip(hermes.COLUMNS, fields, strict=True))
@@ -259,13 +261,13 @@ def _read_opencode_steps(at: int, agent: str, data: dict[str, Any]) -> Iterator[
     if tool is None or call_id is None or status == "pending":
         return
     args, begun, ended = state.get("input"), moment(times.get("start")), moment(times.get("end")) or _as_time(at)
-    own = read_own_tool(tool)
-    if tool == _OPENCODE_LIST_TOOL or own is not None:
-        if status == "completed":
-            call = TranscriptCall(tool, args, call_id, Origin(agent))
-            written = ListWrite(at=ended, agent=agent, call_id=call_id, name=tool, args=args, dialect=OPENCODE)
-            found = written if own is None else read_own_write(call, own, call_id, agent, ended)
-            yield from () if found is None else (found,)
+    is_own = read_own_tool(tool) is not None
+    if tool == _OPENCODE_LIST_TOOL or is_own:
+        write: ListWrite | None = ListWrite(call_id=call_id, name=tool, args=args, dialect=OPENCODE)
+        if is_own:
+            write = read_own_write(TranscriptCall(tool, args, call_id, Origin()), call_id)
+        if status == "completed" and write is not None:
+            yield replace(write, at=ended, agent=agent)
         return
     yield CallStart(at=begun or ended, agent=agent, call_id=call_id, name=tool, args=args)
     if status in ("completed", "error"):

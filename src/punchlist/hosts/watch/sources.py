@@ -17,9 +17,9 @@ from punchlist.hosts.watch.logs import COMPRESSED, LogFile, open_log
 from punchlist.store.hosts import FilePlace
 from punchlist.text.hashing import blake2b
 from punchlist.transcripts import zst
-from punchlist.transcripts.activity import ClaudeSteps, CodexSteps
-from punchlist.transcripts.chat_activity import READERS, MessageSteps
 from punchlist.transcripts.decoding import LARGEST, fields, moment, record
+from punchlist.transcripts.formats import LOGS
+from punchlist.transcripts.steps import StepReader
 from punchlist.transcripts.values import MAIN
 
 _CHUNK: Final = 1 << 17
@@ -66,7 +66,7 @@ class Source:
         self.is_inside = bool(state) and state.get("inside") is True
         self._read_upto, self._skips = self.place, self.is_inside
         steps = None if state is None else fields(state.get("steps"))
-        self.reader = _open_reader(log, steps)
+        self.reader = StepReader(LOGS[log.host], None if log.agent == MAIN else log.agent, steps)
         if self._is_compressed:
             self.is_ended = self.place > 0
             self._lines = enumerate(zst.read_lines(log.path))
@@ -165,11 +165,3 @@ class Source:
         if size:
             self._read_upto += size
             self.entries.append(Entry(self._last, self._read_upto, None, inside=True))
-
-
-def _open_reader(log: LogFile, saved: dict[str, Any] | None) -> ClaudeSteps | CodexSteps | MessageSteps:
-    if log.host == "codex":
-        return CodexSteps(log.agent, saved)
-    if log.host in READERS:
-        return READERS[log.host](log.agent, saved)
-    return ClaudeSteps(None if log.agent == MAIN else log.agent, saved)

@@ -24,8 +24,8 @@ from punchlist.hosts.watch.rows import LOCK_SECONDS, SLICE, bind_served
 from punchlist.hosts.watch.scope import load_scope
 from punchlist.hosts.watch.sources import Source
 from punchlist.store import Transaction
-from punchlist.transcripts.activity import Step
 from punchlist.transcripts.decoding import object_at, path
+from punchlist.transcripts.steps import Step
 from punchlist.transcripts.values import MAIN
 
 _LOOK_SECONDS: Final = 2.0

@@ -1,0 +1,93 @@
+"""Read the logs of Gemini CLI, and of qwen, which comes from it."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from punchlist.transcripts import steps
+from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, object_at, objects, path, text_of
+from punchlist.transcripts.tokens import read_tokens, without_cached
+from punchlist.transcripts.values import CallOutcome, Origin
+
+_TOKENS = ("input", "output", "cached")
+_QWEN_TOKENS = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount")
+_ENDS = {"success": False, "error": True, "cancelled": True}
+"""Meanings of a call's status. A success without an answer says nothing: the shell tool always has one."""
+
+
+def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
+    """Yield the facts in a message, which is written again once its calls have ended, with their results.
+
+    A chat that is resumed begins with its past, which may also be written again later.
+    """
+    again = objects(object_at(record, "$set").get("messages"))
+    for message in again or [record]:
+        at = moment(message.get("timestamp"))
+        if message.get("type") == "user":
+            yield steps.MessageTime(at, is_again=bool(again))
+            if not is_said_by_host(text_of(message.get("content"))):
+                yield steps.UserTurn(at=at)
+        elif message.get("type") == "gemini":
+            yield steps.MessageTime(at, is_again=bool(again))
+            yield from _read_answer(message, at)
+
+
+def _read_answer(message: dict[str, Any], at: datetime | None) -> Iterator[steps.Fact]:
+    """Yield the facts in a message of the model."""
+    if used := object_at(message, "tokens"):
+        yield steps.TokenReport(message.get("id"), without_cached(read_tokens(used, *_TOKENS)))
+    calls = objects(message.get("toolCalls"))
+    for call in calls:
+        yield from steps.read_call(call.get("name"), call.get("args"), call.get("id"), Origin(at=at))
+        if (status := str(call.get("status"))) in _ENDS:
+            ended = moment(call.get("timestamp")) or at
+            yield from _read_outcome(call.get("id"), objects(call.get("result")), status, ended)
+    if text_of(message.get("content")).strip() and not calls:
+        yield steps.TurnEnd(at=at)
+
+
+def read_qwen_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
+    at, parts = moment(record.get("timestamp")), objects(object_at(record, "message").get("parts"))
+    if (cwd := path(record.get("cwd"))) is not None:
+        yield steps.FolderChange(cwd)
+    match record.get("type"):
+        case "user":
+            if record.get("subtype") is None and not is_said_by_host(text_of(parts)):
+                yield steps.UserTurn(at=at)
+        case "assistant":
+            if used := object_at(record, "usageMetadata"):
+                yield steps.TokenReport(record.get("uuid"), without_cached(read_tokens(used, *_QWEN_TOKENS)))
+            calls = [call for part in parts if (call := object_at(part, "functionCall"))]
+            for call in calls:
+                yield from steps.read_call(call.get("name"), call.get("args"), call.get("id"), Origin(at=at))
+            if not calls:
+                yield steps.TurnEnd(at=at)
+        case "tool_result":
+            status = str(object_at(record, "toolCallResult").get("status"))
+            for part in parts:
+                yield from _read_outcome(object_at(part, "functionResponse").get("id"), [part], status, at)
+        case _:
+            pass
+
+
+def _read_outcome(call_id: Any, parts: list[dict[str, Any]], status: str, at: datetime | None) -> Iterator[CallOutcome]:
+    key, is_error = call_key(call_id), _ENDS.get(status)
+    if key is not None:
+        result = _read_responses(parts)
+        yield CallOutcome(key, result, is_error=is_error if result else is_error or None, origin=Origin(at=at))
+
+
+def _read_responses(parts: list[dict[str, Any]]) -> str | None:
+    """Return the text that the model read."""
+    answers = [object_at(part, "functionResponse", "response") for part in parts]
+    found = (answer.get("output", answer.get("error")) for answer in answers)
+    texts = [one.removeprefix("<untrusted_context>\n") for one in found if isinstance(one, str)]
+    return "\n".join(texts) if texts else None
+
+
+STEPS = steps.StepFormat(
+    dialect="gemini", read_facts=read_facts, writers=frozenset({"write_todos"}), has_counted_ids=True
+)
+QWEN_STEPS = steps.StepFormat(
+    dialect="qwen", read_facts=read_qwen_facts, writers=frozenset({"todo_write"}), has_counted_ids=True
+)
