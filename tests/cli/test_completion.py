@@ -5,11 +5,12 @@ import pty
 import select
 import subprocess
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from punchlist.cli import COMMANDS
+from punchlist.cli import COMMANDS, main
 from punchlist.cli.completion import list_places
 from punchlist.cli.tasks import VERBS
 from punchlist.settings import list_entries
@@ -19,15 +20,13 @@ from tests.cli.terminals import PATIENCE
 SHELLS = [pytest.param(shell, marks=pytest.mark.needs(shell)) for shell in ("bash", "zsh", "fish")]
 
 
-@pytest.fixture
-def scripts(run: Run, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the script of each shell."""
-    folder = tmp_path / "scripts"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("scripts")
     for shell in ("bash", "zsh", "fish"):
-        ran = run("completion", shell)
-        assert (ran.code, ran.err) == (0, "")
-        (folder / shell).write_text(ran.out)
+        with (folder / shell).open("w") as file, redirect_stdout(file):
+            assert main(["completion", shell]) == 0
     return folder
 
 
