@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from collections import deque
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -71,18 +72,49 @@ def make_token(board: Board, name: str, scope: str, project: str | None = None, 
     return f"secret of {name}"
 
 
-@pytest.fixture
-def board(tmp_path: Path) -> Iterator[Board]:
-    with Board.open(tmp_path / "data" / "board.db") as board:
-        yield board
+class Ending:
+    """Servers that were told to stop. That takes one of them half a second, in which the next tests run."""
+
+    def __init__(self) -> None:
+        self._servers: deque[Running] = deque()
+
+    def add(self, server: Running) -> None:
+        server.server.should_exit = True
+        self._servers.append(server)
+        self.finish(most=8)
+
+    def has(self, board: Board) -> bool:
+        return any(server.board is board for server in self._servers)
+
+    def finish(self, *, most: int = 0) -> None:
+        """Wait for the oldest until no more are left than `most`, and close their boards."""
+        while len(self._servers) > most:
+            server = self._servers.popleft()
+            server.stop()
+            server.board.close()
+
+
+@pytest.fixture(scope="session")
+def ending() -> Iterator[Ending]:
+    servers = Ending()
+    yield servers
+    servers.finish()
 
 
 @pytest.fixture
-def running(board: Board) -> Iterator[Running]:
+def board(tmp_path: Path, ending: Ending) -> Iterator[Board]:
+    board = Board.open(tmp_path / "data" / "board.db")
+    yield board
+    if not ending.has(board):
+        board.close()
+
+
+@pytest.fixture
+def running(board: Board, ending: Ending) -> Iterator[Running]:
     server = Running(board)
     server.start()
     yield server
-    server.stop()
+    ending.add(server)
 
 
 @pytest.fixture(scope="module")
