@@ -9,8 +9,7 @@ from datetime import datetime
 from shlex import quote
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, find_folder
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, find_folder, open_board
 from punchlist.cli.targets import add_target, find_owner
 from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.matching import find_item

@@ -27,6 +27,7 @@ from punchlist.errors import (
 )
 
 if TYPE_CHECKING:
+    from punchlist.board import Board
     from punchlist.reader import BoardReader
 
 Run = Callable[[Namespace], int | None]
@@ -225,15 +226,35 @@ def has_inbox(url: str | None) -> bool:
     return bool(path) and os.path.lexists(f"{os.path.realpath(path)}.inbox")
 
 
+def open_board(options: Namespace, *, reads: bool = False) -> Board:
+    """Open the board that is meant. With `reads`, the file of `--db`, the session and the agent have to exist."""
+    from punchlist.board import Board  # dear: most that show something do with a reader
+
+    url = board_url(options, reads=reads)
+    board = Board.open(url)
+    if has_inbox(url):
+        from punchlist.hosts.inbox import ingest  # most boards have none
+
+        try:
+            ingest(board)
+        except (StoreFull, StoreFailed):
+            if not reads:  # the inbox stays; what is on the board can still be shown
+                board.close()
+                raise
+    complete_session(board, options)
+    if reads:
+        check_names(board, options)
+    return board
+
+
 def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
     """Open the board that is meant, for a command that shows lists, sessions or events; without `reads`, later ones."""
     from punchlist.reader import BoardReader
 
     url = board_url(options, reads=reads)
     if has_inbox(url):
-        from punchlist.cli.boards import open_board  # to ingest needs more than a reader
-
-        with suppress(StoreFull, StoreFailed):  # the inbox stays; what is on the board can still be shown
+        # To ingest needs more than a reader. If it fails the inbox stays; what is on the board can still be shown.
+        with suppress(StoreFull, StoreFailed):
             open_board(options).close()
     board = BoardReader.open(url)
     complete_session(board, options)

@@ -20,8 +20,7 @@ from punchlist import __version__
 from punchlist.bridges.folder import claude_folder
 from punchlist.bridges.homes import list_agents
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, board_url, command_parser, open_reader
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, board_url, command_parser, open_board, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import REPLACED_VARIABLES, list_variables
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, Run, author, choose_limit, command_parser, parse_age
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, Run, author, choose_limit, command_parser, open_board, parse_age
 from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.flow import Flow
 from punchlist.errors import FlowUnknown, InvalidInput

@@ -9,8 +9,7 @@ from argparse import Namespace
 from msgspec.structs import asdict
 
 from punchlist.cli import FAILED, complain
-from punchlist.cli.arguments import Parser, author, command_parser
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, author, command_parser, open_board
 from punchlist.cli.terminal import show_json
 from punchlist.hosts.handoff import TARGETS, make_handoff
 from punchlist.hosts.programs import HOSTS, find_program

@@ -46,7 +46,7 @@ def parser() -> Parser:
 
 def _serve(options: Namespace) -> int:
     def open_board() -> Board:
-        from punchlist.cli.boards import open_board
+        from punchlist.cli.arguments import open_board
 
         try:
             board = open_board(options)

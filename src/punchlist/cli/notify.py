@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from punchlist.bridges.notifications import notice_data
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, command_parser
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, command_parser, open_board
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.notices import FACT_KINDS, PersonNotice
 from punchlist.core.presence import Roster

@@ -20,9 +20,9 @@ from punchlist.cli.arguments import (
     command_parser,
     find_doubt,
     find_folder,
+    open_board,
     parse_count,
 )
-from punchlist.cli.boards import open_board
 from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.approval import Plan
 from punchlist.errors import PlanMissing, PlanRefused

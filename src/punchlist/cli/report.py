@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, author, command_parser, find_folder, parse_count
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, author, command_parser, find_folder, open_board, parse_count
 from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of

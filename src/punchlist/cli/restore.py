@@ -12,8 +12,7 @@ from punchlist.board import Board
 from punchlist.bridges import homes
 from punchlist.bridges.replay import ReplayedCalls, replay_work
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, author, command_parser
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, author, command_parser, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.events import Draft
 from punchlist.core.overview import NO_ACTIVITY

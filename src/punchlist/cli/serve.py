@@ -10,8 +10,7 @@ from contextlib import ExitStack
 from types import FrameType
 
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, board_url, command_parser, is_number
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, board_url, command_parser, is_number, open_board
 from punchlist.errors import InvalidInput
 from punchlist.server.runs import (
     RunningServer,

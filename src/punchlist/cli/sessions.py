@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from punchlist.cli.arguments import Parser, author, command_parser, complete_session, find_folder, parse_age
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, author, command_parser, complete_session, find_folder, open_board, parse_age
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.store import SessionRow
 from punchlist.store.inspect import count_old_agents

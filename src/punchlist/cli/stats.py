@@ -6,8 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, command_parser, find_folder
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, command_parser, find_folder, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import Cost, sum_costs
 from punchlist.surfaces.costs import (

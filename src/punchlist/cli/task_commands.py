@@ -13,8 +13,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number, open_board
 from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of

@@ -14,7 +14,7 @@ from punchlist.bridges.claude_tasks import ClaudeTasks
 from punchlist.bridges.folder import claude_folder
 from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import open_board
 from punchlist.cli.files import check_place, read, replace_file
 from punchlist.cli.task_commands import describe_empty, list_name, open_tasks, report
 from punchlist.cli.terminal import json_text, show_json, tell

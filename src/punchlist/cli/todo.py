@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from punchlist.agent import Agent
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt, open_board
 from punchlist.cli.editor import FORMAT, ListDraft, describe_saved
 from punchlist.cli.files import check_place, read, replace_file
 from punchlist.cli.targets import add_target, choose_list, describe_list, find_last_changed, find_owner

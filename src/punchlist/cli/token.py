@@ -6,8 +6,7 @@ import secrets
 from argparse import Namespace
 from hashlib import sha256
 
-from punchlist.cli.arguments import Parser, command_parser
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, command_parser, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import login_name, project_of
 from punchlist.errors import InvalidInput

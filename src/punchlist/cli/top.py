@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.cli import complain
 from punchlist.cli.answer import resolve_wait
-from punchlist.cli.arguments import Parser, author, command_parser, find_doubt
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, open_board
 from punchlist.cli.editor import ListDraft, describe_saved
 from punchlist.cli.now import explain_nothing
 from punchlist.cli.screen import FullScreen, Key, can_draw

@@ -9,8 +9,7 @@ from contextlib import closing
 from datetime import timedelta
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, command_parser, parse_age
-from punchlist.cli.boards import open_board
+from punchlist.cli.arguments import Parser, command_parser, open_board, parse_age
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
