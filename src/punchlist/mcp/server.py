@@ -16,8 +16,7 @@ from punchlist import __version__
 from punchlist.dialects.base import Reply, reply_unknown_tool
 from punchlist.errors import PunchlistError, StoreBusy
 from punchlist.mcp.dialogs import Dialogs, has_dialogs
-from punchlist.mcp.prompts import PROMPTS, write_prompt
-from punchlist.mcp.resources import RESOURCES, TEMPLATES, read_resource
+from punchlist.mcp.resources import PROMPTS, RESOURCES, TEMPLATES, read_resource, write_prompt
 from punchlist.mcp.stdio import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
