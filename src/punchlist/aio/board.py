@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
+from functools import wraps
+from inspect import getattr_static
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, Unpack
 
 from punchlist.agent import Agent as SyncAgent
 from punchlist.agent import AgentOptions
 from punchlist.agent.plans import seconds_left
-from punchlist.aio.proxy import make_async
 from punchlist.aio.threads import EventWatch, Lane, start_thread
 from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock, Observer, parse_cursor, system_clock
@@ -27,9 +28,83 @@ from punchlist.tasks import Tasks as SyncTasks
 from punchlist.tasks.flows import Flows as SyncFlows
 
 T = TypeVar("T")
+C = TypeVar("C", bound=type)
 P = ParamSpec("P")
 THREADS = 8
 """As many as write at once; calls of further agents queue for them."""
+
+_TWINS: dict[type[Any], type[Any]] = {}
+"""The async class of each synchronous one."""
+
+
+def _make_async(kind: type, *, plain: Collection[str] = (), hidden: Collection[str] = ()) -> Callable[[C], C]:
+    """Decorate an async class: give it each public method and property of `kind` that it does not define itself.
+
+    An instance has `synchronous`, the object it stands for, and `_run`, which awaits blocking work. Methods and
+    properties are awaited, except those named in `plain`, which do no I/O. Names in `hidden` are left out.
+    """
+
+    def add_members(twin: C) -> C:
+        _TWINS[kind] = twin
+        for name in dir(kind):
+            if name.startswith("_") or name in hidden or hasattr(twin, name):
+                continue
+            member = getattr_static(kind, name)
+            if isinstance(member, property):
+                setattr(twin, name, (_plain_property if name in plain else _awaited_property)(name, member))
+            elif callable(member):
+                setattr(twin, name, (_plain_method if name in plain else _awaited_method)(name, member))
+        return twin
+
+    return add_members
+
+
+def _awaited_method(name: str, method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    @wraps(method)
+    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _unwrap_arguments(args, kwargs)
+        return _wrap_result(self, await self._run(getattr(self.synchronous, name), *args, **kwargs))
+
+    return call
+
+
+def _plain_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _unwrap_arguments(args, kwargs)
+        return _wrap_result(self, getattr(self.synchronous, name)(*args, **kwargs))
+
+    return call
+
+
+def _awaited_property(name: str, member: property) -> property:
+    def read(self: Any) -> Awaitable[Any]:
+        return self._run(getattr, self.synchronous, name)
+
+    return property(read, doc=member.__doc__)
+
+
+def _plain_property(name: str, member: property) -> property:
+    def read(self: Any) -> Any:
+        return getattr(self.synchronous, name)
+
+    return property(read, doc=member.__doc__)
+
+
+def _unwrap_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return tuple(map(_unwrap, args)), {name: _unwrap(value) for name, value in kwargs.items()}
+
+
+def _unwrap(value: Any) -> Any:
+    return value.synchronous if type(value) in _TWINS.values() else value
+
+
+def _wrap_result(owner: object, result: object) -> Any:
+    """Return the async handle of a synchronous one, on the owner's board; anything else as it is."""
+    twin = _TWINS.get(type(result))
+    if twin is None:
+        return result
+    return twin(getattr(owner, "board", owner), result)  # a board is its own owner
 
 
 class _AsyncHandle:
@@ -45,7 +120,7 @@ class _AsyncHandle:
         return repr(self.synchronous)
 
 
-@make_async(SyncAgent, plain={"dialect", "flows", "layers", "offered", "prompt", "tasks", "tools", "unjudged_tools"})
+@_make_async(SyncAgent, plain={"dialect", "flows", "layers", "offered", "prompt", "tasks", "tools", "unjudged_tools"})
 class Agent(_AsyncHandle):
     """One agent of one session, for async code. Made by `board.agent` and `agent.spawn`."""
 
@@ -102,7 +177,7 @@ class Agent(_AsyncHandle):
             plan = await self._run(self.synchronous.wait_for_plan, id, timeout=0)
 
 
-@make_async(SyncTasks, plain={"within"})
+@_make_async(SyncTasks, plain={"within"})
 class Tasks(_AsyncHandle):
     """One list of tasks, for async code. Made by `board.tasks` and `agent.tasks`.
 
@@ -116,7 +191,7 @@ class Tasks(_AsyncHandle):
     lease: float
 
 
-@make_async(SyncFlows, plain={"within"})
+@_make_async(SyncFlows, plain={"within"})
 class Flows(_AsyncHandle):
     """All flows of a board, for async code. Made by `board.flows` and `agent.flows`.
 
@@ -129,7 +204,7 @@ class Flows(_AsyncHandle):
     owner: str
 
 
-@make_async(SyncBoard, plain={"flows", "gate", "gates", "now", "observe", "tasks"}, hidden={"announce", "handle"})
+@_make_async(SyncBoard, plain={"flows", "gate", "gates", "now", "observe", "tasks"}, hidden={"announce", "handle"})
 class Board:
     """One board on one store, for async code. Close it, or use it as an async context."""
 
