@@ -108,7 +108,9 @@ def test_writes_that_get_no_turn_are_answered_with_503_and_change_nothing(board:
                 assert answer.headers["content-type"] == "application/problem+json"
                 assert (answer.json()["code"], answer.json()["status"]) == ("store_busy", 503)
         assert [task.subject for task in board.tasks("default").list()] == ["the first"]
-        assert write(client).status_code < 400
+        while (answer := write(client)).status_code == 503:
+            pass  # as a client repeats it: those that gave up may get the lock first
+        assert answer.status_code < 400
 
 
 def test_a_form_of_a_browser_gets_a_page_that_says_that_the_board_is_busy(board: Board):
@@ -129,7 +131,9 @@ def test_a_view_over_http_of_a_list_that_a_person_changed_waits_to_be_recorded(b
     with serve(board, 0.1) as running, running.open_program() as client:
         with held_lock(board.store.path):
             assert call_tool(client, "todo", {}).status_code == 503
-        assert "Sweep" in call_tool(client, "todo", {}).text
+        while (answer := call_tool(client, "todo", {})).status_code == 503:
+            pass
+        assert "Sweep" in answer.text
 
 
 # Bodies.

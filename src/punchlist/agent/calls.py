@@ -38,7 +38,7 @@ Answer = Callable[[AgentContext], tuple[Reply, bool]]
 View = Callable[[Transaction, AgentRow | None, datetime], Reply | None]
 """Returns the reply to a call that only reads, without a write; None if it has to be recorded."""
 
-_VIEW_WAIT: Final = 0.05
+_VIEW_WAIT: Final = 0.25
 """Seconds that a view waits for the lock, to be counted: a process that was stopped with the lock must not stop it."""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
