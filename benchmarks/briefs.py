@@ -24,7 +24,7 @@ _PUNCHLIST = str(ROOT / ".venv/bin/punchlist")
 
 
 def run(scale: Scale) -> Iterator[Row]:
-    sessions = scale.count(1_000_000, least=10_000) // _A_SESSION
+    sessions = scale.count(1_000_000, least=2_000) // _A_SESSION
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as name:
         path = Path(name) / "board.db"
         with Board.open(path, durability="normal") as board:

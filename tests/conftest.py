@@ -32,7 +32,7 @@ def _leave_environment() -> None:
     for name in list(os.environ):
         if name not in _KEPT and not name.startswith("PYTEST_"):
             del os.environ[name]
-    os.environ.update(TZ="UTC", LOGNAME="tester", GIT_CONFIG_NOSYSTEM="1")
+    os.environ.update(TZ="UTC", GIT_CONFIG_NOSYSTEM="1")
     # No test speaks TLS, and an HTTP client that loads the certificates of the system takes longer than most tests.
     os.environ["SSL_CERT_DIR"] = os.devnull
     time.tzset()
@@ -58,7 +58,8 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("homes")
     (folder / "shared").mkdir()
-    os.environ.update(_name_home(folder / "shared"))
+    # The login name not before now: pytest names its folder after the user, and two users must not share that.
+    os.environ.update(_name_home(folder / "shared"), LOGNAME="tester")
     return folder
 
 
