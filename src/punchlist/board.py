@@ -361,4 +361,13 @@ class Board(BoardReader, ObservedBoard):
                 return total
 
 
+def settle_due(board: Board) -> None:
+    """Write what has come due in lists of tasks and flows, as a look at each does, before all of them are shown."""
+    for row in board.store.read(lambda tx: tx.tasks.lists_due(board.now())):
+        if row.name == FLOWS:
+            board.flows().list_by_status("waiting")
+        else:
+            board.tasks(row.name, project=row.project).list(limit=0)
+
+
 __all__ = ["Board", "Clock", "ListRow", "SessionRow", "system_clock"]

@@ -79,6 +79,22 @@ def test_a_person_lets_a_flow_go_on(run: Run, flow: Flow) -> None:
     assert run("flows", "resume", flow.id, "--state", "{").code == 2
 
 
+def test_a_flow_whose_time_has_come_goes_on_for_every_command_that_shows_work(run: Run, board: Board) -> None:
+    with board:
+        flows = board.agent("kate", session="s1").flows()
+        for command in ("now", "todos"):
+            flow = flows.create_mirrored("kate/inbox", "Sort")
+            flows.set_waiting(flow.id, {"kind": "timer", "at": "2020-01-01T00:00:00Z"})
+            assert run(command).code == 0
+            assert flows.list_events(flow.id)[0].kind == "flow.resumed"
+
+
+def test_the_list_of_flows_is_named_among_no_lists_of_tasks(run: Run, board: Board, flow: Flow) -> None:
+    said = run("tasks", "list", "--list", "nothing")
+    assert "nothing" in said.err
+    assert "board:flows" not in said.err
+
+
 def test_a_flow_is_cancelled_or_asked_to_be(run: Run, flow: Flow) -> None:
     assert "is to be cancelled" in run("flows", "cancel", flow.id, "--request", "--by", "ada").out
     assert "to be cancelled" in run("flows", "list").out

@@ -1,14 +1,19 @@
 """What flows wait for, how it reaches them, and what a tick does."""
 
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from punchlist import Board
 from punchlist.core.flow import format_rfc3339
 from punchlist.errors import FlowCancelPending, InvalidInput
 from punchlist.flows import FlowStatus, TickReport, WaitCondition
+from punchlist.store.lock import SidecarLock, limit_wait
+from punchlist.testing import FakeClock
 from tests.flows.boards import Desk
 
 EVENT = {"kind": "external_event", "topic": "mail.reply", "correlation_id": "c-42"}
@@ -49,6 +54,17 @@ def test_whoever_looks_finds_a_flow_running_whose_time_has_come(desk: Desk) -> N
         assert "resumed" in desk.kinds(flow)
         if not desk.seen(flow).is_terminal:
             desk.flows.finish(flow.id)
+
+
+def test_a_reader_does_not_wait_for_a_process_that_was_stopped_with_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "board.db"
+    with Board.open(path, clock=FakeClock()) as board:
+        flow = board.flows().create_mirrored("c", "g")
+        board.flows().set_waiting(flow.id, {"kind": "timer", "at": "2020-01-01T00:00:00Z"})
+        lock = SidecarLock(f"{path}.lock")
+        with closing(lock), lock.hold(), limit_wait(0.01):
+            assert [each.status for each in board.flows().list()] == [FlowStatus.WAITING]
+        assert [each.status for each in board.flows().list()] == [FlowStatus.RUNNING]
 
 
 def test_the_board_ticks_flows_with_tasks(desk: Desk) -> None:

@@ -265,12 +265,10 @@ def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
 
 def settle_due_tasks(board: BoardReader) -> None:
     """Bring tasks up to date whose lease or timer has ended, before they are shown."""
-    due = board.store.read(lambda tx: tx.tasks.lists_due(board.now()))
-    if due:
-        from punchlist.board import Board  # tasks are a third of all that a command loads
+    if board.store.read(lambda tx: tx.tasks.lists_due(board.now())):
+        from punchlist.board import Board, settle_due  # tasks are a third of all that a command loads
 
-        for row in due:
-            Board(board.store).tasks(row.name).list(limit=1)
+        settle_due(Board(board.store))
 
 
 def check_names(board: BoardReader, options: Namespace) -> None:

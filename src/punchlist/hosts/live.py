@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from punchlist.board import Board
+from punchlist.board import Board, settle_due
 from punchlist.config import Folder
 from punchlist.core.presence import Presence, Roster
 from punchlist.errors import StoreClosed, StoreTooNew
@@ -124,8 +124,7 @@ class LiveRoster:
         """Take what hooks left, settle tasks that are due, and ask the hosts for their agents."""
         with limit_wait(_LOCK_SECONDS, in_all=True):
             ingest(self.board)
-            for row in self.board.store.read(lambda tx: tx.tasks.lists_due(self.board.now())):
-                self.board.tasks(row.name).list(limit=1)
+            settle_due(self.board)
             asked_at = self.board.now()
             self._present = self._presence.look()
         self._seen_at = asked_at

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from punchlist.board import Board
 from punchlist.core.matching import holds_words
-from punchlist.core.task import FLOWS, Task
+from punchlist.core.task import Task
 from punchlist.core.todo import TodoItem
 from punchlist.store import SessionRow, Transaction
 from punchlist.store.task_rows import TaskListRow
@@ -68,7 +68,7 @@ def find_items(board: Board, words: Sequence[str], project: str | None = None) -
 def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[FoundTask]:
     """Yield the tasks whose subject, description, labels or owner hold all words."""
     for row, _ in board.store.read(lambda tx: tx.tasks.lists()):
-        if row.name == FLOWS or project not in (None, row.project):
+        if project not in (None, row.project):
             continue
         for task in board.tasks(row.name).list(limit=_MOST_TASKS):
             if holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft, Event
-from punchlist.core.task import Blocking, Task, TaskStatus, share
+from punchlist.core.task import FLOWS, Blocking, Task, TaskStatus, share
 from punchlist.core.task_rules import is_holding
 from punchlist.core.todo import Progress
 from punchlist.errors import TaskRevisionConflict
@@ -63,7 +63,9 @@ class TaskRows:
         return made
 
     def lists(self) -> Sequence[tuple[TaskListRow, int]]:
-        return [(TaskListRow(*row[:4]), row[4]) for row in self._queries.all("task_lists", ())]
+        """Return the lists of tasks, each with how many it ever had; that of flows is none."""
+        rows = self._queries.all("task_lists", {"without": FLOWS})
+        return [(TaskListRow(*row[:4]), row[4]) for row in rows]
 
     def count(self) -> dict[int, TaskCounts]:
         """Return how many tasks each list has, by the number of the list."""
@@ -138,10 +140,10 @@ class TaskRows:
         """Return the tasks of a list that are completed or cancelled, the latest first."""
         return self._all(where, "latest_settled_tasks", {"list": where.number, "limit": limit})
 
-    def latest_completed(self, *, limit: int, without: str) -> Sequence[TaskRow]:
-        """Return the outlines of the tasks that were completed last, of all lists `without` the one of that name."""
+    def latest_completed(self, *, limit: int) -> Sequence[TaskRow]:
+        """Return the outlines of the tasks that were completed last, of all lists."""
         lists = {row.number: row for row, _ in self.lists()}
-        rows = self._queries.all("latest_completed_tasks", {"limit": limit, "without": without})
+        rows = self._queries.all("latest_completed_tasks", {"limit": limit, "without": FLOWS})
         return [readable(lambda row: decode_outline(row[1:], lists[row[0]]), row) for row in rows]
 
     def worker(self, where: TaskListRow, id: int) -> tuple[str, str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, TypedDict, TypeVar, Unpack, get_args
@@ -20,11 +21,11 @@ from punchlist.core.commands import Cleaner
 from punchlist.core.events import Draft, Event
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, Outcome, StepRuntime, StepStatus, owner_key
 from punchlist.core.json_values import plain_json
-from punchlist.errors import FlowError, FlowRevisionMismatch, FlowUnknown, InvalidInput
+from punchlist.errors import FlowError, FlowRevisionMismatch, FlowUnknown, InvalidInput, StoreBusy
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.flows import OVERTAKEN, FlowRow
 from punchlist.tasks.fields import check_text, parse_word
-from punchlist.tasks.handle import TaskAgent, TaskBoard, run_in_transaction
+from punchlist.tasks.handle import SETTLE_WAIT, TaskAgent, TaskBoard, run_in_transaction
 from punchlist.tasks.work import MOST_READIED
 from punchlist.text import cut
 
@@ -352,16 +353,24 @@ class Flows:
         return found[0] if found else None
 
     def _find(self, what: Callable[[Transaction], Sequence[FlowRow | None]]) -> tuple[Flow, ...]:
-        """Read flows; only if the timer of one is over, resume it first."""
+        """Read flows; only if the timer of one is over, resume it first.
+
+        If another process holds the lock for long, they are read as they stand: a reader does not wait for it.
+        """
 
         def read() -> tuple[Flow, ...]:
-            return tuple(row.flow for row in self.board.store.read(what) if row is not None)
+            return tuple(row.flow for row in store.read(what) if row is not None)
 
-        now = self.board.now()
+        def settle(tx: Transaction) -> None:
+            for each in due:
+                FlowWork(tx, now=now).find(each)
+
+        store, now = self.board.store, self.board.now()
         found = read()
         due = [flow.id for flow in found if rules.is_wait_over(flow, now)]
         if due:
-            self._change(lambda work: [work.find(each) for each in due])
+            with suppress(StoreBusy, FlowRevisionMismatch):
+                store.transact(settle, wait=SETTLE_WAIT)
             found = read()
         return found
 

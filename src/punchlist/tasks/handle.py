@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 W_co = TypeVar("W_co", covariant=True)
 
-_SETTLE_WAIT = 1.0
+SETTLE_WAIT = 1.0
 """Seconds that a reader waits for the lock to write what has come due."""
 
 
@@ -154,7 +154,7 @@ class Tasks:
         due, found = self.board.store.read(read)
         if due:
             with suppress(StoreBusy):
-                self.board.change_tasks(self.name, lambda: self.board.store.transact(settle, wait=_SETTLE_WAIT))
+                self.board.change_tasks(self.name, lambda: self.board.store.transact(settle, wait=SETTLE_WAIT))
             _, found = self.board.store.read(lambda tx: read(tx, as_it_stands=True))
         return found
 

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.core.presence import Presence
-from punchlist.core.task import FLOWS
 from punchlist.errors import AgentUnknown, SessionUnknown, TaskListUnknown
 from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Grant
@@ -147,7 +146,7 @@ class Call:
     def list_task_lists(self) -> list[tuple[TaskListRow, int]]:
         """Return the lists of tasks that the caller sees, with how many tasks they ever had."""
         found = self.board.store.read(lambda tx: tx.tasks.lists())
-        return [(row, count) for row, count in found if row.name != FLOWS and self.sees(row.project)]
+        return [(row, count) for row, count in found if self.sees(row.project)]
 
     def find_present(self) -> tuple[Sequence[Presence] | None, datetime | None]:
         """Return the agents that hosts know, and when these were asked, if the server follows them."""

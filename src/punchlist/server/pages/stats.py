@@ -12,7 +12,7 @@ from msgspec import Struct
 from punchlist.board import Board
 from punchlist.core.overview import KeptItem
 from punchlist.core.report import known_stints, sum_stints
-from punchlist.core.task import FLOWS, Task
+from punchlist.core.task import Task
 from punchlist.guidance.ledger import Cost, sum_costs
 from punchlist.store import Transaction
 from punchlist.surfaces.costs import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title, said_size
@@ -123,7 +123,7 @@ def load_stats(board: Board) -> StatsView:
 
     def load(tx: Transaction) -> tuple[list[KeptItem], list[Task]]:
         rows = tx.overviews.latest_items(_MOST_ITEMS, status="completed")
-        tasks = tx.tasks.latest_completed(limit=_MOST_ITEMS, without=FLOWS)
+        tasks = tx.tasks.latest_completed(limit=_MOST_ITEMS)
         return [row.kept for row in rows if not row.kept.is_gone], [row.task for row in tasks]
 
     items, tasks = board.store.read(load)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.board import Board
+from punchlist.board import Board, settle_due
 from punchlist.config import project_of
 from punchlist.core.events import Event
 from punchlist.core.task import FLOWS, REASON, SETTLED, USUAL, Task, TaskStatus
@@ -199,11 +199,9 @@ class TaskListsView(Struct, frozen=True, kw_only=True):
 def load_lists(board: Board) -> TaskListsView:
     """Return all lists of the board that hold tasks, those that changed last first, and the claims on their tasks."""
     now = board.now()
-    for row in board.store.read(lambda tx: tx.tasks.lists_due(now)):
-        if row.name != FLOWS:
-            _settle(_open(board, row))
+    settle_due(board)
     rows, counts = board.store.read(lambda tx: ([row for row, _ in tx.tasks.lists()], tx.tasks.count()))
-    known = [(row, counts[row.number]) for row in rows if row.name != FLOWS and row.number in counts]
+    known = [(row, counts[row.number]) for row in rows if row.number in counts]
     known.sort(key=lambda pair: (not _count_open(pair[1]), -pair[1].changed_at.timestamp()))
     claims: list[TaskLine] = []
     for row, count in known:

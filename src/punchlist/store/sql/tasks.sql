@@ -16,8 +16,8 @@ INSERT INTO task_lists (name, project, session, created_at) VALUES (:name, :proj
 ON CONFLICT DO NOTHING;
 
 -- name: task_lists
--- All lists, with how many tasks they ever had.
-SELECT number, name, project, session, next_id - 1 FROM task_lists ORDER BY number;
+-- All lists but one, with how many tasks they ever had.
+SELECT number, name, project, session, next_id - 1 FROM task_lists WHERE name <> :without ORDER BY number;
 
 -- name: task_lists_due
 -- Lists in which something has come due.
