@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, Run, author, choose_limit, command_parser, open_board, parse_age
 from punchlist.cli.terminal import detect_display, show, show_json, tell
-from punchlist.core.flow import Flow
+from punchlist.core.events import Event
+from punchlist.core.flow import Flow, FlowStatus, FlowStep, parse_condition
 from punchlist.errors import FlowUnknown, InvalidInput
-from punchlist.surfaces.flows import flow_card, flow_data, flow_row
 from punchlist.surfaces.lists import waiting_lines
-from punchlist.surfaces.spans import plural, safe_line
+from punchlist.surfaces.sentences import sentence
+from punchlist.surfaces.spans import Display, Line, Span, Style, ago, pad, plural, safe_line
 from punchlist.tasks.flows import Flows
 
 _EXAMPLES = """\
@@ -24,9 +28,18 @@ _EXAMPLES = """\
   punchlist flows cancel 3f2a
   punchlist flows prune --older-than 30d
 """
-_STATUSES = ("created", "running", "waiting", "cancelled", "finished", "failed")
 _EVENTS = 20
 _LISTED = 50
+_SHORT = 8
+"""So much of an id tells flows apart, as a rule; people may type no more of it."""
+_STYLES: Mapping[FlowStatus, Style] = {
+    FlowStatus.CREATED: "plain",
+    FlowStatus.RUNNING: "focus",
+    FlowStatus.WAITING: "warning",
+    FlowStatus.CANCELLED: "dim",
+    FlowStatus.FINISHED: "good",
+    FlowStatus.FAILED: "bad",
+}
 
 
 def parser() -> Parser:
@@ -42,7 +55,7 @@ def parser() -> Parser:
         return added
 
     added = verb("list", "list the flows of the board, the newest first", _list)
-    added.add_argument("--status", choices=_STATUSES, help="only those, what changed longest ago first")
+    added.add_argument("--status", choices=tuple(FlowStatus), help="only those, what changed longest ago first")
     added.add_argument("--owner", metavar="KEY", help="only those of agent:NAME:session:ID")
     added.add_limit(None, f"flows (default: {_LISTED}; all of them with --json)")
     verb("show", "show all about a flow: its state, its steps, what happened to it", _show, on_one=True)
@@ -72,12 +85,12 @@ def _list(options: Namespace) -> None:
         waits = sum(wait.kind == "flow" for wait in board.waits())
         now = board.now()
     if options.json:
-        show_json([flow_data(flow) for flow in found[:most]])
+        show_json(found[:most])
     elif not found:
         print("(no flows)")
     else:
         display = detect_display()
-        show(flow_row(flow, now, display) for flow in found[:most])
+        show(_make_row(flow, now, display) for flow in found[:most])
         if len(found) > most:
             print(f"{display.glyphs.ellipsis} and more; `--limit N` shows N of them.")
         show(waiting_lines(waits))
@@ -115,9 +128,9 @@ def _show(options: Namespace) -> None:
     if flow is None:
         raise FlowUnknown(id=chosen)
     if options.json:
-        show_json({**flow_data(flow), "steps": steps, "events": events})
+        show_json({**asdict(flow), "steps": steps, "events": events})
     else:
-        show(flow_card(flow, steps, events, now, detect_display()))
+        show(_make_card(flow, steps, events, now, detect_display()))
 
 
 def _cancel(options: Namespace) -> None:
@@ -135,7 +148,7 @@ def _resume(options: Namespace) -> None:
 
 
 def _report(options: Namespace, flow: Flow, deed: str) -> None:
-    tell(options, flow_data(flow), f"Flow {flow.id[:8]} {deed}: {safe_line(flow.goal)}")
+    tell(options, flow, f"Flow {flow.id[:_SHORT]} {deed}: {safe_line(flow.goal)}")
 
 
 def _tick(options: Namespace) -> None:
@@ -149,3 +162,69 @@ def _prune(options: Namespace) -> None:
     with open_board(options) as board:
         count = board.flows().prune_terminal_flows(options.older_than.total_seconds() / 86_400)
     tell(options, {"deleted": count}, f"Deleted {plural(count, 'flow')}; what happened to them stays on record.")
+
+
+# Text.
+
+
+def _make_row(flow: Flow, now: datetime, display: Display) -> Line:
+    """Return a flow on one line: the beginning of its id, its status, its step and its goal."""
+    return display.cut(
+        (
+            Span(f"{flow.id[:_SHORT]}  ", "dim"),
+            *pad((Span(flow.status.value, _STYLES[flow.status]),), 11, display.glyphs),
+            *pad((Span(safe_line(flow.current_step)),), 16, display.glyphs),
+            Span(f"  {safe_line(flow.goal)}", "bold"),
+            Span(_more(flow), "warning"),
+            Span(f"  {ago(flow.updated_at, now)}", "dim"),
+        )
+    )
+
+
+def _more(flow: Flow) -> str:
+    if flow.cancel_requested and not flow.is_terminal:
+        return "  to be cancelled"
+    if flow.status is FlowStatus.CREATED and flow.held_by:
+        return f"  after {', '.join(each[:_SHORT] for each in flow.held_by[:3])}"
+    return f"  for {_condition(flow)}" if flow.status is FlowStatus.WAITING else ""
+
+
+def _condition(flow: Flow) -> str:
+    """Return the condition of a waiting flow in a few words."""
+    found = parse_condition(flow.wait)
+    if found is None:
+        return "something of its own"
+    if found.at is not None:
+        return f"{found.at:%Y-%m-%d %H:%M:%S} UTC"
+    if found.kind == "external_event":
+        return f"{safe_line(found.topic)} {safe_line(found.correlation_id)}"
+    return "a person"
+
+
+def _make_card(
+    flow: Flow, steps: Sequence[FlowStep], events: Sequence[Event], now: datetime, display: Display
+) -> Iterator[Line]:
+    """Yield all facts about one flow. `events` come the latest first."""
+    yield (Span(safe_line(flow.goal), "bold"),)
+    facts = {
+        "id": flow.id,
+        "status": f"{flow.status.value}{_more(flow)}",
+        "step": flow.current_step,
+        "controller": flow.controller_id,
+        "owner": flow.owner_session_key or "nobody",
+        "asked by": flow.requester_origin,
+        "after": ", ".join(flow.after),
+        "revision": f"{flow.revision}, {ago(flow.updated_at, now)}",
+        "state": msgspec.json.encode(flow.state).decode(),
+    }
+    for name, said in facts.items():
+        if said:
+            yield _fact(name, said, display)
+    for step in steps:
+        yield _fact("step run", f"{step.run_id} {step.status} {step.task}", display)
+    for event in events:
+        yield _fact("event", f"{event.at:%Y-%m-%d %H:%M:%S}  {sentence(event, display.glyphs)}", display)
+
+
+def _fact(name: str, said: str, display: Display) -> Line:
+    return display.cut((Span(f"  {name:<11} ", "dim"), Span(safe_line(said))))
