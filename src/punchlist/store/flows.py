@@ -73,7 +73,8 @@ class FlowRows:
         """Return some of the flows that ended before a time and that no open flow comes after."""
         where = self._tasks.find_list(FLOWS)
         ended = () if where is None else self._tasks.ended_before(where, before, limit=100)
-        return [row for task in ended for row in self._all("find_flow", {"id": task.task.metadata["flow"]})]
+        found = [self.find(row.task.metadata["flow"]) for row in ended]
+        return [row for row in found if row is not None]
 
     def _all(self, name: str, values: Any) -> list[FlowRow]:
         return [self._load(row) for row in self._queries.all(name, values)]
