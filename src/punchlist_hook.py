@@ -1,10 +1,10 @@
 """Hand a hook event of an agent to Punchlist: `python -I -S punchlist_hook.py HOST --board B`, the event on stdin.
 
 An agent starts this file for every tool call, so it imports a few modules of the standard library and nothing of the
-package. An event goes to the session's running `punchlist mcp` (a unix socket), else to a running `punchlist serve`,
-else it is appended to the inbox next to the board, which the next process ingests. For the few events that need an
-answer, and no server gives one, `main` loads the package. Whatever goes wrong, the agent gets exit code 0 and an empty
-answer, and `B.hooks.log` has a line.
+package. It appends the event to the inbox next to the board before it waits for anybody. Then it tells the session's
+running `punchlist mcp` (a unix socket), else a running `punchlist serve`, which ingests it; without one, the next
+process does. For the few events that need an answer, and no server gives one, `main` loads the package. Whatever goes
+wrong, the agent gets exit code 0 and an empty answer, and `B.hooks.log` has a line.
 
 The package imports the places and forms of these files from here, so that each rule exists once.
 """
@@ -144,24 +144,26 @@ def handle(board: str, host: str, event: dict[str, Any]) -> dict[str, Any]:
         sys.stdout.flush()
     if not os.path.isdir(os.path.dirname(board)):
         return {}
-    line, event_id = make_line(host, event)
+    line = make_line(host, event)
     is_answered = name in ANSWERED or (name == "SessionStart" and event.get("source") not in _NEW_SESSIONS)
     seconds = GATE_SECONDS if name in GATES else ANSWER_SECONDS if is_answered else SILENT_SECONDS
     _limit(board, seconds + 0.5)
+    try:
+        append_line(board, line)  # first: a server may accept and never answer, and this process be killed meanwhile
+    except OSError as error:  # a full disk, or a file that is not ours: a server may still take the event
+        log_error(board, f"{type(error).__name__}: {error}")
     reply = ask_server(board, line, seconds if name in GATES else SILENT_SECONDS)
     if reply is not None:
         return reply
-    # An event that the server got but did not answer may be recorded. Its id says so to those who ingest it.
-    append_line(board, line)
-    return _answer(board, event_id) if is_answered else {}
+    return _answer(board, line) if is_answered else {}
 
 
-def _answer(board: str, event_id: str) -> dict[str, Any]:
-    """Load the package, ingest the inbox, and return the answer to an event in it."""
+def _answer(board: str, line: bytes) -> dict[str, Any]:
+    """Load the package, ingest the inbox, and return the answer to an event."""
     _load_package()
     from punchlist.hosts.inbox import answer_hook
 
-    return answer_hook(board, event_id)
+    return answer_hook(board, line)
 
 
 def _load_package() -> None:
@@ -204,10 +206,16 @@ def is_own_call(host: str, event: Mapping[str, Any]) -> bool:
 # Events as lines.
 
 
-def make_line(host: str, event: dict[str, Any]) -> tuple[bytes, str]:
-    """Return an event as a line of the inbox, and the id by which it is known from now on."""
-    event_id = os.urandom(12).hex()
-    head = {"v": 1, "id": event_id, "host": host, "at": time.time(), "pid": find_host(), "attended": _is_attended()}
+def make_line(host: str, event: dict[str, Any]) -> bytes:
+    """Return an event as a line of the inbox, with the id by which it is known from now on."""
+    head = {
+        "v": 1,
+        "id": os.urandom(12).hex(),
+        "host": host,
+        "at": time.time(),
+        "pid": find_host(),
+        "attended": _is_attended(),
+    }
     prompt = event.get("prompt")
     if isinstance(prompt, str) and not prompt.startswith(TASK_NOTIFICATION):
         event = {**event, "prompt": prompt[:_LONGEST_PROMPT]}
@@ -220,7 +228,7 @@ def make_line(host: str, event: dict[str, Any]) -> tuple[bytes, str]:
     if len(line) > LONGEST_LINE:
         event = {key: value[:500] for key, value in event.items() if isinstance(value, str)}
         line = _dump({**head, "event": dict(list(event.items())[:50])})
-    return line, event_id
+    return line
 
 
 def _dump(value: dict[str, Any]) -> bytes:

@@ -22,7 +22,7 @@ import punchlist_hook
 from punchlist import Board
 from punchlist.errors import StoreFailed
 from punchlist.hosts.conversations import list_conversations
-from punchlist.hosts.inbox import answer_hook, ingest
+from punchlist.hosts.inbox import answer_hook, answer_line, ingest
 from punchlist.store import Transaction
 from punchlist.store.sqlite import SqliteStore
 from tests.hosts.hooks import Host
@@ -66,14 +66,18 @@ def _append(host: Host, count: int, start: int = 0) -> None:
     """Leave events in the inbox as hooks do, without a process for each."""
     for number in range(start, start + count):
         event = host.event("PreToolUse", tool_name="Read", tool_input={"n": number}, tool_use_id=f"call-{number}")
-        line, _ = punchlist_hook.make_line("claude-code", event)
+        line = punchlist_hook.make_line("claude-code", event)
         punchlist_hook.append_line(str(host.board), line)
 
 
 def _started(host: Host) -> list[str]:
     with Board.open(host.board) as board:
         ingest(board)
-        return [event.data["call_id"] for event in board.events() if event.kind == "tool.started"]
+        return _list_started(board)
+
+
+def _list_started(board: Board) -> list[str]:
+    return [event.data["call_id"] for event in board.events() if event.kind == "tool.started"]
 
 
 def _ids(count: int) -> list[str]:
@@ -156,7 +160,7 @@ def test_a_hook_continues_an_inbox_whose_first_line_was_cut_off(host: Host) -> N
 def test_a_fault_in_one_line_is_logged_and_the_others_are_taken(host: Host) -> None:
     _append(host, 1)
     bad = host.event("Stop", last_assistant_message="x", session_id="a\nb")
-    punchlist_hook.append_line(str(host.board), punchlist_hook.make_line("claude-code", bad)[0])
+    punchlist_hook.append_line(str(host.board), punchlist_hook.make_line("claude-code", bad))
     punchlist_hook.append_line(str(host.board), b"not json\n")
     punchlist_hook.append_line(str(host.board), b"{}\n")
     _append(host, 1, start=1)
@@ -203,12 +207,55 @@ def test_a_fault_of_the_store_leaves_the_event_for_the_next_process(host: Host) 
 
 def test_an_answer_that_another_process_found_reaches_the_hook_that_asked(host: Host) -> None:
     host.write_todos("t1", Fix="in_progress")
-    line, event_id = punchlist_hook.make_line("claude-code", host.event("Stop", last_assistant_message="Done."))
+    line = punchlist_hook.make_line("claude-code", host.event("Stop", last_assistant_message="Done."))
     punchlist_hook.append_line(str(host.board), line)
     with Board.open(host.board) as board:
         ingest(board)
-    assert answer_hook(str(host.board), event_id)["decision"] == "block"
-    assert answer_hook(str(host.board), "unknown") == {}
+    assert answer_hook(str(host.board), line)["decision"] == "block"
+
+
+class _SlowBoard:
+    """A clock by which the board takes 10 ms for each line."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 0.01
+        return self.now
+
+
+def test_a_hook_behind_a_backlog_is_answered_by_the_board_after_a_second(host: Host) -> None:
+    host.write_todos("t1", Fix="in_progress")
+    with Board.open(host.board) as board:
+        ingest(board)
+        _append(host, 300)
+        stop = punchlist_hook.make_line("claude-code", host.event("Stop", last_assistant_message="Done."))
+        punchlist_hook.append_line(str(host.board), stop)
+        clock = _SlowBoard()
+        assert answer_line(board, stop, clock=clock)["decision"] == "block"
+        assert 1 <= clock.now < 1.1
+        taken = _list_started(board)
+        assert 20 < len(taken) < 100
+        assert taken == _ids(len(taken))
+        assert [one.state for one in list_conversations(board)] == ["busy"]  # the stop waits behind the others
+        _append(host, 1, start=300)
+        while host.inbox.exists():
+            answer_line(board, stop, clock=_SlowBoard())
+        assert _list_started(board) == _ids(301)
+        assert answer_line(board, stop)["decision"] == "block"
+    assert host.problems() == []
+
+
+def test_an_answer_by_the_board_records_nothing(host: Host) -> None:
+    host.write_todos("t1", Fix="in_progress")
+    with Board.open(host.board) as board:
+        ingest(board)
+        _append(host, 300)
+        stop = punchlist_hook.make_line("claude-code", host.event("Stop", last_assistant_message="Done."))
+        answers = [answer_line(board, stop, clock=_SlowBoard()) for _ in range(2)]
+        assert answers[0] == answers[1] != {}
+        assert "turn.ended" not in {event.kind for event in board.events()}
 
 
 def test_a_hook_waits_for_the_one_that_writes_and_gives_up_in_time(host: Host) -> None:
@@ -222,7 +269,7 @@ def test_a_hook_waits_for_the_one_that_writes_and_gives_up_in_time(host: Host) -
 
 def test_events_keep_the_time_at_which_they_happened(host: Host) -> None:
     event = host.event("PreToolUse", tool_name="Read", tool_input={}, tool_use_id="1")
-    line, _ = punchlist_hook.make_line("claude-code", event)
+    line = punchlist_hook.make_line("claude-code", event)
     fields = json.loads(line)
     for at in (fields["at"] - 3600, fields["at"] + 10**9, "soon", float("nan"), -5):
         changed = {**fields, "at": at, "id": f"{at}", "event": {**event, "tool_use_id": f"{at}"}}

@@ -15,6 +15,7 @@ import pytest
 
 import punchlist_hook
 from punchlist import Board
+from punchlist.core.task import Task
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.sockets import HookServer, serve_hooks
 from tests.hosts.hooks import HOOK, OWN_SERVER, OWN_TOOL, Host
@@ -77,10 +78,10 @@ def test_a_hostile_project_folder_has_no_say(host: Host) -> None:
 
 def test_a_prompt_is_not_kept(host: Host) -> None:
     event = host.event("UserPromptSubmit", prompt="Z" * 10_000)
-    line, _ = punchlist_hook.make_line("claude-code", event)
+    line = punchlist_hook.make_line("claude-code", event)
     assert line.count(b"Z") < 300
     notification = host.event("UserPromptSubmit", prompt="<task-notification>" + "Z" * 10_000)
-    assert punchlist_hook.make_line("claude-code", notification)[0].count(b"Z") == 10_000
+    assert punchlist_hook.make_line("claude-code", notification).count(b"Z") == 10_000
 
 
 # Input that is too large, or no event.
@@ -293,6 +294,46 @@ def test_a_server_that_does_not_reply_is_given_up_and_the_event_is_in_the_inbox(
     assert host.problems() == []
 
 
+def test_a_silent_hook_that_is_killed_while_a_server_does_not_reply_has_left_its_line(host: Host) -> None:
+    server, _ = _listen(host)
+    server.listen()
+    body = json.dumps(host.event("PreToolUse", **SMALL)).encode()
+    with subprocess.Popen(host.command(), stdin=subprocess.PIPE, cwd=host.project) as hook:
+        assert hook.stdin is not None
+        hook.stdin.write(body)
+        hook.stdin.close()
+        taken, _ = server.accept()
+        with taken:
+            assert b"PreToolUse" in taken.recv(65_536)
+            hook.kill()
+    server.close()
+    assert len(_lines(host)) == 1
+    with Board.open(host.board) as board:
+        assert ingest(board) == 1
+        assert [event.kind for event in board.events()] == ["agent.joined", "tool.started"]
+
+
+def test_a_server_asks_a_gate_once_about_an_event(host: Host) -> None:
+    asked: list[str] = []
+
+    def refuse(task: Task) -> str:
+        asked.append(task.subject)
+        return "Not today"
+
+    with Board.open(host.board) as board, HookServer(board, os.getpid()):
+        board.gate("create", refuse)
+        answer = host.hook("TaskCreated", task_id="1", task_subject="Paint", task_description="")
+    assert asked == ["Paint"]
+    assert "Not today" in json.dumps(answer)
+
+
+def test_a_server_takes_an_event_whose_hook_cannot_write_to_the_inbox(host: Host) -> None:
+    host.inbox.symlink_to(host.project / "elsewhere")
+    with Board.open(host.board) as board, HookServer(board, os.getpid()):
+        host.hook("PreToolUse", **SMALL)
+        assert [event.kind for event in board.events()] == ["agent.joined", "tool.started"]
+
+
 @pytest.mark.parametrize("reply", [b"", b"x\n", b"[]\n", b'{"a":', b"x" * 2_000_000])
 def test_a_server_that_replies_nonsense_is_no_answer(host: Host, reply: bytes) -> None:
     server, _ = _listen(host)
@@ -316,7 +357,7 @@ def test_a_server_that_replies_nonsense_is_no_answer(host: Host, reply: bytes) -
 
 
 def test_an_event_that_a_server_took_without_replying_is_not_taken_twice(host: Host) -> None:
-    line, _ = punchlist_hook.make_line("claude-code", host.event("PreToolUse", **SMALL))
+    line = punchlist_hook.make_line("claude-code", host.event("PreToolUse", **SMALL))
     with Board.open(host.board) as board:
         with HookServer(board, os.getpid()) as server, socket.socket(socket.AF_UNIX) as hook:
             hook.connect(server.path)

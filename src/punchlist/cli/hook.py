@@ -32,9 +32,9 @@ def _run(options: Namespace) -> None:
     board = ""
     try:
         board = os.path.realpath(store_path(board_url(options)))
-        line, event_id = make_line(options.host, read_event(sys.stdin.fileno()))
+        line = make_line(options.host, read_event(sys.stdin.fileno()))
         append_line(board, line)
-        answer = answer_hook(board, event_id)
+        answer = answer_hook(board, line)
     except Exception as error:  # an agent must not fail by its todo list
         if board:
             log_error(board, f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Take hook events: from the socket of a running `punchlist mcp`, or from the inbox, each exactly once.
+"""Take hook events from the inbox, where each hook appends its own before it asks for an answer; each exactly once.
 
 An event and the note that it was taken are committed together: its id, and for a line of the inbox the place after it.
 So a process may be killed at any point, and two may ingest at the same time. The answer is kept with the id: another
@@ -8,9 +8,10 @@ process than the one that asked may have taken the event.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
@@ -22,10 +23,16 @@ from punchlist.hosts.events import answer_event, ask_task_gates, is_report
 from punchlist.store import Transaction
 from punchlist_hook import GATE_SECONDS, LONGEST_LINE, inbox_path, lock_inbox, log_error, open_private
 
+Clock = Callable[[], float]
+"""Returns seconds that never go back."""
+
 _SLICE: Final = 0.02
 """Seconds after which the lines so far are committed: other processes wait for the lock meanwhile."""
 
 _LOCK_SECONDS: Final = 1.0
+INGEST_SECONDS: Final = 1.0
+"""Seconds of ingesting after which a hook is answered by the board as it is: an agent waits for its hooks."""
+
 _MOST: Final = 8 * LONGEST_LINE
 """Bytes of the inbox that are read at a time."""
 
@@ -60,25 +67,55 @@ def parse_line(line: bytes, now: datetime) -> HookLine:
     return HookLine(event_id, host, moment, known, attended, cast("dict[str, Any]", event))
 
 
-def take_line(board: Board, line: bytes) -> dict[str, Any]:
-    """Take one event that was handed over; return the answer for the host. Raise what keeps it from being recorded."""
-    hook = parse_line(line, board.now())
-    refusal = _ask_gates(board, hook)
-    durable = not is_report(hook.event)
-    return board.store.joined(lambda tx: _take(board, tx, hook, refusal), durable=durable, wait=_LOCK_SECONDS)
-
-
-def answer_hook(path: str, id: str) -> dict[str, Any]:
-    """Ingest the inbox of the board at this path; return the answer to the event of that id."""
+def answer_hook(path: str, line: bytes) -> dict[str, Any]:
+    """Return the answer to the event of a hook, on the board at this path."""
     with Board.open(path) as board:
-        ingest(board)
-        return find_answer(board, id)
+        return answer_line(board, line)
+
+
+def answer_line(board: Board, line: bytes, *, clock: Clock = time.monotonic) -> dict[str, Any]:
+    """Ingest the inbox for a second at most, and return the answer to the event of a hook.
+
+    The hook has appended its line. If more is before it than fits into a second, the line stays there, in its order,
+    and the answer is by the board as it is. Raise what keeps the event from being recorded.
+    """
+    hook = parse_line(line, board.now())
+    _, is_done = _ingest(board, clock, clock() + INGEST_SECONDS)
+    if board.store.read(lambda tx: tx.hosts.has_event(hook.id)):
+        return find_answer(board, hook.id)
+    if is_done:  # its hook could not append it
+        return _take_now(board, hook)
+    return _preview_answer(board, hook)
 
 
 def find_answer(board: Board, id: str) -> dict[str, Any]:
     """Return the answer to an event, empty if it got none."""
     found = board.store.read(lambda tx: tx.hosts.find_answer(id))
     return {} if found is None else json.loads(found)
+
+
+def _take_now(board: Board, hook: HookLine) -> dict[str, Any]:
+    refusal = _ask_gates(board, hook)
+    durable = not is_report(hook.event)
+    return board.store.joined(lambda tx: _take(board, tx, hook, refusal), durable=durable, wait=_LOCK_SECONDS)
+
+
+class _Previewed(Exception):
+    """Carries an answer out of a transaction that is rolled back."""
+
+
+def _preview_answer(board: Board, hook: HookLine) -> dict[str, Any]:
+    """Return the answer to an event as if it were taken now; nothing is recorded."""
+    refusal = _ask_gates(board, hook)
+
+    def work(tx: Transaction) -> None:
+        raise _Previewed(_take(board, tx, hook, refusal))
+
+    try:
+        board.store.joined(work, durable=False, wait=_LOCK_SECONDS)
+    except _Previewed as previewed:
+        return previewed.args[0]
+    return {}
 
 
 def _take(board: Board, tx: Transaction, hook: HookLine, refusal: dict[str, Any] | None) -> dict[str, Any]:
@@ -135,29 +172,37 @@ def ingest(board: Board) -> int:
     A fault of a line is logged, and the line is passed over. Where another process holds the lock for a second, the
     rest is left to the next caller. A store that cannot write raises.
     """
+    count, _ = _ingest(board, time.monotonic, math.inf)
+    return count
+
+
+def _ingest(board: Board, clock: Clock, ends: float) -> tuple[int, bool]:
+    """Ingest until that time; return how many events were new, and True if none is left that can be read."""
     path = _board_file(board)
     if not path or not os.path.lexists(inbox_path(path)):
-        return 0
+        return 0, True
     count = 0
     try:
         while True:
             handle = open_private(inbox_path(path), os.O_RDWR)
             try:
                 inbox = _Inbox(handle)
-                while taken := _take_slice(board, inbox):
+                while taken := _take_slice(board, inbox, clock):
                     count += taken - 1
+                    if clock() >= ends:
+                        return count, False
             finally:
                 os.close(handle)
             if _delete_if_ingested(board, path):
-                return count
+                return count, True
     except StoreBusy:
-        return count
+        return count, False
     except OSError as error:
         _report_fault(board, f"the inbox cannot be read: {error}")
-        return count
+        return count, True
 
 
-def _take_slice(board: Board, inbox: _Inbox) -> int:
+def _take_slice(board: Board, inbox: _Inbox, clock: Clock) -> int:
     """Take some lines in one transaction; return how many were new, plus one, and 0 at the end of the inbox."""
     if not inbox.generation:
         return 0
@@ -171,16 +216,26 @@ def _take_slice(board: Board, inbox: _Inbox) -> int:
         start = tx.hosts.inbox_place(inbox.generation) or inbox.start
         if start != place:
             return 1  # another process has taken them
-        at, ends, count = place, time.monotonic() + _SLICE, 1
+        at, ends, count = place, clock() + _SLICE, 1
         for line in lines.splitlines(keepends=True):
             at += len(line)
             count += _take_inbox_line(board, tx, line, refusals)
-            if time.monotonic() > ends:
+            if clock() > ends:
                 break
         tx.hosts.save_inbox_place(inbox.generation, at)
         return count
 
-    return board.store.joined(work, wait=_LOCK_SECONDS)
+    return board.store.joined(work, durable=not _is_one_report(lines), wait=_LOCK_SECONDS)
+
+
+def _is_one_report(lines: bytes) -> bool:
+    """True for a single report on a tool call, as a server meets it: it need not survive a power loss at once."""
+    if lines.count(b"\n") > 1:
+        return False
+    try:
+        return is_report(json.loads(lines)["event"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
 
 
 def _take_inbox_line(board: Board, tx: Transaction, line: bytes, refusals: Mapping[str, dict[str, Any]]) -> bool:

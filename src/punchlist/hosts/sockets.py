@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from punchlist.board import Board
 from punchlist.errors import StoreTooNew
 from punchlist.hosts.back_channel import BackChannel
-from punchlist.hosts.inbox import ingest, take_line
+from punchlist.hosts.inbox import answer_line
 from punchlist_hook import LONGEST_LINE, MONITOR_LINE, is_private_folder, log_error, socket_folder
 
 OnEvent = Callable[[Mapping[str, Any]], None]
@@ -91,7 +91,7 @@ class HookServer:
                     log_error(self._file, f"hooks wait in the inbox: {error}", once=True)
                     self._withdraw()
                     return
-                except Exception as error:  # the hook gets no reply, and puts its line into the inbox
+                except Exception as error:  # the hook gets no reply; its line is in the inbox
                     if not self._closed:
                         log_error(self._file, f"a hook was not answered: {type(error).__name__}: {error}")
 
@@ -106,9 +106,8 @@ class HookServer:
         if bytes(line) == MONITOR_LINE:  # it stays, and is sent a line whenever there is news
             self._channel.take_monitor(hook.dup())
             return
-        ingest(self._board)  # what was left there is older
-        answer = take_line(self._board, bytes(line))
-        with suppress(OSError):  # a hook that has given up puts its line into the inbox, where it is known
+        answer = answer_line(self._board, bytes(line))
+        with suppress(OSError):  # the hook has given up
             hook.sendall(json.dumps(answer).encode() + b"\n")
         if self._on_event is not None:
             self._on_event(json.loads(line))
