@@ -45,7 +45,14 @@ def _tell(chat: Chat) -> list[dict[str, Any]]:
     return chat.records
 
 
-TOLD = [*REAL, *(record for chat in CHATS.values() for record in _tell(chat()))]
+PIECE = {
+    "type": "tool",
+    "tool": "bash",
+    "callID": "c1",
+    "updated": 1_772_000_000_000,
+    "state": {"status": "completed", "input": {"command": "make"}, "output": "ok", "metadata": {"exit": 0}},
+}
+TOLD = [*REAL, PIECE, *(record for chat in CHATS.values() for record in _tell(chat()))]
 
 
 def _keys(value: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from punchlist.config import project_of
 from punchlist.errors import PunchlistError
 from punchlist.transcripts import claude_code, codex, zst
-from punchlist.transcripts.decoding import LARGEST, name, record
+from punchlist.transcripts.decoding import name
 from punchlist.transcripts.formats import LINES, open_transcript
 from punchlist.transcripts.values import MAIN
 
@@ -124,13 +124,8 @@ def subagent_name(path: str, format: str, own: str) -> str:
 
 def _read_first(path: str) -> dict[str, Any] | None:
     """Return the first record of a rollout; None if it cannot be read."""
-    if path.endswith(".zst"):
-        return next(iter(zst.read_first(path, 1)), None)
-    try:
-        with open(path, "rb") as file:
-            return record(file.readline(LARGEST))
-    except OSError:
-        return None
+    with suppress(OSError):
+        return next(zst.read_records(path), None)
 
 
 def _find_newest_of_claude(project: str, folder: str) -> Place | None:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any, Final, cast
 
 from msgspec.structs import replace
@@ -43,7 +44,8 @@ from punchlist.store.hosts import Conversation
 from punchlist.text import clean
 from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
-from punchlist.transcripts.decoding import decode, moment, name, object_at, objects, path, record
+from punchlist.transcripts.decoding import moment, name, object_at, objects, path, record
+from punchlist.transcripts.steps import TurnEnd, TurnStart
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 
@@ -85,9 +87,6 @@ _MOVING: Final = frozenset({"-C", "--cd", "resume", "fork"})
 """Words after which a terminal may show a thread of another folder."""
 
 _CODEX_WAITS: Final = {"waitingOnApproval": "approval", "waitingOnUserInput": "input needed"}
-_TURN_STARTS, _TURN_ENDS = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
-_CODEX_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
-_CODEX_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 _OPENCODE_QUESTION: Final = "question"
 _OPENCODE_SESSIONS: Final = """
 SELECT id, title FROM session WHERE directory = ? AND parent_id IS NULL AND time_updated >= ?
@@ -320,15 +319,13 @@ def _read_rollout(file: str) -> Presence | None:
     state: PresenceState = "idle"
     since: datetime | None = None
     doing, ended = "", False
-    for line in _read_last_lines(file):
-        found = record(line) or {}
-        payload, kind = object_at(found, "payload"), object_at(found, "payload").get("type")
-        if kind in _CODEX_CALLS and not doing:
-            doing = _describe_codex_call(payload)
-        elif kind in _TURN_STARTS or kind in _TURN_ENDS:
-            state, since = ("idle" if kind in _TURN_ENDS else "busy"), moment(found.get("timestamp"))
+    for fact in chain.from_iterable(codex.read_facts(record(line) or {}) for line in _read_last_lines(file)):
+        if isinstance(fact, TranscriptCall) and not doing:
+            doing = _describe_arguments(fact.name, object_at(fact.args).get("input", fact.args))
+        elif isinstance(fact, TurnStart | TurnEnd):
+            state, since = ("idle" if isinstance(fact, TurnEnd) else "busy"), fact.at
             break
-        elif kind in _CODEX_RESULTS:
+        elif isinstance(fact, CallOutcome):
             ended = True
     else:
         state = "busy" if doing or ended else "idle"  # the turn began before what was read
@@ -341,12 +338,6 @@ def _read_rollout(file: str) -> Presence | None:
         doing=doing if state == "busy" else "",
         road="files",
     )
-
-
-def _describe_codex_call(payload: dict[str, Any]) -> str:
-    given = payload.get("arguments", payload.get("action", payload.get("input")))
-    args = decode(given) if isinstance(given, str) and given.startswith("{") else given
-    return _describe_arguments(str(payload.get("name", "shell")), args)
 
 
 # opencode: its store, which its processes have open.

@@ -46,6 +46,8 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
                 yield steps.FolderChange(cwd)
         case "event_msg", "user_message":
             yield steps.UserTurn(at=at)
+        case "event_msg", "task_started" | "turn_started":
+            yield steps.TurnStart(at)
         case "event_msg", "task_complete" | "turn_complete" | "turn_aborted":
             yield steps.TurnEnd(at=at)
         case _, "token_count":

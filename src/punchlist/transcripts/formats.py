@@ -29,6 +29,7 @@ LOGS: Mapping[str, StepFormat] = {
         oh_my_pi.STEPS,
         openclaw.STEPS,
         hermes.STEPS,
+        stores.OPENCODE_STEPS,
     )
 }
 """Formats of logs that tell what an agent did, by agent."""

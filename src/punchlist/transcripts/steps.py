@@ -45,6 +45,12 @@ class ExitCode(NamedTuple):
     code: int
 
 
+class TurnStart(NamedTuple):
+    """The beginning of the model's turn."""
+
+    at: datetime | None
+
+
 class TokenReport(NamedTuple):
     """The tokens of a message, which may be told several times, at last in full; or all so far (`is_total`)."""
 
@@ -136,7 +142,7 @@ class TokenUse(Struct, frozen=True, kw_only=True):
     tokens: Tokens
 
 
-Fact = ListFact | FolderChange | ExitCode | TokenReport | MessageTime | UserTurn | SubagentStart | TurnEnd
+Fact = ListFact | FolderChange | ExitCode | TurnStart | TokenReport | MessageTime | UserTurn | SubagentStart | TurnEnd
 Step = CallStart | CallEnd | ListWrite | UserTurn | SubagentStart | TurnEnd | TokenUse
 
 

@@ -1,7 +1,8 @@
 """Read stores that hold each session's present list: opencode's and qwen-code's, SQLite or JSON.
 
 opencode has the `todo` table of its SQLite store, or `storage/todo/<session>.json` in older versions; qwen-code has
-`~/.qwen/todos/<session>.json`, an object with `todos`. There is no history: one list per session.
+`~/.qwen/todos/<session>.json`, an object with `todos`. There is no history of lists: one per session. opencode's store
+of today also keeps the pieces of messages, which tell of tool calls.
 """
 
 import os
@@ -16,8 +17,9 @@ from punchlist.core.commands import Replace
 from punchlist.dialects.opencode import parse as parse_opencode
 from punchlist.dialects.qwen import parse as parse_qwen
 from punchlist.errors import TranscriptError
-from punchlist.transcripts.decoding import moment, name, object_at, objects, path
-from punchlist.transcripts.values import MAIN, Origin, Written, admit_list
+from punchlist.transcripts import steps
+from punchlist.transcripts.decoding import call_key, moment, name, object_at, objects, path
+from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Written, admit_list
 
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _PATIENCE = 2.0
@@ -90,6 +92,7 @@ class StateTranscript:
 
 
 OPENCODE = "opencode"
+_OPENCODE_SHELL = "bash"
 _NEVER = datetime.min.replace(tzinfo=UTC)
 OPENCODE_TABLES = frozenset({"session", "todo"})
 _TODOS = """
@@ -127,6 +130,32 @@ def read_opencode_store(file: str) -> dict[str, Written]:
     by_time = sorted(states.items(), key=lambda state: state[1].origin.at or _NEVER, reverse=True)
     return dict(by_time)
 
+
+def read_opencode_facts(piece: dict[str, Any]) -> Iterator[steps.Fact]:
+    """Yield the facts in a piece of a message, a row that changes while a tool runs; `updated` is when it did."""
+    updated = moment(piece.get("updated"))
+    if piece.get("type") == "step-finish" and piece.get("reason") == "stop":
+        yield steps.TurnEnd(at=updated)
+    call_id, state = call_key(piece.get("callID")), object_at(piece, "state")
+    status, times = state.get("status"), object_at(state, "time")
+    if piece.get("type") != "tool" or call_id is None or status == "pending":
+        return
+    ended = moment(times.get("end")) or updated
+    begun = moment(times.get("start")) or ended
+    yield from steps.read_call(piece.get("tool"), state.get("input"), call_id, Origin(at=begun))
+    if status not in ("completed", "error"):
+        return
+    code = object_at(state, "metadata").get("exit")
+    if type(code) is int:
+        yield steps.ExitCode(call_id, code)
+    # A command that ran into its timeout, or was aborted, is completed too.
+    is_cut_short = status == "completed" and piece.get("tool") == _OPENCODE_SHELL and type(code) is not int
+    result = state.get("output") if status == "completed" else state.get("error")
+    is_error = None if is_cut_short else status == "error"
+    yield CallOutcome(call_id, result, is_error=is_error, origin=Origin(at=ended))
+
+
+OPENCODE_STEPS = steps.StepFormat(dialect=OPENCODE, read_facts=read_opencode_facts, writers=frozenset({"todowrite"}))
 
 QWEN = "qwen"
 _FIELDS = ("id", "content", "status", "blockedBy")

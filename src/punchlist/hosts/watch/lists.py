@@ -23,14 +23,14 @@ from punchlist.bridges.homes import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
 from punchlist.bridges.task_files import SESSION, TaskFolder
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
-from punchlist.hosts.watch.rows import LOCK_SECONDS, OPENCODE, has_opencode_calls, read_hermes, read_opencode
+from punchlist.hosts.watch.rows import LOCK_SECONDS, has_opencode_calls, read_hermes, read_opencode
 from punchlist.hosts.watch.scope import WatchScope
 from punchlist.store import Transaction
 from punchlist.tasks import Work
 from punchlist.transcripts import hermes
 from punchlist.transcripts.decoding import name as printable_name
 from punchlist.transcripts.formats import open_transcript
-from punchlist.transcripts.stores import StateTranscript
+from punchlist.transcripts.stores import OPENCODE, StateTranscript
 from punchlist.transcripts.values import MAIN, Origin, Transcript, Written
 
 PATTERNS: Final = (

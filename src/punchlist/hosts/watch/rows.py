@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
-
-from msgspec.structs import replace
 
 from punchlist.agent.tool_reports import SAME_CALL
 from punchlist.board import Board
@@ -21,21 +18,11 @@ from punchlist.errors import PunchlistError, StoreError
 from punchlist.hosts.watch.scope import WatchScope
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, FilePlace
-from punchlist.transcripts import hermes
-from punchlist.transcripts.decoding import call_key, moment, name, object_at, path, record
-from punchlist.transcripts.steps import (
-    CallEnd,
-    CallStart,
-    ListWrite,
-    Step,
-    StepReader,
-    SubagentStart,
-    TurnEnd,
-    read_own_tool,
-    read_own_write,
-)
+from punchlist.transcripts import hermes, stores
+from punchlist.transcripts.decoding import moment, name, path, record
+from punchlist.transcripts.steps import ListWrite, Step, StepReader, SubagentStart
 from punchlist.transcripts.stores import list_tables, read_rows
-from punchlist.transcripts.values import MAIN, Origin, TranscriptCall
+from punchlist.transcripts.values import MAIN
 
 SLICE: Final = 0.005
 """Seconds of work in one transaction; saving the places and the commit come on top, to 20 ms at most."""
@@ -198,9 +185,6 @@ def _read_hermes_pieces(store: str, place: int) -> Iterator[Piece]:
 
 # opencode.
 
-OPENCODE: Final = "opencode"
-_OPENCODE_LIST_TOOL: Final = "todowrite"
-_OPENCODE_SHELL: Final = "bash"
 _OPENCODE_SLACK: Final = 60_000
 """Milliseconds by which a session may be older than its latest piece."""
 
@@ -222,7 +206,7 @@ def read_opencode(board: Board, store: str, since: float | None, scope: WatchSco
     same time are read again, and calls that the board knows by their id are passed over.
     """
     first = 0 if since is None else int(since * 1000)
-    StoreRows(board, OPENCODE, store, scope, is_timed=True).take(
+    StoreRows(board, stores.OPENCODE, store, scope, is_timed=True).take(
         lambda place: _read_opencode_pieces(store, place), lambda: first
     )
 
@@ -236,7 +220,8 @@ def _read_opencode_pieces(store: str, place: int) -> Iterator[Piece]:
         for at, data in read_rows(store, _OPENCODE_PIECES, (session, place)):
             told = record(data) if isinstance(data, str) else None
             if told is not None and isinstance(at, int) and told.get("type") in ("tool", "step-finish"):
-                steps = list(_read_opencode_steps(at, agent, told))
+                reader = StepReader(stores.OPENCODE_STEPS, None if agent == MAIN else agent)
+                steps = list(reader.take({**told, "updated": at}))
                 yield Piece(at, known, agent, path(where) or os.path.dirname(store), steps)
 
 
@@ -249,41 +234,3 @@ def _find_root(store: str, session: str) -> tuple[str, str | None]:
             break
         session = parent
     return session, folder
-
-
-def _read_opencode_steps(at: int, agent: str, data: dict[str, Any]) -> Iterator[Step]:
-    if data.get("type") == "step-finish":
-        if data.get("reason") == "stop":
-            yield TurnEnd(at=_as_time(at), agent=agent)
-        return
-    state, tool = object_at(data, "state"), name(data.get("tool"))
-    call_id, status, times = call_key(data.get("callID")), state.get("status"), object_at(state, "time")
-    if tool is None or call_id is None or status == "pending":
-        return
-    args, begun, ended = state.get("input"), moment(times.get("start")), moment(times.get("end")) or _as_time(at)
-    is_own = read_own_tool(tool) is not None
-    if tool == _OPENCODE_LIST_TOOL or is_own:
-        write: ListWrite | None = ListWrite(call_id=call_id, name=tool, args=args, dialect=OPENCODE)
-        if is_own:
-            write = read_own_write(TranscriptCall(tool, args, call_id, Origin()), call_id)
-        if status == "completed" and write is not None:
-            yield replace(write, at=ended, agent=agent)
-        return
-    yield CallStart(at=begun or ended, agent=agent, call_id=call_id, name=tool, args=args)
-    if status in ("completed", "error"):
-        code = object_at(state, "metadata").get("exit")
-        # A command that ran into its timeout, or was aborted, is completed too.
-        is_cut_short = status == "completed" and tool == _OPENCODE_SHELL and type(code) is not int
-        yield CallEnd(
-            at=ended,
-            agent=agent,
-            call_id=call_id,
-            name=tool,
-            result=state.get("output") if status == "completed" else state.get("error"),
-            is_error=None if is_cut_short else status == "error",
-            exit_code=code if type(code) is int else None,
-        )
-
-
-def _as_time(milliseconds: int) -> datetime:
-    return moment(milliseconds) or datetime.fromtimestamp(0, UTC)
