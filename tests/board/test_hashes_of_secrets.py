@@ -32,7 +32,7 @@ def report_calls(path: Path, password: str) -> dict[str, list[Any]]:
     """Report each call 12 times on a board with a known key and clock; return every row that it has then."""
     Board.open(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE board_key SET key = ?", (KEY,))
+        connection.execute("UPDATE board SET key = ?", (KEY,))
         connection.commit()
     with Board.open(path, clock=FakeClock()) as board:
         agent = board.agent("main", session="s1", project="/projects/shop", guardrail={"hard_stop_enabled": True})

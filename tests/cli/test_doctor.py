@@ -87,7 +87,7 @@ def test_rebuild_makes_the_rows_that_a_brief_reads_anew(run: Run, path: Path):
     run("todo", "start", "1")
     before = json.loads(run("brief", "--json", "--keep").out)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE overviews SET activity = x'00'")
+        connection.execute("UPDATE agents SET activity = x'00'")
         connection.execute("DELETE FROM kept_items")
         connection.commit()
     assert run("doctor", "--rebuild").code == 0

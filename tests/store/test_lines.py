@@ -36,7 +36,8 @@ def _kept(board: Board, session: str = SESSION) -> dict[str, Any]:
     """Return the line in the session's row, after checking that it is what the rows of the session say."""
 
     def read(tx: Transaction) -> tuple[Any, Any]:
-        return tx.one("find_line_of_session", (session,))[3], load_line(tx, session, board.now())
+        checks = tx.find_checks(session)
+        return checks and checks.line, load_line(tx, session, board.now())
 
     text, line = board.store.read(read)
     kept: dict[str, Any] = json.loads(text or "{}")
@@ -168,9 +169,9 @@ def test_a_change_that_shows_nowhere_in_it_does_not_write_it(board: Board):
     agent.call("todo", {"set": ["Paint"]})
     agent.tool_started("1", "Bash", {"command": "ls"})
     agent.tool_finished("1", result="a", exit_code=0)
-    assert not [statement for statement in statements if "SET line" in statement]
+    assert not [statement for statement in statements if "line = " in statement]
     agent.call("todo", {"done": "1"})
-    assert len([statement for statement in statements if "SET line" in statement]) == 1
+    assert len([statement for statement in statements if "line = " in statement]) == 1
 
 
 Step = Callable[[Any, Any], object]
@@ -226,7 +227,7 @@ def test_steps_that_are_committed_together_write_it_too(board: Board):
             board.store.transact(_fail)
 
     def _fail(tx: Transaction) -> None:
-        tx.run("save_line", ("{}", SESSION))
+        tx.connection.execute("UPDATE sessions SET line = '{}' WHERE id = ?", (SESSION,))
         raise ZeroDivisionError
 
     assert isinstance(board.store, SqliteStore)
@@ -238,9 +239,10 @@ def test_a_damaged_row_of_another_agent_stops_no_write(board: Board):
     main = board.agent("main", session=SESSION)
     main.call("todo", {"set": ["Paint", "Sand"]})
     main.spawn("explore").call("todo", {"set": ["Look"]})
-    damage = "UPDATE overviews SET activity = x'00' WHERE agent = (SELECT id FROM agents WHERE name = 'explore')"
+    damage = "UPDATE agents SET activity = x'00' WHERE name = 'explore'"
     board.store.transact(lambda tx: tx.connection.execute(damage))
     assert not main.call("todo", {"done": "1"}).is_error
     assert main.todos.progress.done == 1
-    line = board.store.read(lambda tx: tx.one("find_line_of_session", (SESSION,))[3])
-    assert line is None  # the full program looks for itself
+    checks = board.store.read(lambda tx: tx.find_checks(SESSION))
+    assert checks is not None
+    assert checks.line is None  # the full program looks for itself

@@ -10,7 +10,6 @@ from punchlist import Board
 from punchlist.core.apply import apply
 from punchlist.core.commands import Append, Edit, Entry, Policy
 from punchlist.store import Transaction
-from punchlist.store.records import SNAPSHOT_EVERY
 from punchlist.testing import FakeClock
 from tests.sizes import size
 
@@ -56,34 +55,16 @@ def test_readers_old_and_new_see_what_the_writer_sees(tmp_path: Path, seed: int)
         assert writers[0].at(seen.revision) == seen
 
 
-def test_a_small_change_writes_no_whole_list(tmp_path: Path) -> None:
-    path = tmp_path / "board.db"
-    rng = random.Random(1)
-    wholes: set[tuple[int, ...]] = set()
-    with Board.open(path, durability="normal", clock=FakeClock()) as board:
+def test_a_report_on_a_tool_call_does_not_write_the_list(tmp_path: Path) -> None:
+    with Board.open(tmp_path / "board.db", durability="normal") as board:
         agent = board.agent(session="s", dialect="claude-code", project="/p")
-        todos = written(20, rng)
-        for number in range(SNAPSHOT_EVERY - 1):
-            todo = todos["todos"][number % 20]
-            todo["status"] = "completed" if todo["status"] != "completed" else "pending"
-            agent.call("TodoWrite", todos)
-            ((base, revision, since),) = rows(path, "SELECT base, revision, coalesce(length(since), 0) FROM agents")
-            assert base <= revision
-            assert since <= 2000
-            wholes.add((base,))
-        assert len(wholes) < SNAPSHOT_EVERY / 4
-        assert len(rows(path, "SELECT agent FROM lists")) == 1
-
-
-def test_a_list_of_a_few_small_changes_is_never_stored_whole(tmp_path: Path) -> None:
-    path = tmp_path / "board.db"
-    with Board.open(path, durability="normal") as board:
-        agent = board.agent(session="s", project="/p")
-        agent.call("todo", {"add": ["one"]})
-        agent.call("todo", {"start": "1"})
-        assert rows(path, "SELECT count(*) FROM lists") == [(0,)]
-    with Board.open(path, durability="normal") as board:
-        assert [item.content for item in board.agent(session="s", project="/p").todos.items] == ["one"]
+        agent.call("TodoWrite", written(20, random.Random(1)))
+        statements: list[str] = []
+        board.store.transact(lambda tx: tx.connection.set_trace_callback(statements.append))
+        agent.tool_started("1", "Bash", {"command": "ls"})
+        agent.tool_finished("1", "src")
+        assert statements
+        assert not [statement for statement in statements if "INTO lists" in statement]
 
 
 def test_work_that_is_taken_back_leaves_no_trace_in_what_is_remembered(tmp_path: Path) -> None:
@@ -96,7 +77,7 @@ def test_work_that_is_taken_back_leaves_no_trace_in_what_is_remembered(tmp_path:
             row = tx.agent("s", "main")
             assert row is not None
             applied = apply(row.state, Edit((Append((Entry("two"),)),)), Policy(), board.now(), by="main")
-            tx.save_list(row, applied.state, unseen=0, at=board.now(), events=applied.events)
+            tx.save_list(row, applied.state, unseen=0, at=board.now())
             raise LookupError
 
         for _ in range(2):

@@ -27,9 +27,29 @@ _FAMILY = [
     "SEARCH a USING COVERING INDEX agents_of_parent (parent=?)",
 ]
 """The agent and its subagents, of which each is found by the index: a brief asks so for every item under way."""
+_HEADER = [
+    "SCALAR SUBQUERY 1",
+    "SEARCH e",
+    "SCALAR SUBQUERY 2",
+    "SCAN task_lists USING COVERING INDEX task_lists_of_project",
+]
+"""The last event, and the first list of tasks, if there is any. The table `board` has one row."""
 HOT = {
-    "find_agent": ["SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=? AND name=?)", ITS_LIST],
-    "save_list": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
+    "find_agent": [
+        "SCAN b",
+        "SEARCH a USING INDEX sqlite_autoindex_agents_1 (session=? AND name=?) LEFT-JOIN",
+        ITS_LIST,
+        "SEARCH s USING PRIMARY KEY (id=?) LEFT-JOIN",
+        "SEARCH c USING PRIMARY KEY (agent=? AND call_id=?) LEFT-JOIN",
+        *_HEADER,
+        "CORRELATED SCALAR SUBQUERY 3",
+        "SEARCH t USING INDEX tasks_of_agent (agent=?)",
+        "CORRELATED SCALAR SUBQUERY 4",
+        "SEARCH d USING COVERING INDEX completions_in_order (agent=?)",
+        "CORRELATED SCALAR SUBQUERY 5",
+        "SEARCH d USING INDEX completions_in_order (agent=?)",
+    ],
+    "save_agent": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
     "lists_of_project": ["SEARCH a USING INDEX agents_by_project (project=?)", ITS_LIST],
     "lists_of_board": ["SCAN a USING INDEX agents_by_time", ITS_LIST],
     "agents_of_session": [
@@ -47,7 +67,6 @@ HOT = {
         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
         "SEARCH l USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
     ],
-    "last_seq": ["SEARCH events"],
     "events_of_list": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>? AND revision<?)"],
     "changes_by_author": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>?)"],
     "last_write": ["SEARCH events USING INDEX events_of_agent (agent=? AND revision>?)"],
@@ -81,7 +100,6 @@ HOT = {
         "SEARCH c USING INDEX open_calls (agent=? AND seq<?)",
         "USE TEMP B-TREE FOR ORDER BY",
     ],
-    "any_tool_call_in_family": [*_FAMILY, "SCAN f", "SEARCH c USING COVERING INDEX calls_ended (agent=?)"],
     "children_of_agent": ["SEARCH agents USING INDEX agents_of_parent (parent=?)"],
     "find_spawned": ["SEARCH agents USING INDEX agents_of_parent (parent=?)"],
     "previous_completion": ["SEARCH completions USING INDEX completions_in_order (agent=?)"],
@@ -94,7 +112,6 @@ HOT = {
         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)",
         "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)",
     ],
-    "save_memory": ["SEARCH agents USING INTEGER PRIMARY KEY (rowid=?)"],
     "find_call": ["SEARCH calls USING PRIMARY KEY (agent=? AND call_id=?)"],
     "sessions_of_board": [
         "SCAN s USING INDEX sessions_by_time",
@@ -130,8 +147,10 @@ HOT = {
 _LABEL = ["CORRELATED SCALAR SUBQUERY 1", "SEARCH g USING PRIMARY KEY (task=? AND label=?)"]
 TASKS = {
     "find_task_list": [
-        "SEARCH task_lists USING INDEX sqlite_autoindex_task_lists_1 (name=?)",
-        "CORRELATED SCALAR SUBQUERY 1",
+        "SCAN b",
+        "SEARCH k USING INDEX sqlite_autoindex_task_lists_1 (name=?) LEFT-JOIN",
+        *_HEADER,
+        "CORRELATED SCALAR SUBQUERY 3",
         "SEARCH t USING COVERING INDEX tasks_due (list=? AND due_at<?)",
     ],
     "next_task_id": ["SEARCH task_lists USING INTEGER PRIMARY KEY (rowid=?)"],

@@ -83,7 +83,7 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
 
     wait = None if found.view is None else _VIEW_WAIT
     while True:
-        transact = partial(agent.run, work, durable=durable, wait=wait)
+        transact = partial(agent.run, work, durable=durable, wait=wait, call_id=call_id)
         try:
             reply = transact() if found.task_list is None else agent.board.change_tasks(found.task_list, transact)
             break
@@ -196,7 +196,7 @@ def _answer(
     if isinstance(parsed, Query):
         return _save_and_reply(agent, ctx, parsed, Applied(row.state), arguments)
     applied = apply(row.state, parsed, agent.policy, ctx.now, by=agent.name)
-    if agent.settings.grades != "show" or ctx.tx.tool_calls.has_any(row.number):  # what was seen judges completions
+    if agent.settings.grades != "show" or ctx.memory.watched:  # what was seen judges completions
         given = judge_claims(ctx.tx, row, applied, ctx.now)
         if agent.settings.grades == "require" and (problem := refusal(given)) is not None:
             refused = reply_invalid(Invalid(problem.text, code=problem.code))
@@ -232,7 +232,7 @@ def _save_and_reply(
         problem = applied.problems[0]
         return _refuse(agent, ctx, reply, problem.code, problem.text, arguments), False
     _count(agent, ctx, arguments, reply, events)
-    ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now, events=events)
+    ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now)
     ctx.tx.add_events(row, events, by=agent.name, at=ctx.now)
     if isinstance(parsed, Edit):
         save_questions(ctx.tx, row, parsed, before=row.state.todos, after=state.todos, by=agent.name, now=ctx.now)

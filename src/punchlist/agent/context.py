@@ -237,9 +237,9 @@ class AgentRunner:
         start = clean(label[: 10 * _LONGEST_LABEL], lines=False).text  # redacting all of a long prompt would be slow
         return cut(redact(start, self.policy.secrets), _LONGEST_LABEL)
 
-    def join(self, tx: Transaction, now: datetime, *, active: bool = True) -> AgentRow:
+    def join(self, tx: Transaction, now: datetime, *, active: bool = True, call_id: str | None = None) -> AgentRow:
         """Return the agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
-        row = tx.agent(self.session, self.name)
+        row = tx.agent(self.session, self.name, call_id=call_id)
         if row is None:
             row = tx.add_agent(self.session, self.name, project=self.project, at=now)
             tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
@@ -247,13 +247,20 @@ class AgentRunner:
             tx.renew(row, now)
         return row
 
-    def run(self, work: Callable[[AgentContext], T], *, durable: bool = True, wait: float | None = None) -> T:
+    def run(
+        self,
+        work: Callable[[AgentContext], T],
+        *,
+        durable: bool = True,
+        wait: float | None = None,
+        call_id: str | None = None,
+    ) -> T:
         """Run work on this agent in one transaction, with its memory; note the reports that were lost before."""
         lost = tuple(lost_reports(self.board.store).of(self.session, self.name))
 
         def step(tx: Transaction) -> T:
             now = self.board.now()
-            ctx = AgentContext(tx, self.join(tx, now), now, self.name)
+            ctx = AgentContext(tx, self.join(tx, now, call_id=call_id), now, self.name)
             if lost:
                 _note_lost(ctx, lost)
             result = work(ctx)

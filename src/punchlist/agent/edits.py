@@ -51,7 +51,7 @@ def apply_graded_edit(
 
 def _grade_by_work(tx: Transaction, row: AgentRow, applied: Applied, now: datetime) -> Applied:
     """Grade what a change completes by the agent's work, if its calls are reported."""
-    if not any(kind in _CLAIMS for kind, _ in applied.events) or not tx.tool_calls.has_any(row.number):
+    if not any(kind in _CLAIMS for kind, _ in applied.events) or not tx.memory.load(row.number).watched:
         return applied
     return save_graded(tx, row, applied, judge_claims(tx, row, applied, now))
 
@@ -118,7 +118,7 @@ def _write(agent: AgentRunner, decide: Callable[[Transaction, AgentRow, datetime
         now = agent.board.now()
         row = agent.join(tx, now, active=by == agent.name)
         applied = decide(tx, row, now)
-        tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
+        tx.save_list(row, applied.state, unseen=row.unseen, at=now)
         tx.add_events(row, applied.events, by=by, at=now)
         return applied
 

@@ -166,7 +166,7 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
     has_changed = changes_code(call, row.project)
     if not runs and not has_changed:
         return
-    lineage = tx.tool_calls.lineage(row.number)
+    lineage = (row.number,) if row.parent is None else tx.tool_calls.lineage(row.number)
     record = tx.completions.load_record(row.session)
     # A line that changes code and then checks it has made its change before the check.
     is_checked = call.check is not None and call.check.checks_changes and call.started is not None
@@ -187,12 +187,12 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
 def regrade(tx: Transaction, session: str, record: SessionRecord, now: datetime) -> None:
     """Judge the completions again that a check may change, and write those whose grade is another one now."""
     for name, rows in tx.completions.open_to_checks(session).items():
-        changed: dict[str, Grade] = {}
-        for row in rows:
-            found = judge(row.completion, record)
-            if found.grade != row.grade:
-                changed[row.completion.key] = found.grade
-                tx.completions.save(with_proof(row.completion, found), found.grade)
+        judged = [(row, judge(row.completion, record)) for row in rows]
+        news: list[tuple[Completion, Grade]] = [
+            (with_proof(row.completion, found), found.grade) for row, found in judged if found.grade != row.grade
+        ]
+        tx.completions.save(news)
+        changed: dict[str, Grade] = {done.key: grade for done, grade in news}
         agent = tx.agent(session, name) if changed else None
         if agent is None:
             continue
@@ -218,7 +218,7 @@ def _write_items(tx: Transaction, row: AgentRow, grades: dict[str, Grade], now: 
         drafts.append(draft_header("list.graded", before, todos))
         for draft in drafts:
             draft.data.setdefault("revision", todos.revision)
-        tx.save_list(row, ListState(todos, row.state.shown), unseen=row.unseen, at=now, events=drafts)
+        tx.save_list(row, ListState(todos, row.state.shown), unseen=row.unseen, at=now)
     drafts += [draft for draft in gone if draft is not None]
     if drafts:
         tx.add_events(row, drafts, by="punchlist", at=now)

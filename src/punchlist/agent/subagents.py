@@ -87,7 +87,7 @@ def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> str | None:
         tx.add_events(row, [refused], by=agent.name, at=now)
         return None
     applied = save_graded(tx, row, applied, given)
-    tx.save_list(row, applied.state, unseen=row.unseen, at=now, events=applied.events)
+    tx.save_list(row, applied.state, unseen=row.unseen, at=now)
     tx.add_events(row, applied.events, by=agent.name, at=now)
     return name
 

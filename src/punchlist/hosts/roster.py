@@ -104,7 +104,7 @@ def _load_agents(tx: Transaction, present: set[str], now: datetime) -> list[Boar
 def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: StallOptions) -> list[BoardAgent]:
     session, state, line = saved
     try:
-        rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS) if row.parent is None]
+        rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS)[0] if row.parent is None]
         check_at = _find_check_time(tx, session) if state == "red" else None
         return [
             BoardAgent(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
 from punchlist.core.grounding.grades import Completion, Grade
 from punchlist.core.grounding.session import NO_RECORD, SessionRecord, session_state
 from punchlist.store import records
+from punchlist.store.agents import CompletingWrite
 from punchlist.store.records import Record, RowDamaged, Rows, SealedRecord
 
 _record = SealedRecord(SessionRecord, "the record of a session's checks is not what was written")
@@ -24,27 +26,24 @@ class CompletionRow(NamedTuple):
     grade: Grade
 
 
-class PreviousCompletion(NamedTuple):
-    """The position and the time of a completing write."""
-
-    position: int
-    at: datetime
-
-
 class CompletionRows(Rows):
     """Reads and writes completions and the records of sessions, within one transaction."""
 
     # The record of a session.
 
     def load_record(self, session: str) -> SessionRecord:
-        found = self._rows.one("find_session_checks", (session,))
-        return NO_RECORD if found is None or found[0] is None else _decode_record(found[0])
+        found = self._rows.find_checks(session)
+        return NO_RECORD if found is None or found.checks is None else _decode_record(found.checks)
 
     def save_record(self, session: str, record: SessionRecord, *, at: datetime) -> None:
-        found = session_state(session, record)
-        check = "" if found.decided_by is None else found.decided_by.program
-        self._rows.run("save_session_checks", (found.state, check, _record.encode(record), session))
-        self._rows.mark(session, at)
+        found, checks = session_state(session, record), self._rows.find_checks(session)
+        if checks is None:
+            return
+        checks.state = found.state
+        checks.check_name = "" if found.decided_by is None else found.decided_by.program
+        checks.checks = _record.encode(record)
+        checks.is_changed = True
+        self._rows.marked[session] = at
 
     def records(self, *, session: str | None = None, project: str | None = None) -> dict[str, SessionRecord]:
         """Return the records of a session, of a project or of the board, by session."""
@@ -53,27 +52,25 @@ class CompletionRows(Rows):
 
     # Completions.
 
-    def find_previous(self, agent: int, at: datetime | None = None) -> PreviousCompletion | None:
-        """Return the last completing write of an agent, or the last one up to a time."""
-        until = None if at is None else records.microseconds(at)
-        found = self._rows.one("previous_completion", {"agent": agent, "at": until})
-        return None if found is None else PreviousCompletion(found[0], records.moment(found[1]))
+    def find_previous(self, agent: int, at: datetime) -> CompletingWrite | None:
+        """Return the last completing write of an agent up to a time."""
+        found = self._rows.one("previous_completion", {"agent": agent, "at": records.microseconds(at)})
+        return None if found is None else CompletingWrite(found[0], records.moment(found[1]))
 
-    def save(self, done: Completion, grade: Grade) -> None:
-        total, body = _completion.encode(_head(done.agent, done.key), done)
-        at = records.microseconds(done.at)
-        self._rows.run("save_completion", (done.agent, done.key, done.position, done.until, at, grade, total, body))
-
-    def close(self, agent: int, position: int) -> None:
-        """End the windows in which later failures count for earlier completions of an agent."""
-        self._rows.run("close_completions", {"agent": agent, "position": position})
+    def save(self, given: Sequence[tuple[Completion, Grade]]) -> None:
+        """Save completions with their grades."""
+        rows: list[tuple[Any, ...]] = []
+        for done, grade in given:
+            total, body = _completion.encode(_head(done.agent, done.key), done)
+            rows.append((done.agent, done.key, done.position, records.microseconds(done.at), grade, total, body))
+        self._rows.insert("save_completion", rows)
 
     def move(self, done: Completion, *, agent: int, key: str) -> None:
         """Move a completion to the item under which its text was sent again."""
         known = self.find(done.agent, done.key)
         self._rows.run("delete_completion", (done.agent, done.key))
         if known is not None:
-            self.save(msgspec.structs.replace(known.completion, agent=agent, key=key), known.grade)
+            self.save([(msgspec.structs.replace(known.completion, agent=agent, key=key), known.grade)])
 
     def find(self, agent: int, key: str) -> CompletionRow | None:
         found = self._rows.one("find_completion", (agent, key))

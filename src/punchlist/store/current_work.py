@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from punchlist.core.current_work import latest_batch
 from punchlist.core.task import Task
-from punchlist.store.records import ListRow, list_row, readable
+from punchlist.store.agents import list_row
+from punchlist.store.records import ListRow, readable
 from punchlist.store.task_rows import TaskRow
 from punchlist.store.transaction import Transaction
 

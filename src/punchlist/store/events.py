@@ -10,18 +10,9 @@ from punchlist.core.events import REPORTS, Draft, Event, fold
 from punchlist.core.overview import SIGNS_OF_AGENT
 from punchlist.core.todo import TodoList
 from punchlist.store import records
+from punchlist.store.agents import AgentRow, PendingEvent, UnitOfWork, list_head
 from punchlist.store.overviews import OverviewRows
-from punchlist.store.records import (
-    AgentRow,
-    LastWrite,
-    Queries,
-    RowDamaged,
-    Rows,
-    check_row,
-    moment,
-    readable,
-    whole_head,
-)
+from punchlist.store.records import LastWrite, RowDamaged, Rows, check_row, moment, readable
 
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
 """Kinds that tell the revision of a list, and did not make it."""
@@ -33,7 +24,7 @@ _UNMARKED = (
 
 
 def append_events(
-    queries: Queries,
+    unit: UnitOfWork,
     drafts: Iterable[Draft],
     *,
     by: str,
@@ -42,20 +33,20 @@ def append_events(
     task: tuple[int, int] | None = None,
 ) -> int:
     """Append events and return the number of the last one. `task` is the list and the id of the task they are about."""
-    now, seq = records.microseconds(at), queries.one("last_seq")[0]
+    now, seq = records.microseconds(at), unit.last_seq()
     added: list[tuple[int, str, dict[str, Any]]] = []
     for kind, given in drafts:
         seq += 1
-        data = {**given, "watched": True} if queries.watched and kind in SIGNS_OF_AGENT else given
+        data = {**given, "watched": True} if unit.watched and kind in SIGNS_OF_AGENT else given
         revision = None if task is not None or kind in _UNNUMBERED else data.get("revision")
         body = records.encode(data)
         total = records.checksum(event_head(seq, now, kind, by, agent, revision, 1), body)
-        queries.run("add_event", (seq, now, kind, by, agent, revision, total, body, *(task or (None, None))))
+        unit.append(PendingEvent(seq, now, kind, by, agent, revision, total, body, *(task or (None, None))))
         added.append((seq, kind, data))
-        if agent is not None and kind not in _UNMARKED:
-            queries.mark(agent, at)
     if agent is not None and added:
-        OverviewRows(queries).add_events(agent, added, at, by)
+        OverviewRows(unit).add_events(agent, added, at, by)
+        if any(kind not in _UNMARKED for _, kind, _ in added):
+            unit.marked[unit.record(agent).row.session] = at
     return seq
 
 
@@ -145,7 +136,7 @@ def _fold_row(todos: TodoList, row: Any) -> TodoList:
 
 def _snapshot(number: int, row: Any) -> tuple[int, TodoList]:
     revision, total, body = row
-    check_row(total, whole_head(number, revision), body)
+    check_row(total, list_head(number, revision), body)
     return revision, records.decode_list(body)
 
 
@@ -187,7 +178,7 @@ class LogQueries(Rows):
     def findings(self, agent: int, after: int) -> tuple[Sequence[Event], int]:
         """Return the findings about an agent after a cursor, raised and cleared, and the cursor to go on from."""
         rows = self._rows.all("findings_of_agent", {"agent": agent, "after": after})
-        return in_order(0, rows), self._rows.one("last_seq")[0]
+        return in_order(0, rows), self._rows.last_seq()
 
     def regraded_items(self, agent: int, revision: int) -> Sequence[Event]:
         """Return the changes of an agent's items after a revision that gave them another grade, in order."""
@@ -207,7 +198,7 @@ class LogQueries(Rows):
     def regraded_tasks(self, agent: int, after: int) -> tuple[Sequence[Event], int]:
         """Return changes of the grades of an agent's tasks after a cursor, and the cursor to go on from."""
         rows = self._rows.all("regraded_tasks", {"agent": agent, "after": after})
-        return in_order(0, rows), self._rows.one("last_seq")[0]
+        return in_order(0, rows), self._rows.last_seq()
 
     def last_kind(self, agent: int) -> str:
         """Return the kind of the latest event of an agent; empty if there is none."""

@@ -13,6 +13,7 @@ from punchlist.core.overview import AgentState, ListSummary, show_left_open, sum
 from punchlist.core.session_line import AgentWork, SessionLine, find_shown_agent, is_at_work, prepare_line
 from punchlist.core.task import Task
 from punchlist.core.todo import Status, TodoList
+from punchlist.store.agents import SessionChecks
 from punchlist.store.current_work import read_current_work
 from punchlist.store.records import RowDamaged, microseconds
 from punchlist.store.transaction import Transaction
@@ -32,26 +33,25 @@ def write_lines(tx: Transaction) -> None:
     if not tx.marked:
         return
     now = max(tx.marked.values())
-    names = (("find_line_of_session" if isinstance(one, str) else "find_line", one) for one in tx.marked)
-    rows = dict.fromkeys(tx.one(name, (one,)) for name, one in names)
-    for row in rows:
-        if row is None:  # the session, or the agent, was deleted, or is no session of agents
+    for session in tx.marked:
+        checks = tx.find_checks(session)
+        if checks is None:  # the session was deleted
             continue
-        session, state, check, before = row
         try:
-            line = _load_line(tx, session, state, check, now)
+            line = _load_line(tx, session, checks, now)
             text = "" if line == _NOTHING else _encode(line).decode()
         except RowDamaged:
             text = None  # of another agent, perhaps: what shows in a status line must not stop this one
-        if text != before:
-            tx.run("save_line", (text, session))
+        if text != checks.line:
+            checks.line = text
+            checks.is_changed = True
     tx.marked.clear()
 
 
 def load_line(tx: Transaction, session: str, now: datetime, *, agent: str | None = None) -> SessionLine | None:
     """Return the line of a session as its rows are now, or that of one of its agents; None if it is not there."""
-    row = tx.one("find_line_of_session", (session,))
-    return None if row is None else _load_line(tx, session, row[1], row[2], now, agent)
+    checks = tx.find_checks(session)
+    return None if checks is None else _load_line(tx, session, checks, now, agent)
 
 
 class SavedLine(NamedTuple):
@@ -67,17 +67,17 @@ def list_lines(tx: Transaction, since: datetime, others: Iterable[str], limit: i
     rows = tx.all("lines_of_recent_sessions", {"since": microseconds(since), "limit": limit})
     found = {row[0]: SavedLine(*row) for row in rows}
     for session in others:
-        row = None if session in found else tx.one("find_line_of_session", (session,))
-        if row is not None:
-            found[session] = SavedLine(session, row[1], row[3])
+        checks = None if session in found else tx.find_checks(session)
+        if checks is not None:
+            found[session] = SavedLine(session, checks.state, checks.line)
     return list(found.values())
 
 
 def _load_line(
-    tx: Transaction, session: str, state: str, check: str, now: datetime, agent: str | None = None
+    tx: Transaction, session: str, checks: SessionChecks, now: datetime, agent: str | None = None
 ) -> SessionLine:
-    rows = tx.overviews.of_session(session, _MOST_SUBAGENTS)
-    work = _load_work_with_tasks(tx, session)
+    rows, may_wait, has_tasks = tx.overviews.of_session(session, _MOST_SUBAGENTS)
+    work = _load_work_with_tasks(tx, session) if has_tasks else {}
     agents: list[AgentWork] = []
     for row in rows:
         summary = _summarise(*work[row.number], row.activity.state) if row.number in work else row.list
@@ -94,14 +94,12 @@ def _load_line(
             summary = _summarise(todos, tasks, shown.activity.state, started_for)
             agents[agents.index(shown)] = shown._replace(list=summary)
     # What waits is read for the whole board, so only where this session has any.
-    waits = () if tx.one("any_wait", {"session": session}) is None else load_waits(tx, now, session=session)
-    return prepare_line(agents, state=state, check=check, waits=waits, now=now)
+    waits = load_waits(tx, now, session=session) if may_wait else ()
+    return prepare_line(agents, state=checks.state, check=checks.check_name, waits=waits, now=now)
 
 
 def _load_work_with_tasks(tx: Transaction, session: str) -> dict[int, tuple[TodoList, tuple[Task, ...]]]:
     """Return the lists and tasks of the agents that have tasks."""
-    if not tx.has_tasks or tx.one("any_task", {"session": session}) is None:
-        return {}
     rows = read_current_work(tx, session=session, limit=_MOST_AGENTS, outlines=True)
     return {row.number: (row.todos, row.tasks) for row in rows if row.tasks}
 

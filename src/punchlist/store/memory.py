@@ -108,11 +108,11 @@ class RememberedAgent(NamedTuple):
 
 class Memories(Rows):
     def load(self, number: int) -> AgentMemory:
-        found = self._rows.one("find_memory", (number,))
-        return NEW if found is None or found[0] is None else _memory.decode(found[0])
+        found = self._rows.find_number(number)
+        return NEW if found is None or found.memory is None else _memory.decode(found.memory)
 
     def save(self, number: int, memory: AgentMemory) -> None:
-        self._rows.run("save_memory", (_memory.encode(memory), number))
+        self._rows.save_memory(number, _memory.encode(memory))
 
     def all(self, *, project: str | None = None, session: str | None = None) -> Sequence[RememberedAgent]:
         """Return the agents of a session, of a project or of the board that anything is remembered of, oldest first."""

@@ -14,10 +14,14 @@ from zlib import crc32
 
 import msgspec
 
+from punchlist.core.events import fold
+from punchlist.core.todo import TodoList
+from punchlist.store import records
 from punchlist.store.files import APPLICATION_ID, SCHEMA, UNRELEASED, create_private_file, read_schema_version
 from punchlist.store.records import migrations, statements
 
 _BACKUPS_KEPT = 2
+_decode_changes = msgspec.json.Decoder(tuple[str, dict[str, Any]]).decode_lines
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
@@ -31,6 +35,8 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     if path and found:
         _back_up(connection, path, found)
     connection.create_function("forget_hashes", 1, forget_hashes, deterministic=True)
+    connection.create_function("fold_list", 2, _fold_list)
+    connection.create_function("seal_row", 2, records.checksum)
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = read_schema_version(connection, path)  # again: without `flock`, another process may have been quicker
@@ -39,6 +45,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        connection.execute("UPDATE board SET version = ?", (SCHEMA,))
         connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):
@@ -70,6 +77,17 @@ def list_backups(path: str) -> list[str]:
     prefix = f"{name}.before-"
     names = [each for each in os.listdir(folder) if each.startswith(prefix) and each.removeprefix(prefix).isdigit()]
     return sorted((os.path.join(folder, each) for each in names), key=os.path.getmtime, reverse=True)
+
+
+def _fold_list(whole: bytes | None, since: bytes) -> bytes | None:
+    """Return a list of schema 108 whole: it was stored with the changes since. A damaged one stays as it is."""
+    try:
+        todos = TodoList() if whole is None else records.decode_list(whole)
+        for kind, data in _decode_changes(since):
+            todos = fold(todos, kind, data)
+        return records.encode_list(todos)
+    except (ValueError, LookupError, TypeError, msgspec.MsgspecError):
+        return whole
 
 
 def _back_up(connection: sqlite3.Connection, path: str, schema: int) -> None:

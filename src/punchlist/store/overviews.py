@@ -22,15 +22,10 @@ from punchlist.core.overview import (
     find_item_id,
     fold_activity,
     fold_item,
-    summarise_list,
 )
 from punchlist.core.todo import TodoList
-from punchlist.store.records import Rows, SealedRecord
-
-_DAMAGED = "a read model is not what was written; `punchlist doctor --rebuild` rebuilds it"
-_activity = SealedRecord(Activity, _DAMAGED)
-_summary = SealedRecord(ListSummary, _DAMAGED)
-_item = SealedRecord(KeptItem, _DAMAGED)
+from punchlist.store.agents import decode_activity, decode_item, decode_summary
+from punchlist.store.records import Rows
 
 
 class OverviewRow(Struct, frozen=True):
@@ -56,11 +51,12 @@ class KeptRow(Struct, frozen=True):
 
 class OverviewRows(Rows):
     def add_events(self, agent: int, events: Iterable[tuple[int, str, dict[str, Any]]], at: datetime, by: str) -> None:
-        """Bring the rows of an agent up to date with events that are appended to its log."""
-        before = activity = self.load_activity(agent)
+        """Bring the read models of an agent up to date with events that are appended to its log."""
+        record = self._rows.record(agent)
+        activity = record.activity
         for seq, kind, data in events:
             # Only after an agent finished does it matter who acts: the agent that goes on, or a person.
-            own = activity.state == "finished" and by == self._rows.one("name_of_agent", (agent,))[0]
+            own = activity.state == "finished" and by == record.row.name
             activity = fold_activity(activity, kind, data, at, seq, own=own)
             item_id = find_item_id(kind, data)
             if item_id:
@@ -68,9 +64,9 @@ class OverviewRows(Rows):
                 self._add_item_event(agent, plan, item_id, kind, data, at, seq)
             elif kind == "agent.spawned":
                 self._wake_child(agent, data.get("child"))
-        if activity.rests != before.rests:
-            self._rows.mark(agent, at)
-        self._rows.run("save_activity", (agent, _activity.encode(activity)))
+        if activity.rests != record.activity.rests:
+            self._rows.marked[record.row.session] = at
+        self._rows.save_activity(agent, activity)
 
     def _add_item_event(
         self, agent: int, plan: str, item_id: str, kind: str, data: dict[str, Any], at: datetime, seq: int
@@ -78,61 +74,60 @@ class OverviewRows(Rows):
         known = self.find_item(agent, plan, item_id)
         if known is None and kind == "item.restored":
             earlier = self._rows.one("latest_kept_item", (agent, item_id))  # of the plan that left it out
-            known = None if earlier is None else as_new(_item.decode(earlier[0]))
+            known = None if earlier is None else as_new(decode_item(earlier[0]))
         kept = fold_item(known, kind, data, at, seq)
         if kept is not None:
-            values = (agent, plan, item_id, kept.touched, kept.item.status.value, kept.is_gone)
-            self._rows.run("save_kept_item", (*values, _item.encode(kept)))
+            self._rows.save_item(agent, plan, item_id, kept)
 
     def _wake_child(self, parent: int, name: Any) -> None:
         """Mark a child that is started again as at work."""
-        found = self._rows.one("find_child", {"parent": parent, "name": name}) if isinstance(name, str) else None
-        if found is not None:
-            self._wake(found[0])
+        session = self._rows.record(parent).row.session
+        child = self._rows.find_record(session, name) if isinstance(name, str) else None
+        if child is not None:
+            self._wake(child.row.number)
 
     def _wake(self, agent: int) -> None:
         activity = self.load_activity(agent)
         if activity.rests:
-            awake = msgspec.structs.replace(activity, rests=False)
-            self._rows.run("save_activity", (agent, _activity.encode(awake)))
+            self._rows.save_activity(agent, msgspec.structs.replace(activity, rests=False))
 
-    def save_list(self, agent: int, todos: TodoList) -> None:
-        """Keep the list of an agent in short."""
-        self._rows.run("save_summary", (agent, _summary.encode(summarise_list(todos))))
+    def of_session(self, session: str, most: int) -> tuple[list[OverviewRow], bool, bool]:
+        """Return the root agents of a session and its latest subagents, so many at most, oldest first.
+
+        Return also whether anything of it may wait on a person, and whether it has tasks.
+        """
+        rows = self._rows.all("line_of_session", {"session": session, "most": most})
+        agents = [overview_row(row[:-2]) for row in rows]
+        return agents, any(row[-2] for row in rows), any(row[-1] for row in rows)
 
     def load_activity(self, agent: int) -> Activity:
-        found = self._rows.one("find_activity", (agent,))
-        return NO_ACTIVITY if found is None or found[0] is None else _activity.decode(found[0])
-
-    def of_session(self, session: str, limit: int) -> Sequence[OverviewRow]:
-        """Return the root agents of a session and its latest subagents, up to a limit; oldest first."""
-        return [_overview_row(row) for row in self._rows.all("overviews_of_session", (session, session, limit))]
+        found = self._rows.find_number(agent)
+        return NO_ACTIVITY if found is None else found.activity
 
     def all(self, *, session: str | None = None, project: str | None = None) -> Sequence[OverviewRow]:
         """Return the agents of a session, of a project or of the board, oldest first."""
-        return [_overview_row(row) for row in self._rows.all("overviews", {"session": session, "project": project})]
+        return [overview_row(row) for row in self._rows.all("overviews", {"session": session, "project": project})]
 
     # Items.
 
     def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
-        found = self._rows.one("find_kept_item", (agent, plan, item_id))
-        return None if found is None else _item.decode(found[0])
+        return self._rows.find_item(agent, plan, item_id)
 
     def standing_items(self) -> Sequence[KeptRow]:
         """Return the items that are in progress, blocked or failed, and still on a list."""
-        return [KeptRow(agent, plan, _item.decode(body)) for agent, plan, body in self._rows.all("standing_items")]
+        return [KeptRow(agent, plan, decode_item(body)) for agent, plan, body in self._rows.all("standing_items")]
 
     def finished_items(self, session: str) -> Sequence[KeptRow]:
         """Return all completed items of a session, the latest first."""
         return [
-            KeptRow(agent, plan, _item.decode(body))
+            KeptRow(agent, plan, decode_item(body))
             for agent, plan, body in self._rows.all("finished_items", (session,))
         ]
 
     def latest_items(self, limit: int, *, status: str | None = None) -> Sequence[KeptRow]:
         """Return the items of all lists, past ones too, the last changed first; with a status, those in it."""
         rows = self._rows.all("latest_items", {"status": status, "limit": limit})
-        return [KeptRow(agent, plan, _item.decode(body)) for agent, plan, body in rows]
+        return [KeptRow(agent, plan, decode_item(body)) for agent, plan, body in rows]
 
     def places(self) -> dict[int, tuple[str, str, str]]:
         """Return the project, the session and the name of every agent, by its number."""
@@ -140,13 +135,11 @@ class OverviewRows(Rows):
 
     def items_since(self, agent: int, after: int) -> Sequence[KeptRow]:
         """Return the items of an agent that an event after a cursor is about."""
-        return [
-            KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("items_since", (agent, after))
-        ]
+        return [KeptRow(agent, plan, decode_item(body)) for plan, body in self._rows.all("items_since", (agent, after))]
 
     def items_of_agent(self, agent: int) -> Sequence[KeptRow]:
         """Return every item that the lists of an agent ever had."""
-        return [KeptRow(agent, plan, _item.decode(body)) for plan, body in self._rows.all("items_of_agent", (agent,))]
+        return [KeptRow(agent, plan, decode_item(body)) for plan, body in self._rows.all("items_of_agent", (agent,))]
 
     # The log since a cursor.
 
@@ -182,7 +175,7 @@ class OverviewRows(Rows):
 
     def rebuild(self, agent: int, todos: TodoList, log: Iterable[Event], woken: Iterable[int] = ()) -> None:
         """Replace the rows of an agent by a fold of its log. `woken` are the events by which its parent started it."""
-        for name in ("delete_overview", "delete_kept_items"):
+        for name in ("clear_read_models", "delete_kept_items"):
             self._rows.run(name, {"agent": agent})
         starts = sorted(woken, reverse=True)
         for event in log:
@@ -192,11 +185,10 @@ class OverviewRows(Rows):
             self.add_events(agent, [(event.seq, event.kind, dict(event.data))], event.at, event.by)
         if starts:
             self._wake(agent)
-        self.save_list(agent, todos)
+        self._rows.save_summary(agent, todos)
 
 
-def _overview_row(row: Any) -> OverviewRow:
+def overview_row(row: Any) -> OverviewRow:
     number, session, name, project, parent, started_for, activity, summary = row
-    known = NO_ACTIVITY if activity is None else _activity.decode(activity)
-    short = ListSummary() if summary is None else _summary.decode(summary)
+    known, short = decode_activity(activity), decode_summary(summary)
     return OverviewRow(number, session, name, project, parent, started_for or "", known, short)

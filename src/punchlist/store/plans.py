@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from punchlist.core.approval import Plan
 from punchlist.core.question import Question
-from punchlist.store.records import AgentRow, Record, Rows, microseconds
+from punchlist.store.agents import AgentRow
+from punchlist.store.records import Record, Rows, microseconds
 
 _plan = Record(Plan)
 _question = Record(Question)
@@ -60,7 +61,7 @@ class PlanRows(Rows):
         total, body = _plan.encode(str(agent), plan)
         key = {"agent": agent, "revision": plan.revision, "id": plan.id}
         self._rows.run("save_plan", {**key, "state": plan.state.value, "sum": total, "body": body})
-        self._rows.run("touch_agent", {"agent": agent, "at": microseconds(at)})
+        self._rows.touch(agent, at)
 
     def find_decided(self, agent: int) -> Sequence[Plan]:
         """Return the decided plans of which the agent was not told yet, the oldest first."""
@@ -113,7 +114,7 @@ class QuestionRows(Rows):
         total, body = _question.encode(_head(agent, number), question)
         key = {"agent": agent, "number": number, "item": question.item, "plan_id": question.plan_id}
         self._rows.run("save_question", {**key, "state": state, "sum": total, "body": body})
-        self._rows.run("touch_agent", {"agent": agent, "at": microseconds(at)})
+        self._rows.touch(agent, at)
 
     def find_answered(self, agent: int) -> Sequence[Question]:
         """Return the answers that the agent was not told yet, the oldest first."""

@@ -1,7 +1,6 @@
-"""Read and write rows: the named queries of `sql/`, the encoding of values with a checksum, and the rows of agents.
+"""Read and write rows: the named queries of `sql/`, and the encoding of values with a checksum.
 
-A mismatch with the checksum raises `RowDamaged`. An agent's row holds its list as it was at some revision, and the
-changes after that. So a write stores only its changes, and a reader still needs only one row.
+A mismatch with the checksum raises `RowDamaged`.
 """
 
 from __future__ import annotations
@@ -9,17 +8,19 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
 
-from punchlist.core.events import Draft, fold
 from punchlist.core.task import Task
 from punchlist.core.todo import ListState, TodoItem, TodoList
+
+if TYPE_CHECKING:
+    from punchlist.store.agents import UnitOfWork
 
 _UNREADABLE_ROW = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -138,35 +139,7 @@ class SealedRecord(Generic[T]):
         raise RowDamaged(self._problem)
 
 
-# Agents, their lists and sessions.
-
-SNAPSHOT_EVERY = 50
-"""A past revision is at most this many changes away from a stored list."""
-
-_LONGEST = 2000
-"""Bytes of changes after a whole list; with more, it is stored whole again. They fit into a page with their row."""
-
-_encode_changes = msgspec.json.Encoder().encode_lines
-_decode_changes = msgspec.json.Decoder(tuple[str, dict[str, Any]]).decode_lines
-
-
-MINUTE = 60_000_000
-"""Microseconds after which an agent's place among the recent ones is written again: its indexes change no oftener."""
-
-
-class AgentRow(msgspec.Struct, frozen=True):
-    """An agent as stored, with its list. `number` is the store's own key."""
-
-    number: int
-    session: str
-    name: str
-    parent: int | None
-    label: str | None
-    project: str
-    mode: str
-    recent: int
-    unseen: int
-    state: ListState
+# Lists and sessions as surfaces show them, and answered calls.
 
 
 class ListRow(NamedTuple):
@@ -207,69 +180,6 @@ class LastWrite(msgspec.Struct, frozen=True):
     call_id: str | None = None
 
 
-class Columns(NamedTuple):
-    """The columns of a row that hold its list."""
-
-    number: int
-    name: str
-    revision: int
-    base: int
-    """The revision of `whole`."""
-    sum: int | None
-    since: bytes | None
-    """The changes after `whole`."""
-    shown: bytes | None
-    whole_sum: int | None
-    whole: bytes | None
-
-
-def read_list(columns: Columns) -> TodoList:
-    """Return the list in these columns."""
-    number, name, revision, base, total, since, shown, whole_sum, whole = columns
-    check_row(total, row_head(number, name, revision, base), since or b"", shown)
-    todos = TodoList()
-    if whole is not None:
-        check_row(whole_sum, whole_head(number, base), whole)
-        todos = decode_list(whole)
-    if todos.revision != base:
-        raise RowDamaged("a list is not the one that its changes belong to")
-    for kind, data in _decode_changes(since) if since else ():
-        todos = fold(todos, kind, data)
-    if todos.revision != revision:
-        raise RowDamaged("a list is not at the revision that its row says")
-    return todos
-
-
-def append_changes(since: bytes | None, events: Iterable[Draft], revision: int) -> bytes | None:
-    """Return the changes with these events after them; None if the list has to be stored whole."""
-    new = _encode_changes(events)
-    after = new if since is None else since + new
-    if not new or len(after) > _LONGEST or revision % SNAPSHOT_EVERY == 0:
-        return None
-    return after
-
-
-def row_head(number: int, name: str, revision: int, base: int) -> str:
-    return f"{number} {revision} {base} {name}"
-
-
-def whole_head(number: int, revision: int) -> str:
-    return f"{number} {revision}"
-
-
-def agent_row(row: Any) -> AgentRow:
-    number, session, name, parent, label, project, mode, recent, unseen, *stored = row
-    columns = Columns(number, name, *stored)
-    state = ListState(read_list(columns), decode_shown(columns.shown))
-    return AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
-
-
-def list_row(row: Any) -> ListRow:
-    number, session, name, parent, label, project, mode, updated, *stored = row
-    todos = read_list(Columns(number, name, *stored))
-    return ListRow(number, session, name, parent, label, project, mode, moment(updated), todos)
-
-
 def session_row(row: Any) -> SessionRow:
     name, project, at, agents, last, state = row
     return SessionRow(name, project, moment(at), agents, None if last is None else moment(last), state)
@@ -292,12 +202,6 @@ class Queries:
         self._sql = queries()
         self.watched = False
         """Set to True where the events of a transaction are read from an agent's log: the agent is not heard of."""
-        self.marked: dict[int | str, datetime] = {}
-        """Agents, by number, and sessions that changed in a way that the line of the session may show, and when."""
-
-    def mark(self, changed: int | str, at: datetime) -> None:
-        """Note a change of an agent or a session: its line is written before the transaction is committed."""
-        self.marked[changed] = at
 
     def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
         try:
@@ -321,7 +225,7 @@ class Queries:
 class Rows:
     """Base of the repositories: each reads and writes the rows of one thing, within one transaction."""
 
-    def __init__(self, rows: Queries) -> None:
+    def __init__(self, rows: UnitOfWork) -> None:
         self._rows = rows
 
 

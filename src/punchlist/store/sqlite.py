@@ -29,6 +29,7 @@ from punchlist.errors import (
     StoreUnavailable,
 )
 from punchlist.settings import Durability
+from punchlist.store.agents import AgentRow
 from punchlist.store.files import (
     SCHEMA,
     UPGRADE,
@@ -45,7 +46,7 @@ from punchlist.store.lines import write_lines
 from punchlist.store.lock import SidecarLock
 from punchlist.store.migrate import migrate
 from punchlist.store.notify import Notifier
-from punchlist.store.records import AgentRow, ListRow, RowDamaged, SessionRow
+from punchlist.store.records import ListRow, RowDamaged, SessionRow
 from punchlist.store.transaction import Transaction
 
 _FAULTS = (sqlite3.Error, UnicodeEncodeError)
@@ -148,7 +149,7 @@ class SqliteStore:
         self._snapshot_open = False
         self._inside = False  # True while the process forks inside a transaction of ours
         self._joined: Transaction | None = None  # that of `joined`, for the thread that holds the lock
-        self._in_step = False  # True inside a savepoint of it
+        self._step: Transaction | None = None  # that of a savepoint of it
         self._key = b""
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -214,7 +215,7 @@ class SqliteStore:
         A function and no context manager: so a Ctrl-C cannot strike between taking the lock and the `try` around it.
         """
         if self._lock.is_mine:
-            if self._joined is None or self._in_step:
+            if self._joined is None or self._step is not None:
                 raise RuntimeError(_NESTED)
             return self._run_step(self._joined, work)
         interrupted: BaseException | None = None
@@ -223,11 +224,14 @@ class SqliteStore:
                 self._lock.acquire(wait)
             tx = self._begin(durable)
             result = work(tx)
-            write_lines(tx)
+            self._finish(tx)
             tx.connection.execute("COMMIT")
             self._notifier.announce()  # with the lock held: `close` must not close the notify file meanwhile
         except BaseException as error:
+            newer = self._find_newer(error)
             self._roll_back(error)
+            if newer is not None:
+                raise newer from error
             if isinstance(error, _FAULTS):
                 raise fault(error, self.path, seconds=self._timeout) from error
             raise
@@ -268,12 +272,13 @@ class SqliteStore:
         connection = whole.connection
         if not connection.in_transaction:
             raise StoreFailed(path=self.path, problem="a fault rolled back the transaction")
-        self._in_step = True
+        whole.forget()
+        self._step = tx = Transaction(connection)
         try:
             connection.execute("SAVEPOINT step")
-            tx = Transaction(connection)
             tx.watched = whole.watched
             result = work(tx)
+            tx.flush()
             connection.execute("RELEASE step")
             whole.marked.update(tx.marked)  # lines are written once, for all steps
         except BaseException as error:
@@ -282,7 +287,7 @@ class SqliteStore:
                 raise fault(error, self.path, seconds=self._timeout) from error
             raise
         finally:
-            self._in_step = False
+            self._step = None
         return result
 
     def _roll_back_step(self, connection: sqlite3.Connection) -> None:
@@ -307,8 +312,25 @@ class SqliteStore:
         if self._file and self._durability == "full":
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         connection.execute("BEGIN IMMEDIATE")
-        self._check_schema(connection)
         return Transaction(connection)
+
+    def _finish(self, tx: Transaction) -> None:
+        """Write all that waits. Raise if a newer program has migrated the board since it was opened."""
+        write_lines(tx)
+        tx.flush()
+        if tx.header.version != SCHEMA:
+            self._check_schema(tx.connection)
+
+    def _find_newer(self, error: BaseException) -> StoreError | None:
+        """Return the error that a newer program has migrated the board, if that is why a statement failed."""
+        if isinstance(error, sqlite3.Error) and self._writer is not None and self._lock.is_mine:
+            try:
+                self._check_schema(self._writer)
+            except StoreError as newer:
+                return newer
+            except sqlite3.Error:
+                return None
+        return None
 
     def check_file(self) -> None:
         """Raise if the path is another file by now: what is written to a deleted one is gone when we close it.
@@ -356,6 +378,7 @@ class SqliteStore:
         """
         if self._joined is not None and self._lock.is_mine:
             try:
+                (self._step or self._joined).flush()
                 return what(Transaction(self._joined.connection))
             except _FAULTS as error:
                 raise fault(error, self.path, seconds=self._timeout) from error

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from punchlist.core.task import RunsAfter, TaskStatus
 from punchlist.core.task_rules import is_holding
 from punchlist.errors import CycleRefused
-from punchlist.store.records import Queries
+from punchlist.store.agents import UnitOfWork
 
 _STEPS = 64
 """The search visits so many tasks one by one before the database does the rest in one statement."""
@@ -24,7 +24,7 @@ _POLICIES: tuple[RunsAfter, ...] = ("completed", "ended")
 class Edges:
     """The edges between tasks, by the store's own numbers."""
 
-    def __init__(self, queries: Queries) -> None:
+    def __init__(self, queries: UnitOfWork) -> None:
         self._queries = queries
 
     def add(self, task: int, blocker: int, *, holding: bool) -> bool:
@@ -123,7 +123,7 @@ def _ends(way: list[int]) -> list[int]:
 class Side:
     """A search from one end of an edge, task by task, in one direction, up to the rank of the other end."""
 
-    def __init__(self, queries: Queries, query: str, start: int, bound: int) -> None:
+    def __init__(self, queries: UnitOfWork, query: str, start: int, bound: int) -> None:
         self._queries = queries
         self._query = query
         self._bound = bound

@@ -15,8 +15,9 @@ from punchlist.core.task_rules import is_holding
 from punchlist.core.todo import Progress
 from punchlist.errors import TaskRevisionConflict
 from punchlist.store import records
+from punchlist.store.agents import AgentRow, UnitOfWork
 from punchlist.store.events import append_events, in_order
-from punchlist.store.records import AgentRow, Queries, StoredCall, check_row, readable
+from punchlist.store.records import StoredCall, check_row, readable
 from punchlist.store.task_edges import Edges
 from punchlist.store.task_rows import (
     SECOND,
@@ -40,7 +41,7 @@ _BLOCKING = {status.value: status for status in TaskStatus}
 
 
 class TaskRows:
-    def __init__(self, queries: Queries) -> None:
+    def __init__(self, queries: UnitOfWork) -> None:
         self._queries = queries
         self._edges = Edges(queries)
 
@@ -48,16 +49,17 @@ class TaskRows:
 
     def find_list_and_due(self, name: str, now: datetime) -> tuple[TaskListRow, bool] | None:
         """Return a list, and True if anything in it has come due."""
-        row = self._queries.one("find_task_list", {"name": name, "now": records.microseconds(now)})
+        row = self._queries.one_with_header("find_task_list", {"name": name, "now": records.microseconds(now)})
         return None if row is None else (TaskListRow(*row[:4]), bool(row[4]))
 
     def find_list(self, name: str) -> TaskListRow | None:
-        row = self._queries.one("find_task_list", {"name": name, "now": 0})
+        row = self._queries.one_with_header("find_task_list", {"name": name, "now": 0})
         return None if row is None else TaskListRow(*row[:4])
 
     def add_list(self, name: str, *, project: str, session: str | None, at: datetime) -> TaskListRow:
         values = {"name": name, "project": project, "session": session, "at": records.microseconds(at)}
         self._queries.run("add_task_list", values)
+        self._queries.header.has_tasks = True
         made = self.find_list(name)
         assert made is not None
         return made
@@ -364,14 +366,11 @@ class TaskRows:
     ) -> None:
         append_events(self._queries, drafts, by=by, at=at, agent=agent, task=(row.list.number, int(row.task.id)))
         if agent is not None:
-            now = records.microseconds(at)
-            self._queries.run("touch_agent", {"agent": agent, "at": now})
-            for name in ("touch_agent_place", "touch_session_place"):
-                self._queries.run(name, {"agent": agent, "at": now, "before": now - records.MINUTE})
+            self._queries.touch(agent, at)
         if row.agent is not None:
-            self._queries.mark(row.agent, at)
+            self._queries.marked[self._queries.record(row.agent).row.session] = at
         if row.list.session is not None:
-            self._queries.mark(row.list.session, at)
+            self._queries.marked[row.list.session] = at
 
     def history(self, where: TaskListRow, id: int, *, limit: int = _EVERYTHING) -> Sequence[Event]:
         """Return the last events of a task, the oldest first."""

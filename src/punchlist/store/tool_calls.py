@@ -85,10 +85,6 @@ class ToolCallRows(Rows):
         """Return the latest calls of an agent, oldest first."""
         return [_call(agent, *row) for row in reversed(self._rows.all("tool_calls_of_agent", (agent, limit)))]
 
-    def has_any(self, agent: int) -> bool:
-        """True if any call of an agent, or of its subagents, was reported."""
-        return self._rows.one("any_tool_call_in_family", {"agent": agent}) is not None
-
     def lineage(self, agent: int) -> tuple[int, ...]:
         """Return an agent and those who started it, the nearest first."""
         return tuple(number for (number,) in self._rows.all("lineage", {"agent": agent}))

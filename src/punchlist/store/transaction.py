@@ -9,27 +9,13 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import records
+from punchlist.store.agents import AgentRow, UnitOfWork, list_row
 from punchlist.store.events import ListHistory, LogQueries, append_events, in_order
 from punchlist.store.flows import FlowRows
 from punchlist.store.hosts import HostRows
 from punchlist.store.overviews import OverviewRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
-from punchlist.store.records import (
-    SNAPSHOT_EVERY,
-    AgentRow,
-    ListRow,
-    Queries,
-    SessionRow,
-    StoredCall,
-    agent_row,
-    append_changes,
-    check_row,
-    list_row,
-    readable,
-    row_head,
-    session_row,
-    whole_head,
-)
+from punchlist.store.records import ListRow, SessionRow, StoredCall, readable, session_row
 from punchlist.store.requests import RequestRows
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
@@ -48,11 +34,11 @@ _DEEPEST = 32
 
 _DELETES = (
     "delete_events", "delete_snapshots", "delete_calls", "delete_list", "delete_tool_calls", "delete_completions",
-    "delete_overview", "delete_kept_items", "delete_plans", "delete_questions", "delete_agent",
+    "delete_kept_items", "delete_plans", "delete_questions", "delete_agent",
 )  # fmt: skip
 
 
-class Transaction(Queries):
+class Transaction(UnitOfWork):
     """All reads and writes of one transaction. The rules are the board's; here are only the rows."""
 
     # The repositories hold nothing but the connection: each is made when it is asked for.
@@ -138,10 +124,10 @@ class Transaction(Queries):
 
     # Agents and their lists.
 
-    def agent(self, session: str, name: str) -> AgentRow | None:
-        """Return one agent, with its list."""
-        row = self.one("find_agent", (session, name))
-        return None if row is None else readable(agent_row, row)
+    def agent(self, session: str, name: str, *, call_id: str | None = None) -> AgentRow | None:
+        """Return one agent, with its list; with a `call_id`, `call` then needs no further statement."""
+        record = self.find_record(session, name, call_id)
+        return None if record is None else record.row
 
     def ancestors(self, row: AgentRow) -> Iterator[tuple[AgentRow, AgentRow]]:
         """Yield the agents that started this one, the nearest first, each with the child through which it did."""
@@ -186,73 +172,6 @@ class Transaction(Queries):
         """Return the states of the sessions of a project or of the board that are not idle."""
         return dict(self.all("session_states", {"project": project}))
 
-    def place_of(self, number: int) -> tuple[str, str]:
-        """Return the session and the project of an agent."""
-        session, project = self.one("place_of_agent", (number,))
-        return session, project
-
-    def add_agent(
-        self,
-        session: str,
-        name: str,
-        *,
-        project: str,
-        at: datetime,
-        parent: int | None = None,
-        label: str | None = None,
-        spawn_id: str | None = None,
-    ) -> AgentRow:
-        """Add an agent with an empty list, and its session if it is the first one there."""
-        now = records.microseconds(at)
-        self.run("add_session", {"session": session, "project": project, "at": now})
-        project = self.session_project(session) or project
-        values = {"session": session, "name": name, "parent": parent, "label": label, "spawn_id": spawn_id}
-        (number,) = self.one("add_agent", {**values, "project": project, "at": now})
-        return AgentRow(number, session, name, parent, label, project, "execute", now, 0, ListState(TodoList()))
-
-    def save_list(
-        self,
-        agent: AgentRow,
-        state: ListState,
-        *,
-        unseen: int,
-        at: datetime,
-        events: Sequence[Draft] = (),
-    ) -> None:
-        """Replace the agent's list. `events` lead from its last one to this one; without them it is stored whole.
-
-        They have to be added separately.
-        """
-        number, before, todos = agent.number, agent.state, state.todos
-        if todos is before.todos:
-            if state.shown != before.shown or unseen != agent.unseen:
-                self._save_unseen(agent, state, unseen)
-            return
-        revision, now = todos.revision, records.microseconds(at)
-        base, since, stored = self.one("changes_since", (number,))
-        follows = stored == before.todos.revision  # else the row was read before another write
-        since = append_changes(since, events if follows else (), revision)
-        if since is None:
-            base, whole = revision, records.encode_list(todos)
-            self.run("save_whole", (number, records.checksum(whole_head(number, base), whole), whole))
-            if revision % SNAPSHOT_EVERY == 0:
-                self._add_snapshot(number, revision, whole)
-        self.overviews.save_list(number, todos)
-        self.mark(number, at)
-        shown = records.encode_shown(state)
-        total = records.checksum(row_head(number, agent.name, revision, base), since or b"", shown)
-        self.run("save_list", (revision, unseen, now, base, total, since, shown, number))
-        if now - agent.recent >= records.MINUTE or len(before.todos.items) != len(todos.items):
-            recent = max(now, agent.recent)
-            self.run("save_place", (recent, len(todos.items), number))
-            self.run("save_session_place", (recent, agent.session, recent))
-
-    def _save_unseen(self, agent: AgentRow, state: ListState, unseen: int) -> None:
-        base, since, revision = self.one("changes_since", (agent.number,))
-        shown = records.encode_shown(state)
-        total = records.checksum(row_head(agent.number, agent.name, revision, base), since or b"", shown)
-        self.run("save_unseen", (unseen, total, shown, agent.number))
-
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Return lists that hold something, the latest first; with a session, those of all its agents."""
         if session is not None:
@@ -275,9 +194,6 @@ class Transaction(Queries):
         row = self.one("session_by_id", {"session": session})
         return None if row is None else readable(session_row, row)
 
-    def _add_snapshot(self, number: int, revision: int, body: bytes) -> None:
-        self.run("add_snapshot", (number, revision, records.checksum(whole_head(number, revision), body), body))
-
     # Events.
 
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> int:
@@ -291,36 +207,24 @@ class Transaction(Queries):
     def last_events(self, limit: int) -> Sequence[Event]:
         return in_order(0, self.all("last_events", {"limit": limit})[::-1])
 
-    def last_seq(self) -> int:
-        """Return the number of the last event, 0 on a new board."""
-        return self.one("last_seq")[0]
-
     # Calls that were answered.
 
     def call(self, agent: AgentRow, call_id: str) -> StoredCall | None:
         """Return what was answered under a call id."""
-        row = self.one("find_call", (agent.number, call_id))
-        if row is None:
-            return None
-        total, fingerprint, reply = row
-        readable(lambda reply: check_row(total, f"{agent.number} {call_id}", reply, fingerprint), reply)
-        return StoredCall(fingerprint, reply)
+        return self.find_reply(agent.number, call_id)
 
     def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
         total = records.checksum(f"{agent.number} {call_id}", call.reply, call.fingerprint)
         values = (agent.number, call_id, records.microseconds(at), total, call.fingerprint, call.reply)
         self.run("add_call", values)
+        self.remember_reply(agent.number, call_id, call)
 
     # Tasks.
 
-    @property
-    def has_tasks(self) -> bool:
-        """True if there is any list of tasks on the board."""
-        return self.one("any_task_list") is not None
-
     def renew(self, agent: AgentRow, at: datetime) -> None:
         """Renew the leases of an agent that was seen at work, once a quarter of their time is over."""
-        self.run("renew_leases", {"agent": agent.number, "now": records.microseconds(at)})
+        if self.record(agent.number).has_open_tasks:
+            self.run("renew_leases", {"agent": agent.number, "now": records.microseconds(at)})
 
     # Sessions as a whole.
 
@@ -342,7 +246,7 @@ class Transaction(Queries):
             copies[row.number] = copy.number
             if row.todos.revision:
                 self.save_list(copy, ListState(row.todos), unseen=0, at=at)
-                self._add_snapshot(copy.number, row.todos.revision, records.encode_list(row.todos))
+                self.add_snapshot(copy.number, row.todos)
             if row.mode != copy.mode:
                 self.modes.save(copy, row.mode, self.modes.load_entry(row.number), at=at)
 

@@ -23,6 +23,7 @@ from punchlist.core.grounding.tool_call import ToolCall, task_key
 from punchlist.core.task import Task
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import Transaction
+from punchlist.store.agents import CompletingWrite
 from punchlist.text import cut, for_prompt
 
 _WHY: Final[dict[str, str]] = {"unseen": "no work on it was seen", "failing": "a check fails"}
@@ -41,8 +42,8 @@ def find_windows(tx: Transaction, agent: int, completed: Sequence[CompletedWork]
 
     A window begins at the agent's previous completing write, or when the item went in progress, if that was earlier.
     """
-    session, project = tx.place_of(agent)
-    previous, position = tx.completions.find_previous(agent), tx.last_seq()
+    session, project = tx.record(agent).row.session, tx.record(agent).row.project
+    previous, position = tx.record(agent).completed, tx.last_seq()
     since, at = (0, None) if previous is None else (previous.position, previous.at)
     dropped = tx.memory.load(agent).dropped
     last_change = tx.completions.load_record(session).last_change.get(agent, 0)
@@ -85,17 +86,17 @@ def _has_dropped(dropped: Iterable[tuple[datetime, datetime]], start: datetime |
 
 def save_completions(tx: Transaction, agent: int, given: Iterable[tuple[Completion, Grade]]) -> None:
     """Keep completions of one write with their grades; the windows of earlier ones end here."""
-    for done, grade in given:
-        tx.completions.close(agent, done.position)
-        tx.completions.save(done, grade)
+    fresh = list(given)
+    tx.completions.save(fresh)
+    if fresh:
+        tx.record(agent).completed = CompletingWrite(fresh[-1][0].position, fresh[-1][0].at)
 
 
 def grade_task(tx: Transaction, task: Task, worker: int, policy: str, now: datetime) -> tuple[Task, Problem | None]:
     """Return a completed task with its grade, and the doubt to tell; raise where the policy requires a sound grade."""
     completed = CompletedWork(task_key(task.list, task.id), task.subject, task.started_at)
     (done,) = find_windows(tx, worker, [completed], now)
-    session, _ = tx.place_of(worker)
-    found = judge(done, tx.completions.load_record(session))
+    found = judge(done, tx.completions.load_record(tx.record(worker).row.session))
     if found.grade in DOUBTFUL and policy == "require":
         raise TaskNotGrounded(id=task.id, task=item_name(task.id, task.subject), why=explain(found))
     save_completions(tx, worker, [(with_proof(done, found), found.grade)])

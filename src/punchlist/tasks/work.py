@@ -180,7 +180,7 @@ class Work:
         if after.status is not TaskStatus.COMPLETED:
             return replace(after, grade=None)
         worker = row.agent if row.agent is not None or self.agent is None else self.agent.number
-        if worker is None or (self.grades == "show" and not self.tx.tool_calls.has_any(worker)):
+        if worker is None or (self.grades == "show" and not self.tx.memory.load(worker).watched):
             return after  # no host reported the worker's tool calls
         from punchlist.tasks.grading import grade_task  # loads the checks, where tool calls are reported
 

@@ -1,6 +1,6 @@
 -- name: board_key
 -- The key of the hashes on this board.
-SELECT key FROM board_key;
+SELECT key FROM board;
 
 -- name: find_session
 -- The project of a session.
@@ -17,24 +17,48 @@ ORDER BY id LIMIT :limit;
 INSERT INTO sessions (id, project, created_at, recent, line) VALUES (:session, :project, :at, :at, '')
 ON CONFLICT DO NOTHING;
 
--- name: find_line
--- What the line of a session follows from, beside its agents; and the line as it is.
-SELECT s.id, s.state, s.check_name, s.line FROM agents a JOIN sessions s ON s.id = a.session WHERE a.id = ?;
-
--- name: find_line_of_session
-SELECT id, state, check_name, line FROM sessions WHERE id = ?;
+-- name: line_of_session
+-- The agents of a session, with its last subagents only; whether anything of it may wait, and whether it has tasks.
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary,
+  EXISTS (SELECT 1 FROM agents w WHERE w.session = :session AND (
+    EXISTS (SELECT 1 FROM questions q WHERE q.agent = w.id AND q.state = 'open')
+    OR EXISTS (SELECT 1 FROM plans p WHERE p.agent = w.id AND p.state = 'proposed')
+    OR EXISTS (SELECT 1 FROM kept_items k WHERE k.agent = w.id AND k.is_gone = 0 AND k.status = 'blocked'
+      AND k.status IN ('in_progress', 'blocked', 'failed'))
+    OR EXISTS (SELECT 1 FROM tasks t WHERE t.agent = w.id AND t.finished_at IS NULL AND t.status = 'waiting')))
+  OR EXISTS (SELECT 1 FROM task_lists k JOIN tasks t ON t.list = k.number
+    WHERE k.session = :session AND t.status = 'waiting'),
+  EXISTS (SELECT 1 FROM task_lists k WHERE k.session = :session)
+  OR EXISTS (SELECT 1 FROM agents w JOIN tasks t ON t.agent = w.id
+    WHERE w.session = :session AND t.finished_at IS NULL)
+  OR EXISTS (SELECT 1 FROM agents w JOIN tasks t ON t.agent = w.id
+    WHERE w.session = :session AND t.status = 'failed')
+FROM agents a WHERE a.session = :session AND (a.parent IS NULL OR a.id IN (
+  SELECT id FROM agents WHERE session = :session AND parent IS NOT NULL ORDER BY id DESC LIMIT :most))
+ORDER BY a.id;
 
 -- name: lines_of_recent_sessions
 SELECT id, state, line FROM sessions WHERE recent >= :since ORDER BY recent DESC LIMIT :limit;
 
--- name: save_line
-UPDATE sessions SET line = ? WHERE id = ?;
+-- name: board_header
+-- The schema, the last event, and whether there are lists of tasks.
+SELECT b.version, (SELECT coalesce(max(e.seq), 0) FROM events e), EXISTS (SELECT 1 FROM task_lists) FROM board b;
 
 -- name: find_agent
--- One agent by its session and name, with its list.
-SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.recent, a.unseen,
-  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
-FROM agents a LEFT JOIN lists l ON l.agent = a.id WHERE a.session = ? AND a.name = ?;
+-- The header of the board; an agent by its session and name, with its list, its last completing write and the checks of
+-- its session; the reply to a call.
+SELECT b.version, (SELECT coalesce(max(e.seq), 0) FROM events e), EXISTS (SELECT 1 FROM task_lists),
+  a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.recent, a.unseen, a.updated_at,
+  a.revision, a.sum, a.shown, l.sum, l.todos, a.memory, a.activity, a.summary,
+  EXISTS (SELECT 1 FROM tasks t WHERE t.agent = a.id AND t.finished_at IS NULL),
+  (SELECT d.position FROM completions d WHERE d.agent = a.id ORDER BY d.position DESC LIMIT 1),
+  (SELECT d.at FROM completions d WHERE d.agent = a.id ORDER BY d.position DESC LIMIT 1),
+  s.state, s.check_name, s.checks, s.line, c.sum, c.fingerprint, c.reply
+FROM board b LEFT JOIN agents a ON a.session = :session AND a.name = :name LEFT JOIN lists l ON l.agent = a.id
+LEFT JOIN sessions s ON s.id = a.session LEFT JOIN calls c ON c.agent = a.id AND c.call_id = :call_id;
+
+-- name: key_of_agent
+SELECT session, name FROM agents WHERE id = ?;
 
 -- name: find_spawned
 -- The child that a host calls by an id of its own.
@@ -52,13 +76,13 @@ INSERT INTO agents (session, name, parent, label, spawn_id, project, created_at,
 VALUES (:session, :name, :parent, :label, :spawn_id, :project, :at, :at, :at)
 RETURNING id;
 
--- name: save_list
--- The list of an agent after a change.
-UPDATE agents SET revision = ?, unseen = ?, updated_at = ?, base = ?, sum = ?, since = ?, shown = ?
+-- name: save_agent
+-- All of an agent that changes with its steps.
+UPDATE agents SET unseen = ?, updated_at = ?, revision = ?, sum = ?, shown = ?, memory = ?, activity = ?, summary = ?
 WHERE id = ?;
 
--- name: save_whole
--- The whole list of an agent, as it is now.
+-- name: save_list
+-- The list of an agent, whole.
 INSERT INTO lists (agent, sum, todos) VALUES (?, ?, ?)
 ON CONFLICT (agent) DO UPDATE SET sum = excluded.sum, todos = excluded.todos;
 
@@ -66,52 +90,34 @@ ON CONFLICT (agent) DO UPDATE SET sum = excluded.sum, todos = excluded.todos;
 -- Where an agent stands among the recent ones.
 UPDATE agents SET recent = ?, item_count = ? WHERE id = ?;
 
--- name: touch_agent
--- An agent changed a task: that counts as a change of its own, as one of its list does.
-UPDATE agents SET updated_at = :at WHERE id = :agent AND updated_at < :at;
-
--- name: touch_agent_place
-UPDATE agents SET recent = :at WHERE id = :agent AND recent <= :before;
-
--- name: touch_session_place
-UPDATE sessions SET recent = :at WHERE id = (SELECT session FROM agents WHERE id = :agent) AND recent <= :before;
-
 -- name: save_session_place
 -- Where a session stands among the recent ones.
 UPDATE sessions SET recent = ? WHERE id = ? AND recent < ?;
 
--- name: save_unseen
--- How many replies ago the model saw its whole list, and what it knows of it.
-UPDATE agents SET unseen = ?, sum = ?, shown = ? WHERE id = ?;
-
--- name: changes_since
--- What changed since the list was stored whole.
-SELECT base, since, revision FROM agents WHERE id = ?;
-
 -- name: agents_of_session
 -- All agents of a session, parents before children.
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
-  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+  a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id WHERE a.session = :session ORDER BY a.id;
 
 -- name: lists_of_project
 -- Agents of a project that have a list, the latest first.
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
-  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+  a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id
 WHERE a.project = :project AND a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
 
 -- name: lists_of_board
 -- Agents of any project that have a list, the latest first.
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
-  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+  a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id
 WHERE a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
 
 -- name: agents_with_tasks
 -- Agents without a list that have begun tasks, or began a session with a task list; the latest first.
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
-  a.revision, a.base, a.sum, a.since, a.shown, l.sum, l.todos
+  a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id
 WHERE a.item_count = 0 AND (:project IS NULL OR a.project = :project) AND a.id IN (
   SELECT t.agent FROM tasks t WHERE t.agent IS NOT NULL AND t.finished_at IS NULL
@@ -139,9 +145,6 @@ SELECT s.id, s.project, s.created_at,
   (SELECT count(*) FROM agents a WHERE a.session = s.id),
   (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id), s.state
 FROM sessions s WHERE s.id = :session;
-
--- name: place_of_agent
-SELECT session, project FROM agents WHERE id = ?;
 
 -- name: move_session
 UPDATE sessions SET id = :target WHERE id = :source;

@@ -1,8 +1,8 @@
 -- name: find_session_checks
-SELECT checks FROM sessions WHERE id = ?;
+SELECT state, check_name, checks, line FROM sessions WHERE id = ?;
 
 -- name: save_session_checks
-UPDATE sessions SET state = ?, check_name = ?, checks = ? WHERE id = ?;
+UPDATE sessions SET state = ?, check_name = ?, checks = ?, line = ? WHERE id = ?;
 
 -- name: session_checks
 SELECT id, checks FROM sessions WHERE checks IS NOT NULL AND (:session IS NULL OR id = :session)
@@ -15,27 +15,30 @@ SELECT id, state FROM sessions WHERE state <> 'idle' AND (:project IS NULL OR pr
 SELECT state FROM sessions WHERE id = ?;
 
 -- name: previous_completion
-SELECT position, at FROM completions WHERE agent = :agent AND (:at IS NULL OR at <= :at)
-ORDER BY position DESC LIMIT 1;
+SELECT position, at FROM completions WHERE agent = :agent AND at <= :at ORDER BY position DESC LIMIT 1;
 
 -- name: save_completion
-INSERT INTO completions (agent, key, position, until, at, grade, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (agent, key) DO UPDATE SET position = excluded.position, until = excluded.until, at = excluded.at,
+INSERT INTO completions (agent, key, position, at, grade, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (agent, key) DO UPDATE SET position = excluded.position, at = excluded.at,
   grade = excluded.grade, sum = excluded.sum, body = excluded.body;
-
--- name: close_completions
-UPDATE completions SET until = :position WHERE agent = :agent AND until IS NULL AND position < :position;
 
 -- name: delete_completion
 DELETE FROM completions WHERE agent = ? AND key = ?;
 
 -- name: find_completion
-SELECT agent, key, until, grade, sum, body FROM completions WHERE agent = ? AND key = ?;
+SELECT c.agent, c.key, (SELECT min(n.position) FROM completions n WHERE n.agent = c.agent AND n.position > c.position),
+  c.grade, c.sum, c.body
+FROM completions c WHERE c.agent = ? AND c.key = ?;
 
 -- name: completions_open_to_checks
--- Completions of a session whose grade a check may still change, the latest first.
-SELECT a.name, c.agent, c.key, c.until, c.grade, c.sum, c.body FROM agents a JOIN completions c ON c.agent = a.id
-WHERE a.session = ? AND (c.until IS NULL OR c.grade IN ('unchecked', 'failing')) ORDER BY c.position DESC LIMIT ?;
+-- Completions of a session whose grade a check may still change, the latest first: those of the last completing write of
+-- each agent, and those that are not verified.
+SELECT a.name, c.agent, c.key, (SELECT min(n.position) FROM completions n WHERE n.agent = c.agent AND n.position > c.position),
+  c.grade, c.sum, c.body
+FROM agents a JOIN completions c ON c.agent = a.id
+WHERE a.session = ? AND (c.grade IN ('unchecked', 'failing')
+  OR c.position = (SELECT max(n.position) FROM completions n WHERE n.agent = c.agent))
+ORDER BY c.position DESC LIMIT ?;
 
 -- name: count_completions_since
 SELECT count(*) FROM agents a JOIN completions c ON c.agent = a.id WHERE a.session = ? AND c.position >= ?;

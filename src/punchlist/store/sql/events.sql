@@ -16,9 +16,6 @@ SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, c
 FROM events e LEFT JOIN agents a ON a.id = e.agent LEFT JOIN task_lists l ON l.number = e.task_list
 ORDER BY e.seq DESC LIMIT :limit;
 
--- name: last_seq
-SELECT coalesce(max(seq), 0) FROM events;
-
 -- name: events_of_list
 -- What changed a list between two revisions, in order.
 SELECT seq, at, kind, author, agent, revision, v, sum, data FROM events

@@ -1,26 +1,11 @@
--- name: find_activity
-SELECT activity FROM overviews WHERE agent = ?;
-
--- name: save_activity
-INSERT INTO overviews (agent, activity) VALUES (?, ?)
-ON CONFLICT (agent) DO UPDATE SET activity = excluded.activity;
-
--- name: save_summary
-INSERT INTO overviews (agent, list) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET list = excluded.list;
-
 -- name: overviews
-SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, o.activity, o.list
-FROM agents a LEFT JOIN overviews o ON o.agent = a.id
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary FROM agents a
 WHERE (:session IS NULL OR a.session = :session)
   AND (:project IS NULL OR a.session IN (SELECT id FROM sessions WHERE project = :project))
 ORDER BY a.id;
 
--- name: overviews_of_session
-SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, o.activity, o.list
-FROM agents a LEFT JOIN overviews o ON o.agent = a.id
-WHERE a.session = ? AND (a.parent IS NULL OR a.id IN (
-  SELECT id FROM agents WHERE session = ? AND parent IS NOT NULL ORDER BY id DESC LIMIT ?))
-ORDER BY a.id;
+-- name: clear_read_models
+UPDATE agents SET activity = NULL, summary = NULL WHERE id = :agent;
 
 -- name: names_of_agents
 SELECT session, name FROM agents ORDER BY id;
@@ -28,8 +13,8 @@ SELECT session, name FROM agents ORDER BY id;
 -- name: find_child
 SELECT c.id FROM agents p JOIN agents c ON c.session = p.session AND c.name = :name WHERE p.id = :parent;
 
--- name: find_kept_item
-SELECT body FROM kept_items WHERE agent = ? AND plan = ? AND id = ?;
+-- name: items_of_plan
+SELECT id, body FROM kept_items WHERE agent = ? AND plan = ?;
 
 -- name: latest_kept_item
 SELECT body FROM kept_items WHERE agent = ? AND id = ? ORDER BY touched DESC LIMIT 1;
@@ -94,9 +79,6 @@ WHERE e.task_list = ? AND e.task = ? ORDER BY e.seq;
 -- name: log_of_agent
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM agents a JOIN events e ON e.agent = a.id WHERE a.id = ? ORDER BY e.seq;
-
--- name: delete_overview
-DELETE FROM overviews WHERE agent = :agent;
 
 -- name: delete_kept_items
 DELETE FROM kept_items WHERE agent = :agent;

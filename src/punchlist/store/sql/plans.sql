@@ -27,10 +27,6 @@ ORDER BY a.updated_at DESC, p.agent LIMIT :limit;
 INSERT INTO plans (agent, revision, id, state, sum, body) VALUES (:agent, :revision, :id, :state, :sum, :body)
 ON CONFLICT (agent, revision) DO UPDATE SET state = excluded.state, sum = excluded.sum, body = excluded.body;
 
--- name: touch_agent
--- Somebody was at work here: the session is not an old one.
-UPDATE agents SET updated_at = :at WHERE id = :agent AND updated_at < :at;
-
 -- name: decided_plans
 -- Decisions of which the agent was not told yet.
 SELECT sum, body FROM plans WHERE agent = :agent AND state IN ('approved', 'rejected') ORDER BY revision;
@@ -80,15 +76,3 @@ UPDATE agents SET mode = :mode, mode_data = :body, mode_sum = :sum, updated_at =
 
 -- name: find_mode
 SELECT mode_sum, mode_data FROM agents WHERE id = :agent;
-
--- name: any_wait
--- True if a session has a question, a plan, a blocked item or a waiting task: all that may wait on a person.
-SELECT 1 FROM agents a WHERE a.session = :session AND (
-  EXISTS (SELECT 1 FROM questions q WHERE q.agent = a.id AND q.state = 'open')
-  OR EXISTS (SELECT 1 FROM plans p WHERE p.agent = a.id AND p.state = 'proposed')
-  OR EXISTS (SELECT 1 FROM kept_items k WHERE k.agent = a.id AND k.is_gone = 0 AND k.status = 'blocked'
-    AND k.status IN ('in_progress', 'blocked', 'failed'))
-  OR EXISTS (SELECT 1 FROM tasks t WHERE t.agent = a.id AND t.finished_at IS NULL AND t.status = 'waiting'))
-UNION ALL
-SELECT 1 FROM task_lists l JOIN tasks t ON t.list = l.number WHERE l.session = :session AND t.status = 'waiting'
-LIMIT 1;

@@ -1,11 +1,8 @@
 -- name: find_task_list
--- A list, and whether anything in it has come due.
-SELECT number, name, project, session,
-  EXISTS (SELECT 1 FROM tasks t WHERE t.list = task_lists.number AND t.due_at <= :now)
-FROM task_lists WHERE name = :name;
-
--- name: any_task_list
-SELECT 1 FROM task_lists LIMIT 1;
+-- The header of the board; a list, and whether anything in it has come due.
+SELECT b.version, (SELECT coalesce(max(e.seq), 0) FROM events e), EXISTS (SELECT 1 FROM task_lists),
+  k.number, k.name, k.project, k.session, EXISTS (SELECT 1 FROM tasks t WHERE t.list = k.number AND t.due_at <= :now)
+FROM board b LEFT JOIN task_lists k ON k.name = :name;
 
 -- name: task_list_by_number
 SELECT number, name, project, session FROM task_lists WHERE number = ?;
@@ -197,15 +194,6 @@ ORDER BY finished_at DESC, number DESC LIMIT :limit;
 -- name: agent_of_task
 -- The agent that works on a task, by its present session.
 SELECT a.session, a.name FROM tasks t JOIN agents a ON a.id = t.agent WHERE t.list = :list AND t.id = :id;
-
--- name: any_task
--- True if a session has a list of tasks, or an agent that began one elsewhere.
-SELECT 1 FROM task_lists WHERE session = :session
-UNION ALL
-SELECT 1 FROM agents a JOIN tasks t ON t.agent = a.id WHERE a.session = :session AND t.finished_at IS NULL
-UNION ALL
-SELECT 1 FROM agents a JOIN tasks t ON t.agent = a.id WHERE a.session = :session AND t.status = 'failed'
-LIMIT 1;
 
 -- name: tasks_begun_by_agent
 -- Open tasks of an agent on other lists than its session's, and failed ones, but for flows, which end so; in the order

@@ -48,12 +48,6 @@ SELECT agent, id, sum, body FROM tool_calls WHERE agent = :agent AND ended > :af
 UNION ALL SELECT agent, id, sum, body FROM tool_calls
 WHERE agent = :agent AND outcome IN ('running', 'abandoned') AND ended IS NULL AND seq > :after;
 
--- name: any_tool_call_in_family
-WITH RECURSIVE family (id) AS (
-  SELECT :agent UNION SELECT a.id FROM agents a JOIN family f ON a.parent = f.id
-)
-SELECT 1 FROM family f JOIN tool_calls c ON c.agent = f.id LIMIT 1;
-
 -- name: tool_calls_of_agent
 SELECT id, sum, body FROM tool_calls WHERE agent = ? ORDER BY seq DESC LIMIT ?;
 
@@ -65,9 +59,6 @@ DELETE FROM tool_calls WHERE agent = :agent;
 
 -- name: find_memory
 SELECT memory FROM agents WHERE id = ?;
-
--- name: save_memory
-UPDATE agents SET memory = ? WHERE id = ?;
 
 -- name: memories_of_session
 SELECT id, session, name, project, memory FROM agents WHERE session = :session AND memory IS NOT NULL ORDER BY id;
