@@ -8,9 +8,10 @@ import pytest
 
 from punchlist import Board
 from punchlist.transcripts.formats import LOGS, open_transcript
-from punchlist.transcripts.steps import ListWrite, StepReader
+from punchlist.transcripts.steps import CallEnd, ListWrite, StepReader
 from punchlist.transcripts.values import name_write
 from tests.transcripts.chats import HermesChat, OhMyPiChat
+from tests.transcripts.records import output
 from tests.transcripts.sessions import ClaudeSession, CodexSession
 from tests.transcripts.test_oh_my_pi import edit, phase
 
@@ -82,3 +83,12 @@ def test_the_lists_of_a_log_are_the_same_from_the_end_and_from_the_beginning(for
         replayed = board.agent("main", session="replayed", dialect=found.dialect)
         lists = [[(item.content, item.status) for item in one.todos.items] for one in (restored, replayed)]
     assert lists[0] == lists[1] != []
+
+
+@pytest.mark.parametrize("call", [["shell", None, "/projects/shop"], ["shell", None, "/projects/shop", "c1"]])
+def test_the_place_that_an_earlier_version_saved_is_read_on(call: list[Any]) -> None:
+    saved: dict[str, Any] = {"calls": {"c1": call}, "codes": {"c1": 3}, "cwd": "/projects/shop"}
+    reader = StepReader(LOGS["codex"], None, saved)
+    (end,) = reader.take(output("c1", "no such file"))
+    assert isinstance(end, CallEnd)
+    assert (end.call_id, end.name, end.exit_code, reader.cwd) == ("c1", "shell", 3, "/projects/shop")
