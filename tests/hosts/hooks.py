@@ -12,6 +12,13 @@ from typing import Any
 import punchlist_hook
 
 HOOK = punchlist_hook.__file__
+_PATIENT = f"""
+import sys
+sys.path.append({os.path.dirname(HOOK)!r})
+import punchlist_hook as hook
+hook.SILENT_SECONDS = hook.ANSWER_SECONDS = hook.GATE_SECONDS = 60.0
+hook.main()
+"""
 OWN_TOOL = "mcp__plugin_punchlist_punchlist__todo"
 OWN_SERVER = {"name": "plugin:punchlist:punchlist", "source": "plugin"}
 
@@ -24,6 +31,8 @@ class Host:
         self.project = project
         self.session = session
         self.host = host
+        self.is_patient = True
+        """True if the hook waits for as long as a busy machine takes; False for the limits that agents know."""
 
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
         base = {"session_id": self.session, "cwd": str(self.project), "hook_event_name": name}
@@ -41,14 +50,15 @@ class Host:
             cwd=self.project,
             env={**os.environ, **(env or {})},
             check=False,
-            timeout=60,
+            timeout=120,
         )
         assert done.returncode == 0
         assert done.stderr == b""
         return json.loads(done.stdout) if done.stdout else {}
 
     def command(self) -> list[str]:
-        return [sys.executable, "-I", "-S", HOOK, self.host, "--board", str(self.board)]
+        program = ["-c", _PATIENT] if self.is_patient else [HOOK]
+        return [sys.executable, "-I", "-S", *program, self.host, "--board", str(self.board)]
 
     def call(self, id: str, tool: str, given: dict[str, Any], result: Any = None) -> None:
         """Tell of a tool call that went well."""

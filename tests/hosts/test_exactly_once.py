@@ -259,6 +259,7 @@ def test_an_answer_by_the_board_records_nothing(host: Host) -> None:
 
 
 def test_a_hook_waits_for_the_one_that_writes_and_gives_up_in_time(host: Host) -> None:
+    host.is_patient = False
     handle = punchlist_hook.lock_inbox(str(host.board))
     try:
         assert host.hook("PreToolUse", tool_name="Read", tool_input={}, tool_use_id="1") == {}

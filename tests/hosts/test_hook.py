@@ -29,6 +29,7 @@ def _lines(host: Host) -> list[dict[str, Any]]:
 
 
 def _imported(host: Host, body: dict[str, Any]) -> set[str]:
+    host.is_patient = False
     command = [sys.executable, "-X", "importtime", *host.command()[1:]]
     done = subprocess.run(command, input=json.dumps(body).encode(), capture_output=True, check=True)
     return {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
@@ -286,6 +287,7 @@ def test_a_socket_of_a_killed_server_is_removed(host: Host) -> None:
 
 
 def test_a_server_that_does_not_reply_is_given_up_and_the_event_is_in_the_inbox(host: Host) -> None:
+    host.is_patient = False
     server, _ = _listen(host)
     server.listen()
     host.write_todos("t1", Fix="in_progress")

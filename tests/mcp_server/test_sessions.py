@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import pytest
 
-import punchlist_hook
 from punchlist.board import Board
 from punchlist.hosts.conversations import find_call
 from punchlist_hook import inbox_path, socket_folder
+from tests.hosts import hooks
 from tests.mcp_server.client import wait_until
 from tests.mcp_server.conftest import Start
 
@@ -179,10 +179,8 @@ def test_odd_metadata_is_no_session(start: Start, board: Board, meta: dict[str, 
 
 def send_hook(event: dict[str, Any], host: str = "claude-code") -> dict[str, Any]:
     """Run the real hook as a child of this process, as the servers of this test are."""
-    board = os.environ["PUNCHLIST_DB"]
-    command = [sys.executable, "-I", "-S", punchlist_hook.__file__, host, "--board", board]
-    done = subprocess.run(command, input=json.dumps(event).encode(), capture_output=True, check=True)
-    return json.loads(done.stdout or b"{}")
+    told = hooks.Host(Path(os.environ["PUNCHLIST_DB"]), Path.cwd(), host=host)
+    return told.run(json.dumps(event).encode())
 
 
 def pre_tool_use(session: str, call_id: str, **more: Any) -> dict[str, Any]:
