@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from punchlist.core.events import Event
-from punchlist.core.todo import TodoList
 from punchlist.errors import StoreFailed
-from punchlist.store import AgentRow, ListRow, SessionRow, Store, Transaction
+from punchlist.store import Store, Transaction
+from punchlist.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 Fault = Literal["fail_before", "fail_after", "delay"]
-
+_Base = SqliteStore if TYPE_CHECKING else object  # it has all names of a store, from the one that it wraps
 
 _START = datetime(2025, 1, 1, 9, 0, tzinfo=UTC)
 
@@ -40,7 +39,7 @@ class FakeClock:
         return self._now
 
 
-class FaultyStore:
+class FaultyStore(_Base):
     """Wraps any store. Reads go through; a write may meet a fault.
 
     `fail_before`: nothing is written and the caller is told so. `fail_after`: it is committed, and the caller is
@@ -62,7 +61,6 @@ class FaultyStore:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.store = store
-        self.restart = store.restart
         self.met: list[Fault | None] = []
         self._planned: dict[int, Fault] = {}
         self._chances: dict[Fault, float] = {"fail_before": fail_before, "fail_after": fail_after, "delay": delay}
@@ -97,50 +95,5 @@ class FaultyStore:
             raise StoreFailed(path=self.path, problem="a planned fault after the write")
         return result
 
-    def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T:
-        return self.store.joined(work, durable=durable, wait=wait)
-
-    @property
-    def path(self) -> str:
-        return self.store.path
-
-    @property
-    def durable(self) -> bool:
-        return self.store.durable
-
-    @property
-    def key(self) -> bytes:
-        return self.store.key
-
-    def read(self, what: Callable[[Transaction], T]) -> T:
-        return self.store.read(what)
-
-    def agent(self, session: str, name: str) -> AgentRow | None:
-        return self.store.agent(session, name)
-
-    def list_at(self, number: int, revision: int) -> TodoList | None:
-        return self.store.list_at(number, revision)
-
-    def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
-        return self.store.lists(project=project, session=session, limit=limit)
-
-    def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
-        return self.store.sessions(project=project, limit=limit)
-
-    def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
-        return self.store.events_after(after, limit)
-
-    def last_events(self, limit: int) -> Sequence[Event]:
-        return self.store.last_events(limit)
-
-    def check_file(self) -> None:
-        self.store.check_file()
-
-    def last_seq(self) -> int:
-        return self.store.last_seq()
-
-    def wait(self, after: int, timeout: float | None) -> bool:
-        return self.store.wait(after, timeout)
-
-    def close(self) -> None:
-        self.store.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
