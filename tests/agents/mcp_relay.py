@@ -13,7 +13,7 @@ from queue import Queue
 from typing import Any
 from uuid import uuid4
 
-_ANSWER_SECONDS = 30
+_ANSWER_SECONDS = 120
 
 
 class Session:

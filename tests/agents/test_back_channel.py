@@ -70,7 +70,7 @@ def test_a_session_whose_turn_was_broken_off_with_escape_is_woken(
     before = len(program.api.main_requests)
     session = program.api.main_requests[0].session
     punchlist(program.sandbox, "todo", "append", "varnish", "--by", "ada", "--agent", "main", "--session", str(session))
-    program.api.wait_for(lambda requests: len(requests) > before, timeout=20)
+    program.api.wait_for(lambda requests: len(requests) > before)
     assert "varnish" in program.api.main_requests[before].text
 
 
@@ -92,7 +92,7 @@ def test_an_approval_waits_for_the_persons_own_prompt_in_claude_code(
     time.sleep(2)
     assert len(program.api.main_requests) == before
     terminal.submit("and now")
-    program.api.wait_for(lambda requests: any("ada approved your plan" in one.text for one in requests), timeout=10)
+    program.api.wait_for(lambda requests: any("ada approved your plan" in one.text for one in requests))
     assert program.api.main_requests[before].text.count("ada approved your plan") == 1
 
 

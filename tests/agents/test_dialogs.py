@@ -54,7 +54,7 @@ def test_accepting_the_dialog_approves_the_plan(
     terminal.press("Right", "◯ approve")
     terminal.press("Enter", "Decision: approve")
     accept(terminal, "I begin.")
-    program.api.wait_for(has_text("The plan was approved"), timeout=20)
+    program.api.wait_for(has_text("The plan was approved"))
     (plan,) = read_plans(program.sandbox)
     assert (plan["state"], plan["revision"]) == ("approved", 1)
     assert plan["decided_by"]
@@ -71,7 +71,7 @@ def test_a_rejection_gives_the_model_the_reason(
     terminal.type("Prime it first")
     terminal.wait_for_text("Reason: Prime it first")
     accept(terminal, "I revise it.")
-    program.api.wait_for(has_text("Prime it first"), timeout=20)
+    program.api.wait_for(has_text("Prime it first"))
     (plan,) = read_plans(program.sandbox)
     assert (plan["state"], plan["reason"]) == ("rejected", "Prime it first")
 
@@ -89,7 +89,7 @@ def test_an_answer_in_the_dialog_comes_back_with_the_call(
     terminal.type("Carmine")
     terminal.wait_for_text("Answer: Carmine")
     accept(terminal, "Red it is.")
-    program.api.wait_for(has_text("answered: Carmine"), timeout=20)
+    program.api.wait_for(has_text("answered: Carmine"))
 
 
 def show_plan(claude: Callable[[Script], ClaudeCode], open_terminal: Callable[..., Terminal]) -> Terminal:

@@ -59,7 +59,7 @@ def test_question_is_answered_in_the_page_and_the_receipt_shows(
     row.get_by_role("button", name="Answer").click()
     expect(now.locator(".notice")).to_contain_text("Answered")
     expect(now.locator("#waits")).to_contain_text("Nothing waits on you.")
-    program.api.wait_for(lambda requests: any("Use grit 120" in one.text for one in requests), timeout=20)
+    program.api.wait_for(lambda requests: any("Use grit 120" in one.text for one in requests))
     assert program.api.main_requests[before].text.count("Use grit 120") == 1
     terminal.wait_for_text("Thank you.")
 

@@ -77,7 +77,7 @@ def test_an_answer_from_the_screen_wakes_idle_claude_code(
     screen.wait_for_text("Which grit? ▏")
     screen.submit("Use grit 120")
     screen.wait_for_text("Answered: sand. main is told now.")
-    program.api.wait_for(lambda requests: any("Use grit 120" in one.text for one in requests), timeout=20)
+    program.api.wait_for(lambda requests: any("Use grit 120" in one.text for one in requests))
     assert program.api.main_requests[before].text.count("Use grit 120") == 1
     terminal.wait_for_text("Thank you.")
     time.sleep(1)
@@ -85,4 +85,4 @@ def test_an_answer_from_the_screen_wakes_idle_claude_code(
     screen.wait_for_text("Add to")
     screen.submit("varnish")
     screen.wait_for_text("Added to")
-    program.api.wait_for(lambda requests: any("varnish" in one.text for one in requests), timeout=20)
+    program.api.wait_for(lambda requests: any("varnish" in one.text for one in requests))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from punchlist.agent import Agent
 from punchlist.board import Board
@@ -13,6 +13,8 @@ from tests.server.conftest import Running
 HERE = Path(__file__).parent
 SHOP = "/projects/shop"
 _CHROMIUM = "/usr/bin/chromium"
+PATIENCE = 60_000
+"""Milliseconds after which something that a test waits for will not come, on however busy a machine."""
 _NETWORK = ("net::ERR_", "Failed to load resource")
 """Complaints about a server that a test has stopped, or a form that it refused."""
 
@@ -35,6 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE)
         browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -71,7 +74,7 @@ class Tabs:
             color_scheme="dark" if theme == "dark" else "light",
             java_script_enabled=scripts,
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         context.add_init_script(_WATCH)
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
         context.on("console", self._hear)
