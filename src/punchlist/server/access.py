@@ -131,37 +131,19 @@ class _Guard:
         self.rule = rule
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._find_refusal(scope["state"]["grant"])
-        if refusal is None:
-            await self._app(scope, receive, send)
-        else:
-            await refusal.respond(scope)(scope, receive, send)
+        self._check(scope["state"]["grant"])
+        await self._app(scope, receive, send)
 
-    def _find_refusal(self, grant: Grant | None) -> Refusal | None:
+    def _check(self, grant: Grant | None) -> None:
         if self.rule.need == "public":
-            return None
+            return
         if grant is None:
-            return _NO_TOKEN
+            detail = "Open the link that `punchlist serve` prints (`punchlist serve --status` shows it again)."
+            raise _refuse(401, "token_missing", detail)
         if self.rule.need not in grant.scopes:
-            return Refusal(403, "scope_missing", f"This needs a token with the scope `{self.rule.need}`.")
+            raise _refuse(403, "scope_missing", f"This needs a token with the scope `{self.rule.need}`.")
         if grant.project is not None and not self.rule.per_project:
-            return Refusal(403, "project_only", "A token for one project does not reach this.")
-        return None
-
-
-class Refusal(NamedTuple):
-    """Why a request is not answered."""
-
-    status: int
-    code: str
-    detail: str
-
-    def make_problem(self) -> ApiProblem:
-        return ApiProblem(self.status, self.code, self.detail, headers=_REFUSAL_HEADERS.get(self.status))
-
-    def respond(self, scope: Scope) -> Response:
-        """Return the refusal as a problem document, or as a page for a browser."""
-        return respond_to_problem(self.make_problem(), Headers(scope=scope))
+            raise _refuse(403, "project_only", "A token for one project does not reach this.")
 
 
 # After a request that is not read to its end, nothing else can follow on its connection.
@@ -172,15 +154,14 @@ _REFUSAL_HEADERS: Final = {
     413: _CLOSE,
     503: {**_CLOSE, "retry-after": str(RETRY_SECONDS)},
 }
-_NO_TOKEN: Final = Refusal(
-    401, "token_missing", "Open the link that `punchlist serve` prints (`punchlist serve --status` shows it again)."
-)
-_WRONG_TOKEN: Final = Refusal(401, "token_unknown", "This token is unknown or was revoked.")
-_TOO_LARGE: Final = Refusal(413, "body_too_large", f"A body may have {LONGEST_BODY} bytes at most.")
-_TOO_MANY: Final = Refusal(503, "bodies_too_large", "The server receives too much at once; repeat the request.")
-_TWO_LENGTHS: Final = Refusal(
-    400, "length_ambiguous", "A request has a `Content-Length` or a `Transfer-Encoding`, never both."
-)
+
+
+def _refuse(status: int, code: str, detail: str) -> ApiProblem:
+    return ApiProblem(status, code, detail, headers=_REFUSAL_HEADERS.get(status))
+
+
+def _refuse_size() -> ApiProblem:
+    return _refuse(413, "body_too_large", f"A body may have {LONGEST_BODY} bytes at most.")
 
 
 class Access:
@@ -312,56 +293,53 @@ class AccessGate:
             self.received -= body.size
 
     async def _admit(self, scope: Scope) -> Response | None:
-        """Return the response to a request that goes no further; else note its grant."""
+        """Note the grant of a request, or raise why it is refused; return the response to the printed link."""
         headers = Headers(scope=scope)
-        refusal = self._check_headers(scope["method"], scope["path"], headers)
-        if refusal is not None:
-            return refusal.respond(scope)
+        self._check_headers(scope["method"], scope["path"], headers)
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in query if name == "token"), None)
         if given is not None and scope["method"] in _READING:
-            rest = [(name, value) for name, value in query if name != "token"]
-            return await self._sign_in(scope, given, rest)
+            return await self._sign_in(scope, given, [pair for pair in query if pair[0] != "token"])
         bearer = _read_bearer(headers)
         if bearer is not None:
-            token = await run_in_threadpool(self._access.find_token, bearer)
-            if token is None:
-                return _WRONG_TOKEN.respond(scope)
+            token = await self._find_token(bearer)
         else:
             token = await self._find_cookie(headers)
             if token is not None and not _is_same_origin(headers):
-                refusal = _check_origin_of_cookie(scope["method"], headers)
-                if refusal is not None:
-                    return refusal.respond(scope)
+                _check_origin_of_cookie(scope["method"], headers)
         scope.setdefault("state", {})["grant"] = None if token is None else token.grant
         return None
 
-    def _check_headers(self, method: str, path: str, headers: Headers) -> Refusal | None:
+    def _check_headers(self, method: str, path: str, headers: Headers) -> None:
         if "content-length" in headers and "transfer-encoding" in headers:
-            return _TWO_LENGTHS
+            detail = "A request has a `Content-Length` or a `Transfer-Encoding`, never both."
+            raise _refuse(400, "length_ambiguous", detail)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._access.is_own_host(hosts[0]):
-            return Refusal(421, "host_refused", "This server has another name; use the address that it prints.")
+            raise _refuse(421, "host_refused", "This server has another name; use the address that it prints.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > 9 or int(length) > LONGEST_BODY:
-            return _TOO_LARGE
+            raise _refuse_size()
         if method in _READING:
-            return None
+            return
         if "origin" in headers and not _is_same_origin(headers):
-            return Refusal(403, "origin_refused", "Another page may not change anything here.")
+            raise _refuse(403, "origin_refused", "Another page may not change anything here.")
         if length == "0" and "transfer-encoding" not in headers:
-            return None
+            return
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         allowed = (_JSON,) if path.startswith(_JSON_PATHS) else (_JSON, _FORM)
         if kind not in allowed:
-            return Refusal(415, "type_refused", f"The body has to be {' or '.join(allowed)}.")
-        return None
+            raise _refuse(415, "type_refused", f"The body has to be {' or '.join(allowed)}.")
+
+    async def _find_token(self, secret: str) -> KnownToken:
+        token = await run_in_threadpool(self._access.find_token, secret)
+        if token is None:
+            raise _refuse(401, "token_unknown", "This token is unknown or was revoked.")
+        return token
 
     async def _sign_in(self, scope: Scope, secret: str, query: list[tuple[str, str]]) -> Response:
         """Answer the printed link: a cookie, and the same address without the token."""
-        token = await run_in_threadpool(self._access.find_token, secret)
-        if token is None:
-            return _WRONG_TOKEN.respond(scope)
+        token = await self._find_token(secret)
         # A path that begins with two slashes would lead to another host.
         target = "/" + scope["path"].lstrip("/\\")
         response = RedirectResponse(f"{target}?{urlencode(query)}" if query else target, 303)
@@ -397,14 +375,13 @@ def _is_same_origin(headers: Headers) -> bool:
     return headers.get("origin", "").lower() in (f"http://{host}", f"https://{host}")
 
 
-def _check_origin_of_cookie(method: str, headers: Headers) -> Refusal | None:
+def _check_origin_of_cookie(method: str, headers: Headers) -> None:
     """Refuse what another page asks for with the browser's cookie; it may only lead a person here."""
     if method not in _READING:
-        return Refusal(403, "origin_missing", "A change needs this page's `Origin`, or a token in `Authorization`.")
+        raise _refuse(403, "origin_missing", "A change needs this page's `Origin`, or a token in `Authorization`.")
     site = headers.get("sec-fetch-site", "none")
     if site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
-        return Refusal(403, "origin_refused", "Another page may not read this.")
-    return None
+        raise _refuse(403, "origin_refused", "Another page may not read this.")
 
 
 class _Body:
@@ -421,9 +398,9 @@ class _Body:
         self.size += length
         self._gate.received += length
         if self.size > LONGEST_BODY:
-            raise _TOO_LARGE.make_problem()
+            raise _refuse_size()
         if self._gate.received > MOST_BODIES:
-            raise _TOO_MANY.make_problem()
+            raise _refuse(503, "bodies_too_large", "The server receives too much at once; repeat the request.")
         return message
 
 
@@ -433,7 +410,7 @@ def _with_security_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
             headers = MutableHeaders(scope=message)
             for name, value in SECURITY_HEADERS.items():
                 headers[name] = value
-            headers.setdefault("cache-control", "no-store")
+            headers.setdefault("cache-control", "no-cache" if "etag" in headers else "no-store")
         await send(message)
 
     return send_with_headers

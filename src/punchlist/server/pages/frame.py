@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -10,8 +10,17 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from punchlist.board import Board
 from punchlist.core.presence import Roster
-from punchlist.errors import InvalidInput, PunchlistError, StoreBusy
+from punchlist.errors import (
+    InvalidInput,
+    PlanMissing,
+    PunchlistError,
+    SessionUnknown,
+    StoreBusy,
+    TaskListUnknown,
+    TaskUnknown,
+)
 from punchlist.server.access import SCOPES
 from punchlist.server.pages.now import count_waits
 from punchlist.server.pages.rendering import render
@@ -58,25 +67,27 @@ class PageFrame(Struct, frozen=True, kw_only=True):
 
 
 Values = Mapping[str, Any]
-Load = Callable[[ServerState, Roster], Values]
+Show = Callable[..., Awaitable[Response]]
+"""The handler of a page. Takes the request, and a problem that is told above the page."""
 
 
-async def show_page(request: Request, template: str, load: Load, *, problem: str = "", status: int = 200) -> Response:
-    """Answer with a page. `load` runs in a worker thread; `problem` is told above the page."""
+def make_page(template: str, load: Callable[[Request, ServerState, Roster], Values]) -> Show:
+    """Return the handler of a page. `load` runs in a worker thread, and raises an error if there is no such thing."""
 
-    def make() -> str:
-        state = state_of(request)
-        roster = state.load_roster()
-        frame = _make_frame(request, roster, problem)
-        return render(template, {"page": frame, **load(state, roster)})
+    async def show(request: Request, problem: str = "") -> Response:
+        def make() -> tuple[str, int]:
+            state = state_of(request)
+            roster = state.load_roster()
+            frame = _make_frame(request, roster, problem)
+            try:
+                return render(template, {"page": frame, **load(request, state, roster)}), 409 if problem else 200
+            except (SessionUnknown, PlanMissing, TaskListUnknown, TaskUnknown) as error:
+                values = {"page": frame, "title": "Not found", "text": str(error)}
+                return render("problem.html", values), 404
 
-    return HTMLResponse(await run_read(make), status)
+        return HTMLResponse(*await run_read(make))
 
-
-async def show_missing(request: Request, error: PunchlistError) -> Response:
-    """Answer that there is no such thing, with a page that says what was looked for."""
-    values = {"title": "Not found", "text": str(error)}
-    return await show_page(request, "problem.html", lambda _state, _roster: values, status=404)
+    return show
 
 
 def _make_frame(request: Request, roster: Roster, problem: str) -> PageFrame:
@@ -110,16 +121,19 @@ async def read_form(request: Request) -> dict[str, str]:
     return dict(pairs)
 
 
-async def act(request: Request, work: Callable[[ServerState], str], again: Callable[[str], Any]) -> Response:
-    """Run the work of a form and redirect to the address that it returns; show the page again with what went wrong."""
-    state = state_of(request)
-    try:
-        target = await state.writes.run(work, state)
-    except StoreBusy:
-        raise
-    except PunchlistError as error:
-        return await again(str(error))
-    return RedirectResponse(target, 303)
+def make_form(work: Callable[[Request, Board, Mapping[str, str]], str], show: Show) -> Show:
+    """Return the handler of a form: redirect to the address that its work returns, or show what went wrong."""
+
+    async def take(request: Request) -> Response:
+        state, form = state_of(request), await read_form(request)
+        try:
+            return RedirectResponse(await state.writes.run(work, request, state.board, form), 303)
+        except StoreBusy:
+            raise
+        except PunchlistError as error:
+            return await show(request, str(error))
+
+    return take
 
 
 def own_path(text: str, otherwise: str = "/") -> str:

@@ -23,17 +23,8 @@ class DiffLine(Struct, frozen=True):
     text: str
 
 
-class RevisionView(Struct, frozen=True):
-    revision: int
-    state: str
-    title: str
-    at: datetime | None
-    by: str
-    reason: str
-
-
 class PlanView(Struct, frozen=True, kw_only=True):
-    """A revision of a plan. `wait` is None if there is nothing to decide."""
+    """A revision of a plan, and all revisions. `wait` is None if there is nothing to decide."""
 
     session: str
     project: str
@@ -41,82 +32,66 @@ class PlanView(Struct, frozen=True, kw_only=True):
     at: datetime
     plan: Plan
     wait: PersonWait | None
-    steps: int
-    changes: str
+    steps: str
     lines: Sequence[DiffLine]
     has_diff: bool
-    revisions: Sequence[RevisionView]
+    revisions: Sequence[Plan]
 
 
 def load_plan(board: Board, session: str, agent: str, revision: int | None = None) -> PlanView:
     """Return a revision of an agent's plan, by default the latest; raise `PlanMissing` if there is none."""
-    plans = [plan for plan in board.handle(agent, session=session).plans if plan.text]
+    plans = _list_plans(board, session, agent)
     chosen = next((plan for plan in reversed(plans) if revision in (None, plan.revision)), None)
     if chosen is None:
         raise PlanMissing
-    before = next((plan for plan in reversed(plans) if plan.revision < chosen.revision), None)
-    now = board.now()
-    waits = board.waits(session=session)
-    wait = next((one for one in waits if (one.kind, one.agent, one.id) == ("plan", agent, str(chosen.revision))), None)
-    lines = list(_compare("" if before is None else before.text, chosen.text))
+    before = _find_before(plans, chosen)
+    own = ("plan", agent, str(chosen.revision))
     return PlanView(
         session=session,
         project=board.store.read(lambda tx: tx.session_project(session)) or "",
         agent=agent,
-        at=now,
+        at=board.now(),
         plan=chosen,
-        wait=wait,
-        steps=len(chosen.todos.items),
-        changes="" if before is None else _count_changes(before, chosen),
-        lines=lines if before is not None else [DiffLine(" ", line.text) for line in lines],
+        wait=next((one for one in board.waits(session=session) if (one.kind, one.agent, one.id) == own), None),
+        steps=_describe_steps(chosen, before),
+        lines=list(_compare(chosen if before is None else before, chosen)),
         has_diff=before is not None,
-        revisions=[_view_revision(plan, now) for plan in plans],
+        revisions=plans,
     )
-
-
-def _compare(old: str, new: str) -> Iterator[DiffLine]:
-    """Yield the lines of the new text, with those of the old one that are gone in their place."""
-    before, after = old.splitlines(), new.splitlines()
-    for kind, begin, end, start, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if kind == "equal":
-            yield from (DiffLine(" ", line) for line in after[start:stop])
-        else:
-            yield from (DiffLine("-", line) for line in before[begin:end])
-            yield from (DiffLine("+", line) for line in after[start:stop])
-
-
-def _count_changes(before: Plan, after: Plan) -> str:
-    old = {item.content for item in before.todos.items}
-    new = {item.content for item in after.todos.items}
-    return f"+{len(new - old)} −{len(old - new)} since r{before.revision}"
-
-
-def _view_revision(plan: Plan, now: datetime) -> RevisionView:
-    return RevisionView(
-        plan.revision,
-        "expired" if plan.expired(now) else plan.state.value,
-        plan.title,
-        plan.decided_at or plan.proposed_at or plan.created_at,
-        plan.decided_by or "",
-        plan.reason or "",
-    )
-
-
-def describe_steps(view: PlanView) -> str:
-    """Return the number of steps, and how many came and went: `6 steps (+2 −1 since r1)`."""
-    return _step_words(view.steps, view.changes)
 
 
 def describe_plan(board: Board, wait: PersonWait) -> str:
-    """Return the same of a plan that waits."""
-    plans = [plan for plan in board.handle(wait.agent, session=wait.session).plans if plan.text]
+    """Return the number of steps of a plan that waits, and how many came and went: `6 steps (+2 −1 since r1)`."""
+    plans = _list_plans(board, wait.session, wait.agent)
     chosen = next((plan for plan in plans if str(plan.revision) == wait.id), None)
-    if chosen is None:
+    return "" if chosen is None else _describe_steps(chosen, _find_before(plans, chosen))
+
+
+def _list_plans(board: Board, session: str, agent: str) -> list[Plan]:
+    return [plan for plan in board.handle(agent, session=session).plans if plan.text]
+
+
+def _find_before(plans: Sequence[Plan], chosen: Plan) -> Plan | None:
+    return next((plan for plan in reversed(plans) if plan.revision < chosen.revision), None)
+
+
+def _describe_steps(plan: Plan, before: Plan | None) -> str:
+    steps = {item.content for item in plan.todos.items}
+    if not steps:
         return ""
-    before = next((plan for plan in reversed(plans) if plan.revision < chosen.revision), None)
-    return _step_words(len(chosen.todos.items), "" if before is None else _count_changes(before, chosen))
+    said = count_words(len(plan.todos.items), "step")
+    if before is None:
+        return said
+    old = {item.content for item in before.todos.items}
+    return f"{said} (+{len(steps - old)} −{len(old - steps)} since r{before.revision})"
 
 
-def _step_words(steps: int, changes: str) -> str:
-    said = count_words(steps, "step") if steps else ""
-    return f"{said} ({changes})" if said and changes else said
+def _compare(before: Plan, after: Plan) -> Iterator[DiffLine]:
+    """Yield the lines of the later plan, with those of the earlier one that are gone in their place."""
+    old, new = before.text.splitlines(), after.text.splitlines()
+    for kind, begin, end, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield from (DiffLine(" ", line) for line in new[start:stop])
+        else:
+            yield from (DiffLine("-", line) for line in old[begin:end])
+            yield from (DiffLine("+", line) for line in new[start:stop])
