@@ -179,19 +179,6 @@ def test_a_reader_far_behind_the_window_reads_the_board_until_it_has_caught_up(
     assert got == events_until_end(board)
 
 
-def test_readers_at_places_of_their_own_cost_a_bounded_number_of_pieces(
-    running: Running, client: httpx.Client, board: Board, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("punchlist.server.broadcast._MOST_PIECES", 3)
-    for number in range(8):
-        write(board, f"item {number}")
-    expected = seqs(list(board.events()))
-    for place in range(8):
-        with open_stream(client, after=place) as stream:
-            assert [frame.id for frame in stream.take(len(expected) - place)] == expected[place:]
-        assert len(running.state.broadcaster._pieces) <= 3
-
-
 def test_slow_readers_are_cut_off_and_others_get_everything(board: Board):
     running = Running(board, slow_seconds=size(1, 20) / 2, tick=0.1)
     running.start()

@@ -51,7 +51,7 @@ class LiveRoster:
         self.watches = watches
         self._project = project
         self._who = who
-        self._on_change: Callable[[], None] = lambda: None
+        self._on_change: Callable[[], object] = lambda: None
         self._ends = threading.Event()
         self._loading = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -89,7 +89,7 @@ class LiveRoster:
         problem, self._problem = self._problem, ""
         return problem
 
-    def start(self, on_change: Callable[[], None]) -> None:
+    def start(self, on_change: Callable[[], object]) -> None:
         """Begin to follow; `on_change` is called in another thread whenever there is something new."""
         self._on_change = on_change
         works = [self._follow_board, self._watch_logs] if self.watches else [self._follow_board]

@@ -136,8 +136,7 @@ def make_app(state: ServerState) -> ASGIApp:
     @asynccontextmanager
     async def live(_app: Starlette) -> AsyncGenerator[None]:
         state.broadcaster.start()
-        hub.start()
-        state.live.start(hub.mark_from_thread)
+        state.live.start(partial(asyncio.get_running_loop().call_soon_threadsafe, hub.mark_changed))
         hooks = await run_in_threadpool(_serve_hooks, state)
         try:
             yield

@@ -11,7 +11,9 @@ import asyncio
 import logging
 import threading
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -33,9 +35,6 @@ _MOST_BYTES: Final = 8_000_000
 
 _PIECE: Final = 64_000
 """Bytes that are sent at a time, at least one event."""
-
-_MOST_PIECES: Final = 100
-"""Pieces that are kept for readers at the same place: many clients, each at a place of its own, share none."""
 
 _PAGE: Final = 500
 """Events that a reader reads from the board at a time."""
@@ -125,9 +124,6 @@ class Broadcaster:
         self._tick_seconds = tick
         self._window: list[SentEvent] = []
         self._bytes = 0
-        self._pieces: dict[tuple[EventFilter, int], tuple[bytes, int]] = {}
-        """By filter and place: the bytes for readers there, and their place after them. A new event empties it,
-        and so does one piece too many."""
         self.oldest = 0
         """Every event after this one is in the window."""
         self.latest = 0
@@ -138,9 +134,7 @@ class Broadcaster:
         self.readers: set[FeedReader] = set()
         self.on_change: list[Callable[[], None]] = []
         """Called in the loop after new events came."""
-        self._arrived: list[SentEvent] = []
-        self._arriving = threading.Lock()  # between the following thread and the loop
-        self._is_called = False
+        self._is_resting = False
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._checking: asyncio.Task[None] | None = None
@@ -176,7 +170,7 @@ class Broadcaster:
                 self._board.store.check_file()
                 for event in self._board.follow(seen, timeout=_STOP_SECONDS):
                     seen = event.seq
-                    self._hand_over(encode_event(event))
+                    self._call(partial(self._add, encode_event(event)))
                     if self._is_closed:
                         return
                 self.problem = None
@@ -191,14 +185,6 @@ class Broadcaster:
                 self.problem = error
                 threading.Event().wait(_STOP_SECONDS)
 
-    def _hand_over(self, sent: SentEvent) -> None:
-        assert self._loop is not None
-        with self._arriving:
-            self._arrived.append(sent)
-            is_first, self._is_called = not self._is_called, True
-        if is_first:
-            self._call(self._take)
-
     def _call(self, step: Callable[[], None]) -> None:
         assert self._loop is not None
         try:
@@ -208,45 +194,39 @@ class Broadcaster:
 
     # The loop.
 
-    def _take(self) -> None:
-        """Put what arrived into the window and wake the readers, then rest for as long as that took them.
+    def _add(self, sent: SentEvent) -> None:
+        self._window.append(sent)
+        self._bytes += len(sent.frame)
+        self.latest = sent.seq
+        while len(self._window) > _MOST_EVENTS or self._bytes > _MOST_BYTES:
+            gone = self._window.pop(0)
+            self._bytes -= len(gone.frame)
+            self.oldest = gone.seq
+        if not self._is_resting:
+            self._wake_readers()
+
+    def _wake_readers(self) -> None:
+        """Wake those who follow, then rest for as long as that took them.
 
         So half of the time is left for other requests, and many readers are sent several events at a time.
         """
         assert self._loop is not None
-        with self._arriving:
-            arrived, self._arrived = self._arrived, []
-            self._is_called = bool(arrived)  # what arrives now waits until the rest is over
-        if not arrived:
-            return
-        self._pieces.clear()
-        self._window += arrived
-        self._bytes += sum(len(sent.frame) for sent in arrived)
-        self.latest = arrived[-1].seq
-        self._trim()
-        began = self._loop.time()
+        self._is_resting = True
         for reader in self.readers:
             if reader.follows_events:
                 reader.wake()
         for tell in self.on_change:
             tell()
-        self._loop.call_soon(self._rest, began)  # runs after the readers that were woken
+        self._loop.call_soon(self._rest, self._loop.time(), self.latest)  # runs after the readers that were woken
 
-    def _rest(self, began: float) -> None:
+    def _rest(self, began: float, seen: int) -> None:
         assert self._loop is not None
-        self._loop.call_later(max(_BREATH, self._loop.time() - began), self._take)
+        self._loop.call_later(max(_BREATH, self._loop.time() - began), self._end_rest, seen)
 
-    def _trim(self) -> None:
-        if len(self._window) <= _MOST_EVENTS and self._bytes <= _MOST_BYTES:
-            return
-        first = max(0, len(self._window) - _MOST_EVENTS)
-        self._bytes -= sum(len(sent.frame) for sent in self._window[:first])
-        while self._bytes > _MOST_BYTES:
-            self._bytes -= len(self._window[first].frame)
-            first += 1
-        if first:
-            self.oldest = self._window[first - 1].seq
-            del self._window[:first]
+    def _end_rest(self, seen: int) -> None:
+        self._is_resting = False
+        if self.latest > seen:
+            self._wake_readers()
 
     def _tick(self) -> None:
         """Wake every reader, and cut off those whose clients take nothing."""
@@ -298,26 +278,8 @@ class Broadcaster:
 
     def take_piece(self, reader: FeedReader) -> bytes:
         """Return the next frames for a reader, and move it on; empty if there is nothing new for it."""
-        known = self._pieces.get((reader.wanted, reader.place))
-        if known is None:
-            if len(self._pieces) >= _MOST_PIECES:
-                self._pieces.clear()
-            known = self._pieces[reader.wanted, reader.place] = self._cut_piece(reader)
-        piece, reader.place = known
-        return piece
-
-    def _cut_piece(self, reader: FeedReader) -> tuple[bytes, int]:
-        pieces: list[bytes] = []
-        size, place = 0, reader.place
-        for index in range(bisect_right(self._window, place, key=_seq_of), len(self._window)):
-            sent = self._window[index]
-            place = sent.seq
-            if reader.wanted.is_wanted(sent.event):
-                pieces.append(sent.frame)
-                size += len(sent.frame)
-                if size >= _PIECE:
-                    break
-        return b"".join(pieces), place
+        first = bisect_right(self._window, reader.place, key=_seq_of)
+        return _take_frames(reader, islice(self._window, first, None))
 
     def read_piece(self, reader: FeedReader) -> bytes:
         """Return the next frames from the board, and move the reader on. Runs on a worker thread."""
@@ -325,16 +287,18 @@ class Broadcaster:
         events = self._board.store.events_after(reader.place, _PAGE)
         if not events:  # those between were pruned
             reader.place = max(reader.place, oldest)
-        pieces: list[bytes] = []
-        size = 0
-        for event in events:
-            reader.place = event.seq
-            if reader.wanted.is_wanted(event):
-                pieces.append(encode_event(event).frame)
-                size += len(pieces[-1])
-                if size >= _PIECE:
-                    break
-        return b"".join(pieces)
+        return _take_frames(reader, map(encode_event, events))
+
+
+def _take_frames(reader: FeedReader, events: Iterable[SentEvent]) -> bytes:
+    piece = b""
+    for sent in events:
+        reader.place = sent.seq
+        if reader.wanted.is_wanted(sent.event):
+            piece += sent.frame
+            if len(piece) >= _PIECE:
+                break
+    return piece
 
 
 class StreamResponse(Response):

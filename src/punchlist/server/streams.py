@@ -124,16 +124,14 @@ def _make_snapshot(board: Board, wanted: EventFilter) -> tuple[int, bytes]:
 
 
 class Topic:
-    """The parts of one topic, each with the version in which it last changed."""
+    """The parts of one topic."""
 
     def __init__(self, name: str, render: Render) -> None:
         self.name = name
-        self.version = 0
+        self.parts: Mapping[str, str] = {}
         self.readers: set[FeedReader] = set()
         self.is_dirty = asyncio.Event()
         self._render = render
-        self._parts: dict[str, tuple[int, str]] = {}
-        self._messages: dict[int, bytes] = {}
         self._loading = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -142,24 +140,13 @@ class Topic:
         self.readers.add(reader)  # before the wait: the hub forgets a topic that nobody reads
         async with self._loading:
             if self._task is None:
-                self._take(await run_read(self._render, self.name))
+                await self._load()
                 self._task = asyncio.ensure_future(self._follow())
 
-    def make_message(self, seen: int) -> bytes:
-        """Return the parts that changed after a version, as readers at that version are all sent them."""
-        if seen not in self._messages:
-            parts = {name: html for name, (version, html) in self._parts.items() if version > seen}
-            data = msgspec.json.encode({"topic": self.name, "parts": parts})
-            self._messages[seen] = b"data: %b\n\n" % data
-        return self._messages[seen]
-
-    def _take(self, parts: Mapping[str, str]) -> None:
-        known = {name: html for name, (_, html) in self._parts.items()}
-        changed = [name for name, html in parts.items() if known.get(name) != html]
-        if changed:
-            self.version += 1
-            self._messages.clear()
-            self._parts.update({name: (self.version, parts[name]) for name in changed})
+    async def _load(self) -> None:
+        parts = await run_read(self._render, self.name)
+        if parts != self.parts:
+            self.parts = parts
             for reader in self.readers:
                 reader.wake()
 
@@ -169,7 +156,7 @@ class Topic:
             self.is_dirty.clear()
             began = clock()
             try:
-                self._take(await run_read(self._render, self.name))
+                await self._load()
             except PunchlistError:
                 pass  # such as a session that was deleted: readers keep what they have
             except Exception:
@@ -188,10 +175,6 @@ class TopicHub:
     def __init__(self, render: Render) -> None:
         self._render = render
         self._topics: dict[str, Topic] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    def start(self) -> None:
-        self._loop = asyncio.get_running_loop()
 
     def list_topics(self) -> list[Topic]:
         return list(self._topics.values())
@@ -200,13 +183,6 @@ class TopicHub:
         """Render every topic that is read again. Runs in the loop."""
         for topic in self._topics.values():
             topic.is_dirty.set()
-
-    def mark_from_thread(self) -> None:
-        try:
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self.mark_changed)
-        except RuntimeError:  # the loop is closed: the server has ended
-            self._loop = None
 
     async def join(self, names: list[str], reader: FeedReader) -> list[Topic]:
         """Add a reader to some topics; raise what their first rendering raises."""
@@ -239,15 +215,16 @@ class TopicStream(StreamResponse):
     def __init__(self, broadcaster: Broadcaster, reader: FeedReader, hub: TopicHub, topics: list[Topic]) -> None:
         super().__init__(broadcaster, reader)
         self._hub = hub
-        self._seen = dict.fromkeys(topics, 0)
+        self._sent: dict[Topic, Mapping[str, str]] = {topic: {} for topic in topics}
 
     async def take(self) -> bytes:
-        messages: list[bytes] = []
-        for topic, seen in self._seen.items():
-            if topic.version > seen:
-                messages.append(topic.make_message(seen))
-                self._seen[topic] = topic.version
-        return b"".join(messages)
+        message = b""
+        for topic, sent in self._sent.items():
+            parts = {name: html for name, html in topic.parts.items() if sent.get(name) != html}
+            if parts:
+                message += b"data: %b\n\n" % msgspec.json.encode({"topic": topic.name, "parts": parts})
+                self._sent[topic] = topic.parts
+        return message
 
     def leave(self) -> None:
         self._hub.leave(self.reader)
