@@ -136,16 +136,13 @@ def test_an_end_without_a_beginning_begins_first() -> None:
 
 
 @pytest.mark.requirement("acp.call-pairing")
-def test_calls_without_ids_pair_first_in_first_out() -> None:
-    updates = Updates("s1")
-    events = [
-        tool("tool.started", 1, name="Bash"),
-        tool("tool.started", 2, name="Bash"),
-        tool("tool.finished", 3, name="Bash", result="first"),
-        tool("tool.finished", 4, name="Bash", result="second"),
-    ]
-    said = [update for event in events for update in updates.add(event)]
-    ids = [update["toolCallId"] for update in said]
+def test_calls_without_ids_pair_first_in_first_out(board: Board) -> None:
+    agent = board.agent("main", session="s1")
+    agent.tool_started(None, "Bash", {"command": "ls a"})
+    agent.tool_started(None, "Bash", {"command": "ls b"})
+    agent.tool_finished(None, result="first", name="Bash")
+    agent.tool_finished(None, result="second", name="Bash")
+    ids = [update["toolCallId"] for update in replay(board.events(), "s1")]
     assert ids == [ids[0], ids[1], ids[0], ids[1]]
     assert ids[0] != ids[1]
 

@@ -18,7 +18,7 @@ from punchlist.core.approval import Plan
 from punchlist.core.events import REPORTS, TURN_ENDS, Event
 from punchlist.core.grounding.observe import call_from
 from punchlist.core.grounding.places import Place
-from punchlist.core.grounding.tool_call import Pairing, ToolCall
+from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.todo import Status, TodoItem, TodoList
 
 # A list as a plan.
@@ -100,7 +100,6 @@ class Updates:
         self.plans = plans
         self.calls = AcpCalls()
         self.lists = Lists(look)
-        self._pairings: dict[str, Pairing] = {}
         self._open: dict[str, dict[str, None]] = {}
         self._sent: dict[str, Any] = {}
         self._texts: dict[str, str] = {}
@@ -164,10 +163,7 @@ class Updates:
 
     def _show_call(self, agent: str, event: Event) -> list[Update]:
         report = call_from(event.kind, event.data, event.at, event.seq)
-        own_id = self._pairings.setdefault(agent, Pairing()).id_of(report)
-        if not own_id:
-            return []
-        call_id = own_id if agent == self.agent else f"{agent}/{own_id}"
+        call_id = report.id if agent == self.agent else f"{agent}/{report.id}"
         meta = _make_meta(agent if agent != self.agent else "", report)
         updates: list[Update | None] = []
         if not self.calls.knows(call_id) and report.name:

@@ -1,18 +1,17 @@
-"""Join the reports about one tool call, in whatever order they come, and find the call that a report is about.
+"""Join the reports about one tool call, in whatever order they come.
 
 `joined` depends neither on the order of reports nor on how often one comes; of two that disagree the worse is believed.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from punchlist.core.checks import CheckedLine, Outcome
+from punchlist.core.checks.outcome import CheckedLine, Outcome
 from punchlist.core.shell.programs import PROSE, is_temporary
 from punchlist.text.hashing import blake2b
 
@@ -244,108 +243,3 @@ def given_id(call_id: str) -> str:
 def reused_id(call_id: str, name: str, hash: str) -> str:
     """Return the id of a call whose own id another call had before: the same each time that it is reported."""
     return f"{call_id}#{blake2b(f'{name} {hash}'.encode(), digest_size=6).hexdigest()}"
-
-
-SAME_FACT: Final = timedelta(seconds=5)
-_RECENT: Final = 64
-
-
-class _Recent(Struct):
-    """The beginning of a call, and the roads by which it was reported."""
-
-    id: str
-    name: str
-    hash: str
-    at: Moment
-    given: bool
-    roads: set[str]
-
-
-class Pairing:
-    """Finds the call that a report of one agent is about: by its id, else the oldest open call of that name.
-
-    Reports without an id pair first in, first out, and each road (hook, transcript, MCP) for itself; a call that comes
-    by two roads, of which one has no ids, is known again within five seconds. Ids that it makes up begin with `#`, so
-    that none is ever taken for one that was given.
-    """
-
-    def __init__(self) -> None:
-        self.waiting: dict[tuple[str, str], deque[str]] = {}
-        self.early: dict[tuple[str, str], deque[tuple[Moment, str]]] = {}
-        self.recent: deque[_Recent] = deque(maxlen=_RECENT)
-        self.same: dict[str, str] = {}
-        self.made = 0
-
-    def id_of(self, report: ToolCall) -> str:
-        """Return the id of the call that is meant, the host's or ours; empty if the report names nothing."""
-        if report.id and (report.started is None or not report.via):
-            return self.same.get(report.id, report.id)
-        if report.started is not None:
-            return self._begun(report, report.started)
-        if not report.name:
-            return ""
-        key = (report.via, report.name)
-        line = self.waiting.get(key)
-        if report.finished is None:
-            return line[0] if line else ""
-        if line:
-            return line.popleft()
-        made = self._make()
-        self.early.setdefault(key, deque(maxlen=_RECENT)).append((report.finished, made))
-        return made
-
-    def _begun(self, report: ToolCall, at: Moment) -> str:
-        if report.id in self.same:
-            return self.same[report.id]
-        known = self._known(report, at)
-        if known is not None:
-            known.roads.add(report.via)
-            if report.id:
-                self.same[report.id] = known.id
-            else:
-                self.waiting.setdefault((report.via, report.name), deque()).append(known.id)
-            return known.id
-        found = report.id or self._ended_early(report, at)
-        if not found:
-            found = self._make()
-            self.waiting.setdefault((report.via, report.name), deque()).append(found)
-        if report.via:
-            self.recent.append(_Recent(found, report.name, report.hash, at, bool(report.id), {report.via}))
-        return found
-
-    def _known(self, report: ToolCall, at: Moment) -> _Recent | None:
-        """Return the beginning of the same call as another road reported it; None if there is none."""
-        if not report.via or not report.hash:
-            return None
-        for entry in self.recent:
-            if entry.id == report.id:
-                return None
-            differs = report.via not in entry.roads and not (report.id and entry.given)
-            if (
-                differs
-                and (entry.name, entry.hash) == (report.name, report.hash)
-                and abs(entry.at.at - at.at) <= SAME_FACT
-            ):
-                return entry
-        return None
-
-    def _ended_early(self, report: ToolCall, at: Moment) -> str:
-        """Return the oldest call of that name whose end was reported before its beginning, and lies after it."""
-        ends = self.early.get((report.via, report.name))
-        for entry in ends or ():
-            if entry[0] >= at and ends is not None:
-                ends.remove(entry)
-                return entry[1]
-        return ""
-
-    def close(self, ids: set[str]) -> None:
-        """Close calls: no later report without an id is about them."""
-        for line in self.waiting.values():
-            if not ids.isdisjoint(line):
-                kept = [entry for entry in line if entry not in ids]
-                line.clear()
-                line.extend(kept)
-
-    def _make(self) -> str:
-        self.made += 1
-        return f"#{self.made}"
