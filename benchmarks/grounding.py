@@ -8,7 +8,8 @@ from time import process_time
 
 from benchmarks.report import Row
 from benchmarks.scale import Scale
-from punchlist.core.checks import analyse_command, read_any_summary
+from punchlist.core.checks.outcome import analyse_command
+from punchlist.core.checks.summaries import read_any_summary
 from punchlist.core.grounding.grades import Completion, judge
 from punchlist.core.grounding.observe import end_facts, start_facts
 from punchlist.core.grounding.session import NO_RECORD, CheckRun, session_state

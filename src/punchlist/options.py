@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypedDict, cast, get_args
 from msgspec import Struct
 
 from punchlist.config import own_secrets, preview_length, stall_timings
-from punchlist.core.checks import FAMILIES, add_own_patterns
+from punchlist.core.checks.commands import FAMILIES, add_own_patterns
 from punchlist.core.commands import Focus
 from punchlist.core.grounding.observe import Watch
 from punchlist.core.options import invalid_option

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from punchlist.core.checks import Patterns
+from punchlist.core.checks.commands import Patterns
 from punchlist.core.events import Event
 from punchlist.core.grounding.observe import Watch, call_from, end_facts, start_facts
 from punchlist.core.grounding.tally import Tally, tally_of

@@ -2,8 +2,8 @@
 
 import pytest
 
-from punchlist.core.checks import CheckedLine, find_checks, judge_each, judge_line, read_any_summary
-from punchlist.core.checks.summaries import WINDOW
+from punchlist.core.checks.outcome import CheckedLine, find_checks, judge_each, judge_line
+from punchlist.core.checks.summaries import WINDOW, read_any_summary
 
 
 def checked(command: str) -> CheckedLine:

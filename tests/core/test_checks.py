@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.checks import FAMILIES, add_own_patterns, analyse_command, find_checks, judge_line
+from punchlist.core.checks.commands import FAMILIES, add_own_patterns
+from punchlist.core.checks.outcome import analyse_command, find_checks, judge_line
 from punchlist.core.shell.exit_status import find_ways, read_states
 from punchlist.errors import ConfigInvalid
 

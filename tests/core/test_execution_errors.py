@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.core.checks import find_checks, judge_line
+from punchlist.core.checks.outcome import find_checks, judge_line
 
 
 @pytest.mark.parametrize(

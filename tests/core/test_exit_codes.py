@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from punchlist.core.checks import find_checks, judge_line
+from punchlist.core.checks.outcome import find_checks, judge_line
 from punchlist.core.shell.exit_status import find_ways, read_states
 from tests.sizes import size
 

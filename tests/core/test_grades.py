@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.checks import Family, Outcome
+from punchlist.core.checks.commands import Family
+from punchlist.core.checks.outcome import Outcome
 from punchlist.core.grounding.grades import GRADES, Completion, covers, is_about_failure, judge
 from punchlist.core.grounding.session import NO_RECORD, CheckRun, SessionRecord, session_state
 from tests.core.build import NOW

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.checks import add_own_patterns
+from punchlist.core.checks.commands import add_own_patterns
 from punchlist.core.grounding.observe import Watch, call_from, end_facts, fingerprint, named_files, start_facts
 from punchlist.core.grounding.results import read_result
 from tests.core.build import NOW

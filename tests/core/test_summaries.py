@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.core.checks import CheckedLine, find_checks, judge_line
+from punchlist.core.checks.outcome import CheckedLine, find_checks, judge_line
 
 
 def checked(command: str) -> CheckedLine:

@@ -12,7 +12,7 @@ from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import find_calls, record_call_end, tally_of_family
 from punchlist.agent.turns import end_turn
-from punchlist.core.checks import Outcome, read_running_output
+from punchlist.core.checks.outcome import Outcome, read_running_output
 from punchlist.core.events import Draft
 from punchlist.core.grounding.observe import background_facts, call_from, end_facts, start_facts
 from punchlist.core.grounding.tally import Tally

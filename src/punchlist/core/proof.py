@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from punchlist.core.checks import find_checks
+from punchlist.core.checks.outcome import find_checks
 from punchlist.text.patterns import compile_later
 
 Kind = Literal["command", "url", "file", "person", "text"]

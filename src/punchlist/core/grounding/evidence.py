@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from punchlist.core.checks import find_main_commands
+from punchlist.core.checks.outcome import find_main_commands
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.proof import Kind, classify_evidence, strip_line_number
 from punchlist.core.todo import Evidence, TodoItem

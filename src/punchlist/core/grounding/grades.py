@@ -24,7 +24,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.checks import FAMILIES
+from punchlist.core.checks.commands import FAMILIES
 from punchlist.core.grounding.session import CheckHistory, CheckRun, SessionRecord
 from punchlist.core.grounding.tool_call import MOST_FILES, ToolCall, changed_code, changes_code
 from punchlist.text.patterns import compile_later

@@ -18,20 +18,20 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from punchlist.core.checks import (
+from punchlist.core.checks.commands import Patterns
+from punchlist.core.checks.outcome import (
     Check,
     CheckedLine,
     CommandAnalysis,
     Outcome,
-    Patterns,
     analyse_command,
     find_tool_check,
     judge_each,
     judge_line,
-    read_any_summary,
     read_running_output,
     worst_outcome,
 )
+from punchlist.core.checks.summaries import read_any_summary
 from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import background_id, exit_code_of, read_result

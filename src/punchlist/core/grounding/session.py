@@ -15,7 +15,8 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.checks import FAMILIES, Check, Family, Outcome
+from punchlist.core.checks.commands import FAMILIES, Family
+from punchlist.core.checks.outcome import Check, Outcome
 from punchlist.core.grounding.tool_call import ToolCall, relative_path
 from punchlist.text.patterns import compile_later
 

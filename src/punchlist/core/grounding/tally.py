@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from punchlist.core.checks import Family, Outcome
+from punchlist.core.checks.commands import Family
+from punchlist.core.checks.outcome import Outcome
 from punchlist.core.grounding.tool_call import MOST_FILES, Moment, ToolCall
 
 Span = tuple[datetime, datetime]
