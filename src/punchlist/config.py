@@ -8,6 +8,7 @@ from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
+from punchlist.core.programs import PROGRAMS, describe_home
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
 from punchlist.settings import Durability, Profile, find_entry, list_entries, load_settings, parse_words, read_variable
@@ -20,12 +21,7 @@ _OTHERS: dict[str, str] = {
     "PUNCHLIST_TASK_ID": "set by `punchlist tasks work`: the task that its command works on",
     "PUNCHLIST_TASK_FENCE": "set by `punchlist tasks work`: the fence of its claim, shown for that task by default",
     "CLAUDE_CODE_TASK_LIST_ID": "Claude Code's own: a list of tasks for all sessions, instead of one for each",
-    "CLAUDE_CONFIG_DIR": "Claude Code's own: its home, `~/.claude` by default; `restore` looks there for transcripts",
-    "CODEX_HOME": "Codex' own: its home, `~/.codex` by default",
-    "HERMES_HOME": "Hermes' own: its home, `~/.hermes` by default",
-    "OPENCLAW_STATE_DIR": "OpenClaw's own: its home, `~/.openclaw` by default",
-    "PI_CODING_AGENT_DIR": "oh-my-pi's own: its home, `~/.omp/agent` by default",
-    "QWEN_RUNTIME_DIR": "qwen-code's own: its home, `~/.qwen` by default",
+    **{one.home.variable: describe_home(one) for one in PROGRAMS.values()},
     "XDG_CONFIG_HOME": "the user's folder for settings, `~/.config` by default; `attach opencode` writes there",
     "XDG_DATA_HOME": "the user's data folder, `~/.local/share` by default; opencode keeps its store there",
     "GOOSE_TODO_MAX_CHARS": "goose's own: how many characters its text may have, 50,000 by default; 0 for no limit",

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin
 from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert
 from msgspec.structs import fields
 
+from punchlist.core.programs import ProgramName
 from punchlist.errors import ConfigInvalid, SettingsFileInvalid, SettingUnknown, suggest
 from punchlist.places import settings_path
 from punchlist.text import for_terminal
@@ -29,8 +30,6 @@ Profile = Literal["quiet", "classic", "off"]
 FactName = Literal["waits", "finished", "stalled", "red"]
 TerminalWay = Literal["auto", "bell", "osc9", "osc777"]
 WebhookFormat = Literal["json", "slack", "discord"]
-
-WatchedAgent = Literal["claude-code", "codex", "gemini", "qwen", "oh-my-pi", "openclaw", "opencode", "hermes"]
 
 _AGE = r"^0*[1-9][0-9]{0,4}[hdw]$"
 
@@ -175,12 +174,12 @@ class WatchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """`[watch]`: which agents' logs are read, by `punchlist watch`, `top` and the server."""
 
     agents: Annotated[
-        tuple[WatchedAgent, ...],
+        tuple[ProgramName, ...],
         Meta(
-            title=f"names among {', '.join(get_args(WatchedAgent))}",
+            title=f"names among {', '.join(get_args(ProgramName))}",
             description="agents whose logs are read; by default all that are found here",
         ),
-    ] = get_args(WatchedAgent)
+    ] = get_args(ProgramName)
     folders: Annotated[
         tuple[Annotated[str, Meta(pattern=r"^~?/")], ...],
         Meta(

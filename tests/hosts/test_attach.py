@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from punchlist.cli import main
-from punchlist.hosts import plugin, programs
+from punchlist.core.programs import PROGRAMS
+from punchlist.hosts import plugin
 from punchlist.hosts.attach import find_attachment, plan_attach
 from punchlist.hosts.changes import apply_changes
 from punchlist.hosts.status import list_policies
@@ -97,6 +98,25 @@ def test_detach_leaves_every_byte_as_it_was(run: Run, home: Path, host: str):
     assert snapshot(home) == before
 
 
+@pytest.mark.parametrize(
+    ("host", "variable", "place"),
+    [
+        ("claude-code", "CLAUDE_CONFIG_DIR", "skills/punchlist"),
+        ("codex", "CODEX_HOME", "config.toml"),
+        ("gemini", "GEMINI_CLI_HOME", ".gemini/extensions/punchlist"),
+        ("opencode", "XDG_CONFIG_HOME", "opencode/config.json"),
+    ],
+)
+def test_attach_writes_where_the_own_variable_of_an_agent_says(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, variable: str, place: str
+):
+    before = snapshot(home)
+    monkeypatch.setenv(variable, str(tmp_path / "moved"))
+    monkeypatch.setenv("PUNCHLIST_DB", str(tmp_path / "board.db"))
+    assert run("attach", host, "--yes", "--force").code == 0
+    assert ((tmp_path / "moved" / place).exists(), snapshot(home)) == (True, before)
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_attaching_twice_writes_once(run: Run, home: Path, host: str):
     run("attach", host, "--yes")
@@ -170,6 +190,7 @@ KILLED = """
 import os, signal, sys
 import punchlist.cli.attach
 from punchlist.cli import main
+from punchlist.core.programs import PROGRAMS
 
 host, home, *options = sys.argv[1:]
 CALLS = ("open", "os.mkdir", "os.rename", "os.chmod")  # by their audit events, which come before the calls
@@ -363,7 +384,7 @@ def test_settings_that_are_read_only_are_refused_in_one_sentence(run: Run, home:
 def test_a_change_of_the_status_line_that_was_cut_short_anywhere_can_be_undone(run: Run, home: Path, wanted: bool):
     path, text = settings_of(home), '{"statusLine": {"type": "command", "command": "date"}}'
     path.write_text(text)
-    count, host = 0, programs.HOSTS["claude-code"]
+    count, host = 0, PROGRAMS["claude-code"]
     while True:
         run("attach", "claude-code", "--yes", "--no-statusline" if wanted else "--statusline")
         attachment = find_attachment(host)

@@ -18,7 +18,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.folder import check_length, check_part, claude_folder
+from punchlist.bridges.folder import check_length, check_part
+from punchlist.bridges.programs import find_home
 from punchlist.bridges.task_files import (
     SESSION,
     TaskFile,
@@ -55,7 +56,7 @@ class ClaudeTasks:
     """The task lists of one folder: `$CLAUDE_CONFIG_DIR/tasks`, else `~/.claude/tasks`, unless told otherwise."""
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        path = claude_folder("tasks") if folder is None else os.fspath(folder)
+        path = find_home("claude-code", "tasks") if folder is None else os.fspath(folder)
         self.folder = os.path.abspath(os.path.expanduser(path))
 
     def folder_of(self, list: str) -> str:

@@ -133,11 +133,6 @@ class Folder:
         return aside
 
 
-def claude_folder(name: str) -> str:
-    """Return a folder of Claude Code's home, which may begin with `~`."""
-    return os.path.join(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude"), name)
-
-
 def _flag(name: str) -> int:
     """Return a flag of `os.open`, 0 where the system has none such."""
     return getattr(os, name, 0)

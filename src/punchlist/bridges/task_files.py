@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from msgspec import Struct, field
 
-from punchlist.bridges.folder import Folder, check_length, check_part, claude_folder
+from punchlist.bridges.folder import Folder, check_length, check_part
+from punchlist.bridges.programs import find_home
 from punchlist.core.task import Task
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.claude_tasks import SHOWN
@@ -207,7 +208,7 @@ def open_folder(home: str, name: str) -> TaskFolder:
 
 def read_session(session: str) -> TodoList:
     """Return Claude Code's own tasks of a session as items, without a board; empty if it has none."""
-    path = os.path.abspath(os.path.expanduser(claude_folder("tasks")))
+    path = find_home("claude-code", "tasks")
     files, _ = open_folder(path, name_folder(path, f"{SESSION}{session}")).read_all()
     items = [
         TodoItem(id=f"#{number}", content=file.subject, active_form=file.active_form, status=Status(file.status))

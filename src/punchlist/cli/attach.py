@@ -6,9 +6,11 @@ import os
 import sys
 from argparse import BooleanOptionalAction, Namespace
 
+from punchlist.bridges.programs import find_attachable, find_settings, is_found
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import show_json
+from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.hosts.attach import (
     ChangePlan,
     find_status_line,
@@ -19,7 +21,6 @@ from punchlist.hosts.attach import (
 )
 from punchlist.hosts.changes import show_change
 from punchlist.hosts.plugin import NAME, find_launch, server_entry
-from punchlist.hosts.programs import HOSTS, Host, find_home, find_host, is_found
 from punchlist.hosts.status import HostStatus, find_status
 from punchlist.store import store_path
 from punchlist.surfaces.spans import safe_line
@@ -38,7 +39,7 @@ def parser() -> Parser:
         "under the prompt. Shows what it will write and asks. Run it again after an upgrade."
     )
     made = command_parser("attach", about, run=_attach, examples=_ATTACH_EXAMPLES)
-    made.add_argument("agent", metavar="AGENT", help=f"{', '.join(HOSTS)}, or mcp for any other program")
+    made.add_argument("agent", metavar="AGENT", help=f"{', '.join(ATTACHABLE)}, or mcp for any other program")
     made.add_argument("--yes", action="store_true", help="do not ask")
     made.add_argument("--show", action="store_true", help="show the content of the files, too")
     rows = "the rows under Claude Code's prompt: a key in its settings; your own status line is run first"
@@ -53,7 +54,7 @@ def parser() -> Parser:
 def detach_parser() -> Parser:
     about = "Disconnects an agent: removes what `attach` wrote, and nothing else. The board stays as it is."
     made = command_parser("detach", about, run=_detach)
-    made.add_argument("agent", metavar="AGENT", help=", ".join(HOSTS))
+    made.add_argument("agent", metavar="AGENT", help=", ".join(ATTACHABLE))
     made.add_argument("--yes", action="store_true", help="do not ask")
     made.add_argument("--show", action="store_true", help="show what changes in the files, too")
     return made
@@ -74,10 +75,12 @@ def _attach(options: Namespace) -> int:
         return complain("A board in memory ends with its program; name a file with --db or $PUNCHLIST_DB.")
     if options.agent == "mcp":
         return _print_server(board, is_wanted=options.print)
-    host = find_host(options.agent)
+    host = find_attachable(options.agent)
     if not is_found(host) and not options.force:
-        problem = f"{host.title} was not found: `{host.program}` is not on PATH and `{find_home(host)}` does not exist."
-        return complain(f"{problem} Install it (`npm install -g {host.install}`), or attach with --force.", FAILED)
+        problem = (
+            f"{host.title} was not found: `{host.command}` is not on PATH and `{find_settings(host)}` does not exist."
+        )
+        return complain(f"{problem} Install it (`npm install -g {host.package}`), or attach with --force.", FAILED)
     if ".cache" in sys.executable.split(os.sep) and not options.force:  # as `uvx` and `pipx run` do it
         problem = f"This Punchlist runs from a temporary place (`{sys.executable}`), which agents would not find again."
         return complain(f"{problem} Install it (`pipx install`, `uv tool install`), or attach with --force.", FAILED)
@@ -97,20 +100,12 @@ def _attach(options: Namespace) -> int:
     if not _confirm(plan, options, "Write this?"):
         return FAILED
     make_board_folder(board)
-    print(f"{host.title} is attached. {_NEXT[host.name]}")
+    print(f"{host.title} is attached. Restart `{host.command}`{f': {host.restart}' if host.restart else ''}.")
     return OK
 
 
-_NEXT = {
-    "claude-code": "Restart `claude`: sessions that run already do not see it.",
-    "codex": "Restart `codex`: it asks you to trust the new hooks, and runs none of them before.",
-    "gemini": "Restart `gemini`.",
-    "opencode": "Restart `opencode`.",
-}
-
-
 def _detach(options: Namespace) -> int:
-    host = find_host(options.agent)
+    host = find_attachable(options.agent)
     plan = plan_detach(host)
     if not plan.changes:
         plan.apply()  # folders that an attach was making when it was killed
@@ -172,18 +167,18 @@ def _print_server(board: str, *, is_wanted: bool) -> int:
 
 
 def _show_status(options: Namespace) -> int:
-    found = [find_status(host) for host in HOSTS.values()]
+    found = [find_status(host) for host in ATTACHABLE.values()]
     if options.json:
         show_json({"agents": found})
         return OK
     for status in found:
-        print(_describe(status, HOSTS[status.name]))
+        print(_describe(status, ATTACHABLE[status.name]))
         for line in status.missing:
             print(f"  - {safe_line(line)}")
     return OK
 
 
-def _describe(status: HostStatus, host: Host) -> str:
+def _describe(status: HostStatus, host: AgentProgram) -> str:
     if not status.found and not status.attached:
         return f"{host.title}: not on this machine"
     version = f" {status.version}" if status.version else ""

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from punchlist.cli import COMMANDS, load_parser
 from punchlist.cli.arguments import Parser, command_parser
+from punchlist.core.programs import ATTACHABLE
 from punchlist.dialects import REGISTRY
-from punchlist.hosts.programs import HOSTS
 from punchlist.settings import SettingEntry, list_entries
 
 _EXAMPLES = """\
@@ -106,7 +106,7 @@ def _list_values(words: str, action: Action) -> dict[str, str]:
         return dict.fromkeys(map(str, action.choices), "")
     if action.metavar == "AGENT":
         others = {"mcp": "any other program"} if words == "attach" else {}
-        return {name: host.title for name, host in HOSTS.items()} | others
+        return {name: host.title for name, host in ATTACHABLE.items()} | others
     if action.metavar == "KEY" and words in ("config get", "config set"):
         return {key: entry.meaning for key, entry in list_entries().items()}
     return {}

@@ -17,14 +17,13 @@ from typing import Literal
 from msgspec import Struct
 
 from punchlist import __version__
-from punchlist.bridges.folder import claude_folder
-from punchlist.bridges.homes import list_agents
+from punchlist.bridges.programs import find_home
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser, open_board, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import REPLACED_VARIABLES, list_variables
+from punchlist.core.programs import ATTACHABLE, PROGRAMS, AgentProgram
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
-from punchlist.hosts.programs import HOSTS, Host
 from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
 from punchlist.places import settings_path
 from punchlist.settings import SettingEntry, list_entries, load_settings, parse_words
@@ -373,13 +372,14 @@ def _check_agents(board: str) -> Iterator[Checkup]:
 
     `board` is the one that commands use; empty if that is not known, or another was asked for.
     """
-    found = [status for status in map(find_status, HOSTS.values()) if status.found or status.attached]
+    found = [status for status in map(find_status, ATTACHABLE.values()) if status.found or status.attached]
     for status in found:
-        yield from _check_host(status, HOSTS[status.name])
+        yield from _check_host(status, ATTACHABLE[status.name])
         if board and status.attached and os.path.realpath(status.board or board) != os.path.realpath(board):
             fix = f"`punchlist attach {status.name}` moves it to {board}"
             yield Checkup(status.name, "note", "it is attached to another board than the one that commands use", fix)
-    others = {agent: folder for agent, folder in list_agents().items() if agent not in HOSTS}
+    homes = {name: find_home(name) for name in PROGRAMS if name not in ATTACHABLE}
+    others = {name: home for name, home in homes.items() if os.path.isdir(home)}
     for agent, folder in others.items():
         fix = "`punchlist restore` brings its list to the board"
         yield Checkup(agent, "note", f"on this machine ({folder}), not attached", fix)
@@ -387,7 +387,7 @@ def _check_agents(board: str) -> Iterator[Checkup]:
         yield Checkup("agents", "note", "none of the agents that Punchlist knows is on this machine")
 
 
-def _check_host(status: HostStatus, host: Host) -> Iterator[Checkup]:
+def _check_host(status: HostStatus, host: AgentProgram) -> Iterator[Checkup]:
     """Check an agent that can be attached: its attachment, what keeps that from working, and its own todo tool."""
     where = f"{host.title} {status.version or '(version unknown)'} ({status.program or status.home})"
     how = _find_connection() if host.name == "claude-code" else ""
@@ -427,7 +427,7 @@ def _check_hooks(options: Namespace, *, is_current: bool) -> Iterator[Checkup]:
 
 def _find_connection() -> str:
     """Return how Claude Code is connected by a command in its settings; empty if it is not."""
-    path = os.path.expanduser(claude_folder("settings.json"))
+    path = find_home("claude-code", "settings.json")
     with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
         if re.search(r"\bpunchlist (statusline|todos|brief)\b", file.read()):
             return f"{path} calls punchlist"

@@ -8,11 +8,12 @@ from argparse import Namespace
 
 from msgspec.structs import asdict
 
+from punchlist.bridges.programs import find_program
 from punchlist.cli import FAILED, complain
 from punchlist.cli.arguments import Parser, author, command_parser, open_board
 from punchlist.cli.terminal import show_json
+from punchlist.core.programs import PROGRAMS
 from punchlist.hosts.handoff import TARGETS, make_handoff
-from punchlist.hosts.programs import HOSTS, find_program
 from punchlist.text import for_terminal
 
 _EXAMPLES = """\
@@ -37,9 +38,9 @@ def parser() -> Parser:
 
 
 def _hand_off(options: Namespace) -> int:
-    host = HOSTS[options.to]
+    host = PROGRAMS[options.to]
     if options.start and find_program(host) is None:
-        problem = f"`{host.program}` is not on your PATH"
+        problem = f"`{host.command}` is not on your PATH"
         return complain(f"{problem}; install {host.title}, or leave out --start to print its command.", FAILED)
     with open_board(options, reads=True) as board:
         made = make_handoff(board, options.session, options.to, by=author(options))
@@ -49,6 +50,6 @@ def _hand_off(options: Namespace) -> int:
     if options.json:
         show_json(asdict(made))
     else:
-        command = shlex.join([host.program, made.prompt])
+        command = shlex.join([host.command, made.prompt])
         print(for_terminal(f"cd {shlex.quote(made.project)} && {command}", lines=True))
     return 0

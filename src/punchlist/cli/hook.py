@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 
 from punchlist.cli.arguments import Parser, board_url, command_parser
-from punchlist.hosts.events import HOSTS
+from punchlist.core.programs import ATTACHABLE
 from punchlist.hosts.inbox import answer_hook
 from punchlist.store import store_path
 from punchlist_hook import append_line, log_error, make_line, read_event
@@ -24,7 +24,7 @@ def parser() -> Parser:
         "events. Agents start `punchlist-hook`, which does the same and is quicker."
     )
     made = command_parser("hook", about, run=_run, examples=_EXAMPLES)
-    made.add_argument("host", metavar="HOST", choices=HOSTS, help=f"the agent: {', '.join(HOSTS)}")
+    made.add_argument("host", metavar="HOST", choices=tuple(ATTACHABLE), help=f"the agent: {', '.join(ATTACHABLE)}")
     return made
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import suppress
 
-from punchlist.bridges.homes import find_logs
+from punchlist.bridges.programs import find_home, find_logs, is_found
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
 from punchlist.core.presence import Roster
-from punchlist.errors import AttachRefused
-from punchlist.hosts.programs import HOSTS, Host, find_home, is_found
+from punchlist.core.programs import ATTACHABLE, PROGRAMS
 from punchlist.hosts.roster import load_first_screen
 from punchlist.surfaces.now import now_data, now_lines
 from punchlist.surfaces.spans import Line, Span, safe_line
@@ -54,14 +52,12 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
     seen = {row.host for row in roster.agents if row.is_watched_only and row.state != "gone"}
     if not seen:
         return
-    from punchlist.hosts.attach import find_attachment  # most people have attached their agents
+    from punchlist.hosts.attach import list_attached  # most people have attached their agents
 
-    hints: list[Line] = []
-    for host in HOSTS.values():
-        with suppress(AttachRefused, OSError):
-            if host.name in seen and find_attachment(host) is None:
-                gains = "gives its agents a list, checks and answers from here"
-                hints.append((Span(f"`punchlist attach {host.name}` {gains}.", "dim"),))
+    gains = "gives its agents a list, checks and answers from here"
+    attached = list_attached()
+    names = [name for name, host in ATTACHABLE.items() if name in seen and host not in attached]
+    hints: list[Line] = [(Span(f"`punchlist attach {name}` {gains}.", "dim"),) for name in names]
     if hints and not roster.waits:  # else the hints have begun
         yield ()
     yield from hints
@@ -69,45 +65,35 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
 
 def explain_nothing(project: str | None) -> Iterator[Line]:
     """Yield what was looked for, and how to attach what is installed."""
-    from punchlist.hosts.watch.lists import PATTERNS, TITLES  # few people have no agent
-    from punchlist.hosts.watch.logs import HOSTS as WITH_LOGS
+    from punchlist.hosts.attach import list_attached  # few people have no agent
 
     where = f" in {safe_line(project_of(project))}" if project else " on this machine"
     yield (Span(f"No agent runs{where}, and nothing waits on you.", "bold"),)
-    installed = [host for host in HOSTS.values() if is_found(host)]
+    installed = [host for host in ATTACHABLE.values() if is_found(host)]
     if installed:
         yield ()
         yield (Span("Installed here. Start one, and it appears; attached, it also has a list here:"),)
+        attached = list_attached()
         for host in installed:
-            yield (Span(f"  {host.title:<12}  "), _offer_host(host))
+            offer = Span(f"punchlist attach {host.name}", "accent")
+            yield (Span(f"  {host.title:<12}  "), Span("is attached", "good") if host in attached else offer)
     yield ()
     yield (Span("Looked for:", "plain" if installed else "bold"),)
     for title, place in _list_places():
         yield (Span(f"  {title:<12}  {_shorten_home(place)}", "dim"),)
-    known = {host.title for host in HOSTS.values()}
-    others = dict.fromkeys([*WITH_LOGS.values(), *(TITLES[name] for name, _ in PATTERNS)])
-    logs = ", ".join(title for title in others if title not in known)
+    logs = ", ".join(program.title for program in PROGRAMS.values() if program.name not in ATTACHABLE)
     yield (Span(f"  {'others':<12}  logs of {logs}", "dim"),)
     yield (Span(f"  {'your own':<12}  agents of your programs, on the board", "dim"),)
     yield ()
     yield (Span("`punchlist demo` "), Span("shows how it looks when agents are at work.", "dim"))
 
 
-def _offer_host(host: Host) -> Span:
-    from punchlist.hosts.attach import find_attachment
-
-    with suppress(AttachRefused, OSError):
-        if find_attachment(host) is not None:
-            return Span("is attached", "good")
-    return Span(f"punchlist attach {host.name}", "accent")
-
-
 def _list_places() -> Iterator[tuple[str, str]]:
     """Yield where running agents are looked for, each by its program."""
-    yield "Claude Code", os.path.join(find_home(HOSTS["claude-code"]), "sessions")
-    yield "Codex", f"{find_home(HOSTS['codex'])} (its daemon and sessions)"
+    yield "Claude Code", find_home("claude-code", "sessions")
+    yield "Codex", f"{find_home('codex')} (its daemon and sessions)"
     for name in ("gemini", "opencode"):
-        yield HOSTS[name].title, find_logs(name)
+        yield PROGRAMS[name].title, find_logs(name)
 
 
 def _shorten_home(path: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from punchlist.bridges.claude_tasks import ClaudeTasks
-from punchlist.bridges.folder import claude_folder
+from punchlist.bridges.programs import find_home
 from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
@@ -104,7 +104,7 @@ def _is_folder(path: str) -> bool:
     folder, name = os.path.split(os.path.abspath(expanded))
     if name != "tasks":
         return False
-    own = os.path.abspath(os.path.expanduser(claude_folder("tasks")))
+    own = find_home("claude-code", "tasks")
     return os.path.basename(folder) == ".claude" or os.path.join(folder, name) == own
 
 

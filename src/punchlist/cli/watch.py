@@ -12,10 +12,9 @@ from punchlist.board import Board
 from punchlist.cli.arguments import Parser, command_parser, open_board, parse_age
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours
+from punchlist.core.programs import PROGRAMS
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.watch import CodexPlans, Watcher, WatchProgress
-from punchlist.hosts.watch.lists import PATTERNS, TITLES
-from punchlist.hosts.watch.logs import HOSTS
 from punchlist.hosts.watch.scope import find_beginning
 from punchlist.surfaces.spans import Glyphs, plural
 from punchlist.text import for_terminal
@@ -89,9 +88,10 @@ def _draw_bar(progress: WatchProgress, signs: Glyphs) -> str:
 
 
 def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
-    found = [HOSTS[host] for host in watcher.roots.values()] + sorted(TITLES[host] for host in watcher.lists.hosts)
+    found = [PROGRAMS[host].title for host in watcher.roots.values()]
+    found += sorted(PROGRAMS[host].title for host in watcher.lists.hosts)
     if not found:
-        known = ", ".join(dict.fromkeys([*HOSTS.values(), *(TITLES[host] for host, _ in PATTERNS)]))
+        known = ", ".join(program.title for program in PROGRAMS.values())
         print(f"No log of an agent here yet; looked for {known}.", flush=True)
         return
     hosts = ", ".join(dict.fromkeys(found))

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import GONE_SHOWN, AgentNow, PresenceState, Roster
+from punchlist.core.programs import find_short_name
 from punchlist.core.session_line import name_wait
 from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
@@ -39,7 +40,6 @@ _LONGEST_TEXT: Final = 300
 _MOST_LINES: Final = 10
 """Facts that a summary names; the others are counted."""
 
-_HOSTS: Final = {"claude-code": "claude"}
 _COUNTED: Final[dict[FactKind, tuple[str, str]]] = {
     "waits": ("1 waits on you", "{} wait on you"),
     "red": ("1 turned red", "{} turned red"),
@@ -309,7 +309,7 @@ def name_agents(agents: Iterable[AgentNow]) -> dict[str, str]:
 
 def _name_agent(row: AgentNow) -> str:
     project = clean_text(posixpath.basename(row.project)) or "?"
-    host = _HOSTS.get(row.host, clean_text(row.host))
+    host = find_short_name(row.host) or clean_text(row.host)
     agent = clean_text(row.agent) if row.agent not in ("", "main") or not host else ""
     return " · ".join(_shorten(name) for name in (project, host, agent) if name)
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.overview import WATCHED, Activity, PersonWait, TokenTotal
+from punchlist.core.programs import PROGRAMS
 from punchlist.core.session_line import NO_LINE, SessionLine, name_wait
 
 PresenceState = Literal["busy", "waiting", "idle", "gone"]
@@ -31,10 +32,6 @@ _PATH: Final = re.compile(r'"(?:file_?[pP]ath|path|notebook_path|absolute_path)"
 
 GONE_SHOWN: Final = timedelta(hours=12)
 """An agent whose process ended is shown for so long after its last change of state."""
-
-
-SEEN_HOSTS: Final = ("claude-code", "codex")
-"""Hosts of which every process is found: a conversation of theirs that is not found has ended."""
 
 SILENT_ENDS: Final = timedelta(minutes=10)
 """A watched agent of another host counts as gone so long after its last sign."""
@@ -252,7 +249,7 @@ def _show_board_only(own: BoardAgent, now: datetime, seen_at: datetime) -> Agent
 
 def _has_ended(host: str, at: datetime, now: datetime) -> bool:
     """True if an agent that is known from its log alone has ended: its host tells of no process of it, or it is old."""
-    return host in SEEN_HOSTS or now - at > SILENT_ENDS
+    return (host in PROGRAMS and PROGRAMS[host].is_seen) or now - at > SILENT_ENDS
 
 
 def _with_waits(row: AgentNow, waits: Sequence[PersonWait]) -> AgentNow:

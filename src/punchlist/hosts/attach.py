@@ -13,6 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from punchlist import __version__
+from punchlist.bridges.programs import find_root, find_settings
+from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.errors import AttachRefused
 from punchlist.hosts import codex_config
 from punchlist.hosts.changes import (
@@ -25,8 +27,7 @@ from punchlist.hosts.changes import (
     remove_empty_folders,
     resolve_file,
 )
-from punchlist.hosts.plugin import NAME, Launch, claude_files, find_launch, gemini_files, opencode_file
-from punchlist.hosts.programs import HOSTS, Host, find_home, find_root
+from punchlist.hosts.plugin import Launch, claude_files, find_launch, gemini_files, opencode_file
 from punchlist.hosts.status_line import (
     StatusLineRecord,
     insert_status_line,
@@ -73,19 +74,12 @@ class Attachment(Struct, frozen=True):
     board: str
 
 
-def find_place(host: Host) -> str:
+def find_place(host: AgentProgram) -> str:
     """Return the folder or file of ours that attaches an agent; for Codex the file that has our tables."""
-    home = find_home(host)
-    places = {
-        "claude-code": os.path.join(home, "skills", NAME),
-        "codex": os.path.join(home, "config.toml"),
-        "gemini": os.path.join(home, "extensions", NAME),
-        "opencode": os.path.join(home, "config.json"),
-    }
-    return places[host.name]
+    return os.path.join(find_settings(host), host.place)
 
 
-def find_attachment(host: Host) -> Attachment | None:
+def find_attachment(host: AgentProgram) -> Attachment | None:
     """Return how an agent is attached; None if it is not."""
     place = find_place(host)
     if host.name == "codex":
@@ -96,7 +90,17 @@ def find_attachment(host: Host) -> Attachment | None:
     return None if marker is None else Attachment(marker.version, marker.board)
 
 
-def plan_attach(host: Host, board: str, *, status_line: bool | None = None) -> ChangePlan:
+def list_attached() -> list[AgentProgram]:
+    """Return the programs that are attached; not those whose settings cannot be read."""
+    found: list[AgentProgram] = []
+    for host in ATTACHABLE.values():
+        with suppress(AttachRefused, OSError):
+            if find_attachment(host) is not None:
+                found.append(host)
+    return found
+
+
+def plan_attach(host: AgentProgram, board: str, *, status_line: bool | None = None) -> ChangePlan:
     """Plan what attaches an agent to a board; no change if it is attached and up to date.
 
     `status_line`: put our rows under Claude Code's prompt, or take them out; None leaves that as it is.
@@ -119,7 +123,7 @@ def plan_attach(host: Host, board: str, *, status_line: bool | None = None) -> C
     return ChangePlan([*settings, *folder] if record is None else [*folder, *settings])
 
 
-def plan_detach(host: Host) -> ChangePlan:
+def plan_detach(host: AgentProgram) -> ChangePlan:
     """Plan what detaches an agent: only what is ours goes. No change if it is not attached.
 
     What an attach was making when it was killed goes too.
@@ -170,11 +174,8 @@ def make_board_folder(board: str) -> None:
 
 def remove_board_folder() -> None:
     """Remove the folder of the user's own board if it is empty and no agent is attached any more."""
-    for host in HOSTS.values():
-        with suppress(AttachRefused, OSError):
-            if find_attachment(host) is not None:
-                return
-    remove_empty_folders([os.path.dirname(default_path())])
+    if not list_attached():
+        remove_empty_folders([os.path.dirname(default_path())])
 
 
 def _plan_folder(folder: str, files: dict[str, bytes], board: str, record: StatusLineRecord | None) -> list[FileChange]:
@@ -210,7 +211,7 @@ def _plan_file(path: str, launch: Launch) -> list[FileChange]:
 
 
 def _plan_status_line(
-    host: Host, launch: Launch, marker: Marker | None, *, wanted: bool | None
+    host: AgentProgram, launch: Launch, marker: Marker | None, *, wanted: bool | None
 ) -> tuple[list[FileChange], StatusLineRecord | None]:
     """Plan the change of Claude Code's settings, and the record that undoes it."""
     record = marker.status_line if marker else None
@@ -253,7 +254,7 @@ def _compose_value(launch: Launch, theirs: Any) -> dict[str, Any]:
     return {**options, "type": "command", "command": own, "refreshInterval": 1}
 
 
-def find_status_line(host: Host) -> str:
+def find_status_line(host: AgentProgram) -> str:
     """Return whose status line Claude Code shows: `ours`, `theirs`, `none`, or `unreadable` settings."""
     try:
         text = _read_text(resolve_file(_settings_path(host), find_root(host)))
@@ -265,8 +266,8 @@ def find_status_line(host: Host) -> str:
     return "ours" if is_ours(value) else "theirs"
 
 
-def _settings_path(host: Host) -> str:
-    return os.path.join(find_home(host), "settings.json")
+def _settings_path(host: AgentProgram) -> str:
+    return os.path.join(find_settings(host), "settings.json")
 
 
 def _read_text(path: str) -> str | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from punchlist.board import Board
 from punchlist.core.overview import NO_ACTIVITY, Activity
+from punchlist.core.programs import ATTACHABLE
 from punchlist.errors import EditRefused, TaskError
-from punchlist.hosts.programs import HOSTS
 from punchlist.store import Transaction
 from punchlist.tasks import Tasks
 
@@ -32,7 +32,7 @@ def load_activity(tx: Transaction, agent: str, session: str) -> Activity:
 
 def explain_attaching(known: Activity, agent: str, session: str) -> str:
     """Return why the copy of an agent's work is read-only, and how to attach the agent."""
-    host = HOSTS.get(known.copy_format)
+    host = ATTACHABLE.get(known.copy_format)
     if host is None:
         how = f'`board.agent("{agent}", session="{session}")` in the program that runs the agent attaches it'
     else:

@@ -35,9 +35,6 @@ from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist_hook import TASK_NOTIFICATION, is_own_call, log_error
 
-HOSTS: Final = ("claude-code", "codex", "gemini", "opencode")
-"""Hosts whose events are understood."""
-
 _NATIVE: Final[Mapping[str, str]] = {
     "TodoWrite": "claude-code",
     "TaskCreate": "claude-tasks",

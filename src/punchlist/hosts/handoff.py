@@ -12,13 +12,14 @@ from typing import Final
 from msgspec import Struct
 
 from punchlist.board import Board
+from punchlist.bridges.programs import find_program
 from punchlist.config import own_secrets
 from punchlist.core.events import Draft
+from punchlist.core.programs import PROGRAMS
 from punchlist.core.todo import TodoItem
 from punchlist.errors import HandoffRefused, SessionUnknown
 from punchlist.hosts.attach import find_attachment
 from punchlist.hosts.conversations import HANDOFF_MARK, MAIN, find_source
-from punchlist.hosts.programs import HOSTS, find_program
 from punchlist.store import Transaction
 from punchlist.text import clean, cut
 from punchlist.text.redaction import redact
@@ -48,7 +49,7 @@ def make_handoff(board: Board, session: str, to: str, *, by: str) -> Handoff:
 
     Raise `SessionUnknown`, or `HandoffRefused` if the host is not attached to this board.
     """
-    host = HOSTS[to]
+    host = PROGRAMS[to]
     project = board.store.read(lambda tx: tx.session_project(session))
     if project is None:
         raise SessionUnknown(session=session)
@@ -67,7 +68,7 @@ def make_handoff(board: Board, session: str, to: str, *, by: str) -> Handoff:
             tx.add_events(row, [Draft("session.handed_off", {"from": source, "to": to})], by=by, at=now)
 
     board.store.transact(work)
-    command = [find_program(host) or host.program, prompt]
+    command = [find_program(host) or host.command, prompt]
     return Handoff(session, source, to, project, command, prompt)
 
 

@@ -21,10 +21,11 @@ from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
-from punchlist.bridges import homes
+from punchlist.bridges.programs import find_home, find_logs
 from punchlist.config import own_secrets, preview_length, project_of
 from punchlist.core.events import Draft
 from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describe_call, find_missing, join_roads
+from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, TranscriptError
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.hosts.conversations import MAIN
@@ -37,7 +38,6 @@ from punchlist.hosts.processes import (
     list_processes,
     read_arguments,
 )
-from punchlist.hosts.programs import find_home, find_host
 from punchlist.reader import BoardReader
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
@@ -129,7 +129,7 @@ def is_claude_idle(pid: int, session: str, since: datetime) -> bool:
 
     A turn that the person ends with Escape has no hook event.
     """
-    found = _read_json(os.path.join(find_home(find_host(_CLAUDE)), "sessions", f"{pid}.json"))
+    found = _read_json(find_home(_CLAUDE, "sessions", f"{pid}.json"))
     changed = moment(found.get("statusUpdatedAt"))
     is_same = found.get("pid") == pid and found.get("sessionId") == session
     return is_same and found.get("status") in _CLAUDE_IDLE and changed is not None and changed >= since
@@ -143,7 +143,7 @@ def _find_claude_state(status: Any) -> PresenceState:
 
 
 def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
-    home = find_home(find_host(_CLAUDE))
+    home = find_home(_CLAUDE)
     folder = os.path.join(home, "sessions")
     for file in _list_files(folder, r"\d{1,10}\.json", _MOST_SESSIONS):
         found = _read_json(os.path.join(folder, file))
@@ -214,7 +214,7 @@ def _find_claude_call(file: str) -> tuple[TranscriptCall | None, bool]:
 def _ask_codex() -> Iterator[Presence]:
     """Yield the threads that the daemon has loaded; nothing where there is no daemon, or it does not answer."""
     try:
-        with CodexDaemon(find_home(find_host(_CODEX)), seconds=_DAEMON_SECONDS) as daemon:
+        with CodexDaemon(find_home(_CODEX), seconds=_DAEMON_SECONDS) as daemon:
             threads = objects(daemon.ask("thread/list", {"limit": _MOST_THREADS}).get("data"))
             pid = daemon.pid
     except (OSError, AttributeError):  # no daemon, or a system without unix sockets
@@ -273,7 +273,7 @@ def _is_closed(thread: dict[str, Any], terminals: Counter[str] | None) -> bool:
 
 
 def _read_rollouts(now: datetime) -> Iterator[Presence]:
-    folder = os.path.realpath(os.path.join(find_home(find_host(_CODEX)), "sessions"))
+    folder = os.path.realpath(find_logs(_CODEX))
     if not os.path.isdir(folder):
         return
     open_files = dict(find_open_files("codex", folder + os.sep)) if can_list_files() else None
@@ -349,7 +349,7 @@ def _read_opencode() -> Iterator[Presence]:
     The store is only read while a process has it open: to read what a killed one left, SQLite would write next to it. A
     process shows the latest conversation of its folder, of those that changed since it was started.
     """
-    store = os.path.realpath(homes.find_home(_OPENCODE, "opencode.db"))
+    store = os.path.realpath(find_home(_OPENCODE, PROGRAMS[_OPENCODE].store))
     if not os.path.isfile(store):
         return
     folders: dict[str, list[int]] = {}

@@ -12,11 +12,12 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from punchlist.bridges.programs import find_program, find_settings, find_version, is_found, parse_version
+from punchlist.core.programs import AgentProgram
 from punchlist.errors import AttachRefused
 from punchlist.hosts import codex_config
 from punchlist.hosts.attach import find_attachment, find_place, find_status_line, plan_attach
 from punchlist.hosts.changes import read_file
-from punchlist.hosts.programs import Host, find_home, find_program, find_version, is_found, parse_version
 from punchlist_hook import log_path
 
 _MANAGED = (
@@ -45,7 +46,7 @@ class HostStatus(Struct, frozen=True):
     """Obstacles to the attachment, each a sentence that says what to do."""
 
 
-def find_status(host: Host) -> HostStatus:
+def find_status(host: AgentProgram) -> HostStatus:
     """Return how an agent stands on this machine. Starts its program at most to ask for the version."""
     missing: list[str] = []
     attachment, is_current = None, False
@@ -66,7 +67,7 @@ def find_status(host: Host) -> HostStatus:
         found=is_found(host),
         program=find_program(host),
         version=find_version(host),
-        home=find_home(host),
+        home=find_settings(host),
         attached=attachment is not None,
         attached_version=attachment.version if attachment else None,
         board=attachment.board if attachment else None,
@@ -76,7 +77,7 @@ def find_status(host: Host) -> HostStatus:
     )
 
 
-def _list_obstacles(host: Host) -> list[str]:
+def _list_obstacles(host: AgentProgram) -> list[str]:
     if host.name == "claude-code":
         return [*list_policies(), *_list_own_settings(host)]
     if host.name == "codex":
@@ -84,10 +85,10 @@ def _list_obstacles(host: Host) -> list[str]:
     return []
 
 
-def explain_native_todos(host: Host, version: str | None, *, attached: bool) -> str | None:
+def explain_native_todos(host: AgentProgram, version: str | None, *, attached: bool) -> str | None:
     """Return a sentence if this version of an agent offers its own todo tool no longer; None if it may."""
-    limits = {"claude-code": (2, 1, 233), "codex": (0, 152)}
-    if version is None or host.name not in limits or parse_version(version) < limits[host.name]:
+    since = host.no_todos_since
+    if version is None or not since or parse_version(version) < since:
         return None
     ours = "ours is in its first request, and not deferred" if attached else "so its sessions have no list"
     return f"its own todo tool is off by default in this version; {ours}"
@@ -116,9 +117,9 @@ def _blocks_skills_folder(settings: dict[str, Any]) -> bool:
     return (isinstance(allowed, list) and own not in allowed) or (isinstance(blocked, list) and own in blocked)
 
 
-def _list_own_settings(host: Host) -> list[str]:
+def _list_own_settings(host: AgentProgram) -> list[str]:
     """Return what the person's own settings of Claude Code switch off."""
-    path = os.path.join(find_home(host), "settings.json")
+    path = os.path.join(find_settings(host), "settings.json")
     settings = _read_settings(path)
     problems: list[str] = []
     if settings.get("disableAllHooks") is True:
@@ -129,7 +130,7 @@ def _list_own_settings(host: Host) -> list[str]:
     return problems
 
 
-def _list_codex_obstacles(host: Host) -> list[str]:
+def _list_codex_obstacles(host: AgentProgram) -> list[str]:
     path = find_place(host)
     text = (read_file(path) or b"").decode()
     problems: list[str] = []

@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 from punchlist.core.events import json_time
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import AgentNow, DoneSince, PresenceState, Roster
+from punchlist.core.programs import find_short_name
 from punchlist.core.session_line import SessionLine, name_wait
 from punchlist.surfaces.headlines import short_session, wait_data
 from punchlist.surfaces.lists import GRADES, STATES
@@ -34,7 +35,6 @@ _LONGEST_NAME: Final = 18
 _MOST_IDLE: Final = 20
 """Rows of agents that need nobody; the others are counted."""
 
-_HOSTS: Final = {"claude-code": "claude"}
 _SECTIONS: Final[dict[PresenceState, str]] = {"busy": "at work", "idle": "idle", "gone": "gone"}
 _WAIT_MARKS: Final = {
     "question": ("?", "?"),
@@ -326,7 +326,7 @@ def _name_agents(agents: Iterable[AgentNow], glyphs: Glyphs) -> dict[AgentNow, s
 
 def _name_agent(row: AgentNow, glyphs: Glyphs) -> str:
     project = safe_line(os.path.basename(row.project)) or "?"
-    host = _HOSTS.get(row.host, safe_line(row.host))
+    host = find_short_name(row.host) or safe_line(row.host)
     name = safe_line(row.agent) if row.agent not in ("", "main") or not host else ""
     return _join_names(glyphs, project, host, name)
 

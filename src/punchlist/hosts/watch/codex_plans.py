@@ -15,10 +15,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from punchlist.board import Board
+from punchlist.bridges.programs import find_home
 from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
 from punchlist.errors import StoreClosed
 from punchlist.hosts.codex_socket import CodexDaemon
-from punchlist.hosts.programs import find_home, find_host
 from punchlist.store import Transaction
 from punchlist.transcripts.decoding import moment, name, object_at, objects, path
 from punchlist.transcripts.steps import ListWrite
@@ -65,7 +65,7 @@ class CodexPlans:
         while True:
             self._followed.clear()
             # No daemon, one that ended, or a system without unix sockets: it may come.
-            with suppress(OSError, AttributeError), CodexDaemon(_find_home(), seconds=_ANSWER_SECONDS) as daemon:
+            with suppress(OSError, AttributeError), CodexDaemon(find_home(_HOST), seconds=_ANSWER_SECONDS) as daemon:
                 self._follow(daemon)
             if self._ends.wait(_RETRY_SECONDS):
                 return
@@ -148,7 +148,3 @@ class CodexPlans:
             ).take(step)
 
         self._board.store.joined(work, durable=False, wait=_LOCK_SECONDS)
-
-
-def _find_home() -> str:
-    return find_home(find_host(_HOST))

@@ -18,10 +18,11 @@ from typing import Final
 from punchlist.board import Board
 from punchlist.bridges.claude_files import parse_file_name, read_list
 from punchlist.bridges.claude_tasks import AUTHOR, ClaudeTasks, follow_files
-from punchlist.bridges.folder import Folder, claude_folder
-from punchlist.bridges.homes import find_home, find_logs
+from punchlist.bridges.folder import Folder
+from punchlist.bridges.programs import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
 from punchlist.bridges.task_files import SESSION, TaskFolder
+from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
 from punchlist.hosts.watch.rows import LOCK_SECONDS, has_opencode_calls, read_hermes, read_opencode
 from punchlist.hosts.watch.scope import WatchScope
@@ -32,23 +33,6 @@ from punchlist.transcripts.decoding import name as printable_name
 from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.stores import OPENCODE, StateTranscript
 from punchlist.transcripts.values import MAIN, Origin, Transcript, Written
-
-PATTERNS: Final = (
-    ("opencode", "opencode.db"),
-    ("opencode", "storage/todo/*.json"),
-    ("hermes", "state.db"),
-    ("openclaw", "event-ledger.json"),
-    ("qwen", "*.json"),
-)
-"""Agents, and their files by the folder of their home."""
-
-TITLES: Final = {
-    "opencode": "opencode",
-    "hermes": "Hermes",
-    "openclaw": "OpenClaw",
-    "qwen": "Qwen Code",
-    "claude-code": "Claude Code",
-}
 
 _MOST_FILES: Final = 2_000
 _MOST_SESSIONS: Final = 50
@@ -143,11 +127,14 @@ def _has_log(path: str) -> bool:
 
 
 def _list_files(scope: WatchScope) -> Iterator[tuple[str, str]]:
-    for host, pattern in (one for one in PATTERNS if one[0] in scope.agents):
+    for host in scope.agents:
         home = os.path.realpath(find_home(host))
-        for path in glob.iglob(os.path.join(glob.escape(home), pattern)):
-            if os.path.realpath(path) == path:  # links are not followed
-                yield host, path
+        # A file of lines is a log.
+        patterns = (one for one in (PROGRAMS[host].store, PROGRAMS[host].file) if one.endswith((".db", ".json")))
+        for pattern in patterns:
+            for path in glob.iglob(os.path.join(glob.escape(home), pattern.format(session="*"))):
+                if os.path.realpath(path) == path:  # links are not followed
+                    yield host, path
     if _CLAUDE in scope.agents:
         yield from ((_CLAUDE, path) for path in _list_claude_places())
 
@@ -178,7 +165,7 @@ _SHORT_FOLDER: Final = "session-"
 def _list_claude_places() -> Iterator[str]:
     """Yield each folder of tasks, and each list file, the newest first. Links are not followed."""
     for kind in ("tasks", "todos"):
-        folder = os.path.realpath(os.path.expanduser(claude_folder(kind)))
+        folder = os.path.realpath(find_home(_CLAUDE, kind))
         try:
             with os.scandir(folder) as entries:
                 found = [(entry.stat().st_mtime, entry.path) for entry in entries if _is_place(entry, kind)]

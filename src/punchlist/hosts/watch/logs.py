@@ -11,22 +11,13 @@ import stat
 from collections.abc import Container, Iterator
 from typing import Any, Final, NamedTuple
 
-from punchlist.bridges.homes import find_logs
+from punchlist.bridges.programs import find_logs
+from punchlist.core.programs import PROGRAMS
 from punchlist.transcripts import claude_code, codex, zst
 from punchlist.transcripts.decoding import LARGEST, name, record
 from punchlist.transcripts.decoding import path as folder_path
 from punchlist.transcripts.steps import SubagentStart
 from punchlist.transcripts.values import MAIN
-
-HOSTS: Final = {
-    "claude-code": "Claude Code",
-    "codex": "Codex",
-    "gemini": "Gemini CLI",
-    "qwen": "Qwen Code",
-    "oh-my-pi": "oh-my-pi",
-    "openclaw": "OpenClaw",
-}
-"""Agents that keep logs of lines, with their names."""
 
 COMPRESSED: Final = ".zst"
 _LOG: Final = ".jsonl"
@@ -61,7 +52,7 @@ class FoundFile(NamedTuple):
 def list_roots(agents: Container[str]) -> dict[str, str]:
     """Return the folders in which these agents keep their logs here, each with its agent."""
     roots: dict[str, str] = {}
-    for host in (one for one in HOSTS if one in agents):
+    for host in (one for one in PROGRAMS if one in agents and PROGRAMS[one].logs):
         folder = os.path.realpath(find_logs(host))
         if os.path.isdir(folder):
             roots[folder] = host

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 
 from msgspec import Struct
 
 from punchlist.board import Board
+from punchlist.bridges.programs import is_found
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import AgentNow, DoneSince, Roster
-from punchlist.errors import AttachRefused
-from punchlist.hosts.attach import find_attachment
-from punchlist.hosts.programs import HOSTS, Host, is_found
+from punchlist.core.programs import ATTACHABLE, AgentProgram
+from punchlist.hosts.attach import list_attached
 from punchlist.server.pages.plan import describe_plan
 from punchlist.server.pages.rendering import element_id, session_path, task_path
 from punchlist.surfaces.lists import GRADES, STATES
@@ -79,7 +78,7 @@ class NowView(Struct, frozen=True, kw_only=True):
     agents: Sequence[SectionView]
     done: DoneView | None
     is_empty: bool
-    attachable: Sequence[Host] = ()
+    attachable: Sequence[AgentProgram] = ()
 
 
 def load_now(board: Board, roster: Roster, words: str = "") -> NowView:
@@ -166,15 +165,12 @@ def _count_words(counts: dict[str, int], styles: dict[str, Style]) -> list[Span]
     ]
 
 
-def _find_attachable(roster: Roster, *, is_empty: bool) -> list[Host]:
+def _find_attachable(roster: Roster, *, is_empty: bool) -> list[AgentProgram]:
     """Return the hosts that run here unattached; on an empty screen, all that are installed."""
     seen = {row.host for row in roster.agents if row.is_watched_only and row.state != "gone"}
-    found: list[Host] = []
-    for host in HOSTS.values():
-        with suppress(AttachRefused, OSError):
-            if (host.name in seen or (is_empty and is_found(host))) and find_attachment(host) is None:
-                found.append(host)
-    return found
+    wanted = [host for host in ATTACHABLE.values() if host.name in seen or (is_empty and is_found(host))]
+    attached = list_attached() if wanted else []
+    return [host for host in wanted if host not in attached]
 
 
 def find_agent(roster: Roster, session: str) -> AgentNow | None:

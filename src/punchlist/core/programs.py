@@ -1,0 +1,156 @@
+"""The table of agent programs: what each is called, where it keeps its files, and how it is seen and attached.
+
+A new program is one entry here and, if its logs are to be read, a reader in `transcripts`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+ProgramName = Literal["claude-code", "codex", "gemini", "qwen", "oh-my-pi", "openclaw", "opencode", "hermes"]
+
+
+class HomeFolder(Struct, frozen=True):
+    """A folder of a program: `inner`, in the folder that a variable names, or else in one of the user's home."""
+
+    variable: str
+    default: str
+    inner: str = ""
+
+
+class AgentProgram(Struct, frozen=True, kw_only=True):
+    """One program that runs agents. Paths are relative to its home."""
+
+    name: ProgramName
+    title: str
+    short: str = ""
+    """Its name where there is little room, if it is not `name`."""
+    home: HomeFolder
+    logs: str = ""
+    """The folder of its logs of lines."""
+    file: str = ""
+    """The file that has the list of one session."""
+    store: str = ""
+    """The file that has the lists of all sessions."""
+    is_project_told: bool = True
+    """Its files tell which project a session belongs to."""
+    is_seen: bool = False
+    """Every process of it is found: a conversation that is not found has ended."""
+
+    # Of a program that can be attached.
+    place: str = ""
+    """The folder or file of ours in its settings; of Codex the file that has our tables."""
+    settings: HomeFolder | None = None
+    """The folder of its settings, if that is not its home."""
+    command: str = ""
+    package: str = ""
+    """The npm package that installs it."""
+    restart: str = ""
+    """A reason to restart it, for the person."""
+    is_version_printed: bool = True
+    """It prints its version without writing to its home."""
+    no_todos_since: tuple[int, ...] = ()
+    """The version from which its own todo tool is off by default."""
+
+
+PROGRAMS: Final[dict[str, AgentProgram]] = {
+    program.name: program
+    for program in (
+        AgentProgram(
+            name="claude-code",
+            title="Claude Code",
+            short="claude",
+            home=HomeFolder("CLAUDE_CONFIG_DIR", ".claude"),
+            logs="projects",
+            file="projects/*/{session}.jsonl",
+            is_seen=True,
+            place="skills/punchlist",
+            command="claude",
+            package="@anthropic-ai/claude-code",
+            restart="sessions that run already do not see it",
+            no_todos_since=(2, 1, 233),
+        ),
+        AgentProgram(
+            name="codex",
+            title="Codex",
+            home=HomeFolder("CODEX_HOME", ".codex"),
+            logs="sessions",
+            file="sessions/*/*/*/rollout-*{session}.jsonl*",
+            is_seen=True,
+            place="config.toml",
+            command="codex",
+            package="@openai/codex",
+            restart="it asks you to trust the new hooks, and runs none of them before",
+            no_todos_since=(0, 152),
+        ),
+        AgentProgram(
+            name="gemini",
+            title="Gemini CLI",
+            home=HomeFolder("GEMINI_CLI_HOME", "", ".gemini"),
+            logs="tmp",
+            place="extensions/punchlist",
+            command="gemini",
+            package="@google/gemini-cli",
+            is_version_printed=False,
+        ),
+        AgentProgram(
+            name="qwen",
+            title="Qwen Code",
+            home=HomeFolder("QWEN_RUNTIME_DIR", ".qwen"),
+            logs="projects",
+            file="todos/{session}.json",
+            is_project_told=False,
+        ),
+        AgentProgram(
+            name="oh-my-pi",
+            title="oh-my-pi",
+            home=HomeFolder("PI_CODING_AGENT_DIR", ".omp/agent"),
+            logs="sessions",
+            file="sessions/*/*{session}.jsonl",
+        ),
+        AgentProgram(
+            name="openclaw",
+            title="OpenClaw",
+            home=HomeFolder("OPENCLAW_STATE_DIR", ".openclaw"),
+            logs="agents",
+            store="acp/event-ledger.json",
+        ),
+        AgentProgram(
+            name="opencode",
+            title="opencode",
+            home=HomeFolder("XDG_DATA_HOME", ".local/share", "opencode"),
+            file="storage/todo/{session}.json",
+            store="opencode.db",
+            place="config.json",
+            settings=HomeFolder("XDG_CONFIG_HOME", ".config", "opencode"),
+            command="opencode",
+            package="opencode-ai",
+            is_version_printed=False,
+        ),
+        AgentProgram(
+            name="hermes",
+            title="Hermes",
+            home=HomeFolder("HERMES_HOME", ".hermes"),
+            store="state.db",
+            is_project_told=False,
+        ),
+    )
+}
+
+ATTACHABLE: Final = {name: program for name, program in PROGRAMS.items() if program.place}
+
+
+def describe_home(program: AgentProgram) -> str:
+    """Return the meaning of the variable that moves a program's home."""
+    home = program.home
+    what = f"the folder of its home `{home.inner}`" if home.inner else "its home"
+    default = f"~/{home.default}".rstrip("/")
+    return f"{program.title}'s own: {what}, `{default}` by default"
+
+
+def find_short_name(name: str) -> str | None:
+    """Return a program's name for places with little room; None for a program that is not known."""
+    program = PROGRAMS.get(name)
+    return None if program is None else program.short or program.name
