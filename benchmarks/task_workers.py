@@ -13,7 +13,7 @@ from typing import IO, cast
 
 from benchmarks.measure import ROOT, child_environment
 from punchlist import Board
-from punchlist.store.lock import SidecarLock
+from punchlist.store.sidecars import SidecarLock
 
 LIST = "bench"
 _EVENT = b'{"list":"bench","id":"1234","subject":"task 1234","set":{"status":"in_progress"}}'.ljust(200, b" ")

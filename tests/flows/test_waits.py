@@ -12,7 +12,7 @@ from punchlist import Board
 from punchlist.core.flow import format_rfc3339
 from punchlist.errors import FlowCancelPending, InvalidInput
 from punchlist.flows import FlowStatus, TickReport, WaitCondition
-from punchlist.store.lock import SidecarLock, limit_wait
+from punchlist.store.sidecars import SidecarLock, limit_wait
 from punchlist.testing import FakeClock
 from tests.flows.boards import Desk
 

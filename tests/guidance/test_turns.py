@@ -12,7 +12,7 @@ from punchlist import Agent, Board, aio
 from punchlist.detect.findings import Verdict
 from punchlist.errors import StoreDamaged
 from punchlist.store import Store
-from punchlist.store.memory import NEW
+from punchlist.store.runtime import NEW
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FaultyStore
 from tests.dialects.boards import write

@@ -15,7 +15,7 @@ import pytest
 from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreUnavailable
 from punchlist.store.inspect import inspect
-from punchlist.store.lock import SidecarLock
+from punchlist.store.sidecars import SidecarLock
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FakeClock
 from tests.store.reporters import call, ended, reporter

@@ -7,8 +7,8 @@ import pytest
 
 from punchlist import Board
 from punchlist.core.events import Event
-from punchlist.store import notify
-from punchlist.store.notify import Listener
+from punchlist.store import sidecars
+from punchlist.store.sidecars import Listener
 from tests.store.writers import PATIENCE, operation, operations_of, start, two_way, write_some
 
 
@@ -34,7 +34,7 @@ def _followed(board: Board, count: int) -> tuple[threading.Thread, list[Event]]:
 @pytest.mark.parametrize("by", ["inotify", "looking"])
 def test_a_follower_sees_what_another_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     if by == "looking":
-        monkeypatch.setattr(notify, "_watch_writes", _none)
+        monkeypatch.setattr(sidecars, "_watch_writes", _none)
     here, there = two_way()
     with Board.open(tmp_path / "board.db") as board:
         follower, seen = _followed(board, 30)

@@ -9,7 +9,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.errors import StoreBusy
-from punchlist.store.lock import SidecarLock
+from punchlist.store.sidecars import SidecarLock
 from punchlist.store.sqlite import SqliteStore
 from tests.store.writers import PATIENCE, hold, operation, operations_of, start, two_way
 

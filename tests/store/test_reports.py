@@ -12,8 +12,8 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.errors import StoreClosed
 from punchlist.store import Transaction
-from punchlist.store.lock import SidecarLock
-from punchlist.store.memory import AgentMemory
+from punchlist.store.runtime import AgentMemory
+from punchlist.store.sidecars import SidecarLock
 from tests.store.reporters import call, ended, killed, numbers, reporter
 from tests.store.writers import run
 

@@ -40,7 +40,7 @@ from punchlist.core.report import (
 from punchlist.core.todo import Status
 from punchlist.detect.list_upkeep import STORM
 from punchlist.store import Transaction
-from punchlist.store.overviews import KeptRow, OverviewRow
+from punchlist.store.events import KeptRow, OverviewRow
 from punchlist.store.waits import load_waits
 
 _CALLS_LOOKED_AT = 4000

@@ -22,8 +22,7 @@ from punchlist.detect.rounds import RoundOptions, count_round, has_moved, places
 from punchlist.detect.stalls import StallState
 from punchlist.options import AgentSettings
 from punchlist.store import AgentRow
-from punchlist.store.memory import AgentMemory, GuardedCall, GuardrailMemory, RoundMemory
-from punchlist.store.tool_calls import CallRow
+from punchlist.store.runtime import AgentMemory, CallRow, GuardedCall, GuardrailMemory, RoundMemory
 from punchlist.text.fingerprints import Signer
 
 _MOST_GUARDED = 64

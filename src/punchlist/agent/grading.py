@@ -27,7 +27,7 @@ from punchlist.core.overview import Stint
 from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.completions import CompletionRow
+from punchlist.store.runtime import CompletionRow
 from punchlist.tasks.grading import CompletedWork, calls_since, explain, find_windows, save_completions
 from punchlist.tasks.work import Work
 from punchlist.text import cut, for_prompt

@@ -13,7 +13,7 @@ from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
 from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_silence, find_stall
 from punchlist.store import Store, Transaction
-from punchlist.store.memory import RememberedAgent
+from punchlist.store.runtime import RememberedAgent
 
 
 class Stall(NamedTuple):

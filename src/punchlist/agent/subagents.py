@@ -16,7 +16,7 @@ from punchlist.core.events import Draft
 from punchlist.core.grounding.evidence import matching_item
 from punchlist.core.grounding.tool_call import item_key
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.memory import AgentMemory
+from punchlist.store.runtime import AgentMemory
 from punchlist.text.hashing import blake2b
 
 

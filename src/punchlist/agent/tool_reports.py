@@ -23,7 +23,7 @@ from punchlist.core.todo import TodoItem
 from punchlist.detect.findings import FINE, Verdict
 from punchlist.guidance.tools import classify_call, is_own
 from punchlist.store import Transaction
-from punchlist.store.tool_calls import CallRow
+from punchlist.store.runtime import CallRow
 from punchlist.text import repair
 from punchlist.text.arguments import as_object
 from punchlist.text.hashing import blake2b

@@ -30,8 +30,8 @@ from punchlist.settings import SettingEntry, list_entries, load_settings, parse_
 from punchlist.store import store_path
 from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
 from punchlist.store.inspect import inspect
-from punchlist.store.lock import SidecarLock
 from punchlist.store.migrate import list_backups
+from punchlist.store.sidecars import SidecarLock
 from punchlist.store.sqlite import faults
 from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
 from punchlist_hook import log_path

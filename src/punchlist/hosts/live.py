@@ -20,7 +20,7 @@ from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.roster import load_first_screen
 from punchlist.hosts.watch import CodexPlans, Watcher
 from punchlist.hosts.watch.scope import find_beginning
-from punchlist.store.lock import limit_wait
+from punchlist.store.sidecars import limit_wait
 
 _LOAD_SECONDS: Final = 5.0
 """How often the board is read where nothing happens: an agent may have fallen silent."""

@@ -20,8 +20,8 @@ from punchlist.hosts.own_lists import is_own_list
 from punchlist.hosts.presence import find_presence
 from punchlist.reader import BoardReader
 from punchlist.store import Transaction
+from punchlist.store.events import OverviewRow
 from punchlist.store.lines import SavedLine, list_lines, load_line
-from punchlist.store.overviews import OverviewRow
 from punchlist.store.records import RowDamaged
 from punchlist.store.waits import load_waits
 

@@ -201,7 +201,7 @@ def _find_asked(reply: Reply) -> list[str]:
 def _list_news(agent: Agent) -> list[str]:
     """Return what people answered and decided since the model was last told, once."""
     from punchlist.hosts.receipts import note_reply
-    from punchlist.store.lock import limit_wait
+    from punchlist.store.sidecars import limit_wait
 
     with limit_wait(_NEWS_SECONDS), suppress(StoreBusy):  # what is not told now is still news at the next call
         news = agent.take_answers()

@@ -24,7 +24,7 @@ from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
 from punchlist.store import Store
-from punchlist.store.lock import limit_wait
+from punchlist.store.sidecars import limit_wait
 
 MOST_WRITES: Final = 8
 """Writes on a thread at the same time. The board takes one after the other, so more would only wait."""

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from punchlist.store.files import has_shared_memory
-from punchlist.store.lock import SidecarLock
 from punchlist.store.records import microseconds
+from punchlist.store.sidecars import SidecarLock
 from punchlist.store.sqlite import faults
 
 _LOCK_SECONDS = 5.0

@@ -43,10 +43,9 @@ from punchlist.store.files import (
 )
 from punchlist.store.forks import follow_forks, never_close
 from punchlist.store.lines import write_lines
-from punchlist.store.lock import SidecarLock
 from punchlist.store.migrate import migrate
-from punchlist.store.notify import Notifier
 from punchlist.store.records import ListRow, RowDamaged, SessionRow
+from punchlist.store.sidecars import Notifier, SidecarLock
 from punchlist.store.transaction import Transaction
 
 _FAULTS = (sqlite3.Error, UnicodeEncodeError)

@@ -10,10 +10,9 @@ from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import records
 from punchlist.store.agents import AgentRow, UnitOfWork, list_row
-from punchlist.store.events import ListHistory, LogQueries, append_events, in_order
+from punchlist.store.events import ListHistory, LogQueries, OverviewRows, append_events, in_order
 from punchlist.store.flows import FlowRows
 from punchlist.store.hosts import HostRows
-from punchlist.store.overviews import OverviewRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.records import ListRow, SessionRow, StoredCall, readable, session_row
 from punchlist.store.requests import RequestRows
@@ -22,10 +21,8 @@ from punchlist.store.tasks import TaskRows
 from punchlist.store.tokens import TokenRows
 
 if TYPE_CHECKING:
-    from punchlist.store.completions import CompletionRows
-    from punchlist.store.memory import Memories
     from punchlist.store.notices import NoticeRows
-    from punchlist.store.tool_calls import ToolCallRows
+    from punchlist.store.runtime import CompletionRows, Memories, ToolCallRows
 
 T = TypeVar("T")
 
@@ -60,19 +57,19 @@ class Transaction(UnitOfWork):
 
     @property
     def memory(self) -> Memories:
-        from punchlist.store.memory import Memories
+        from punchlist.store.runtime import Memories
 
         return Memories(self)
 
     @property
     def tool_calls(self) -> ToolCallRows:
-        from punchlist.store.tool_calls import ToolCallRows
+        from punchlist.store.runtime import ToolCallRows
 
         return ToolCallRows(self)
 
     @property
     def completions(self) -> CompletionRows:
-        from punchlist.store.completions import CompletionRows
+        from punchlist.store.runtime import CompletionRows
 
         return CompletionRows(self)
 

@@ -13,8 +13,7 @@ from punchlist.core.events import Draft
 from punchlist.core.grounding.tool_call import Moment, ToolCall
 from punchlist.detect.loops import Call
 from punchlist.store import AgentRow, Store, Transaction
-from punchlist.store.memory import NEW, AgentMemory
-from punchlist.store.tool_calls import CallRow
+from punchlist.store.runtime import NEW, AgentMemory, CallRow
 from punchlist.testing import FakeClock
 from tests.store.contracts.checks import in_threads, raises
 
