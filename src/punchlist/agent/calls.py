@@ -11,7 +11,7 @@ import msgspec
 
 from punchlist.agent import detectors
 from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner
-from punchlist.agent.grading import doubt, judge_claims, refusal, save_graded
+from punchlist.agent.grading import doubt, grade_change, refusal, save_graded
 from punchlist.agent.plans import answer_plan_call, answer_proposal
 from punchlist.agent.questions import save_questions
 from punchlist.core.apply import Applied, apply
@@ -197,7 +197,7 @@ def _answer(
         return _save_and_reply(agent, ctx, parsed, Applied(row.state), arguments)
     applied = apply(row.state, parsed, agent.policy, ctx.now, by=agent.name)
     if agent.settings.grades != "show" or ctx.memory.watched:  # what was seen judges completions
-        given = judge_claims(ctx.tx, row, applied, ctx.now)
+        given = grade_change(ctx.tx, row, applied, ctx.now)
         if agent.settings.grades == "require" and (problem := refusal(given)) is not None:
             refused = reply_invalid(Invalid(problem.text, code=problem.code))
             return _refuse(agent, ctx, refused, problem.code, problem.text, arguments), False

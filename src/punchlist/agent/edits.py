@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 from msgspec.structs import replace
 
 from punchlist.agent.context import AgentRunner, check_name
-from punchlist.agent.grading import add_grades, find_claims, judge_claims, save_graded
+from punchlist.agent.grading import add_grades, find_claims, grade_change, save_graded
 from punchlist.core import commands as do
 from punchlist.core.apply import Applied, apply, items_known_to_agent
 from punchlist.core.commands import Command, Entry, Group, Limits, Operation, Policy, Target
@@ -53,7 +53,7 @@ def _grade_by_work(tx: Transaction, row: AgentRow, applied: Applied, now: dateti
     """Grade what a change completes by the agent's work, if its calls are reported."""
     if not any(kind in _CLAIMS for kind, _ in applied.events) or not tx.memory.load(row.number).watched:
         return applied
-    return save_graded(tx, row, applied, judge_claims(tx, row, applied, now))
+    return save_graded(tx, row, applied, grade_change(tx, row, applied, now))
 
 
 def change_list(agent: AgentRunner, command: Command, *, by: str, revision: int | None, person: bool) -> TodoList:

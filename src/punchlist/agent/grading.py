@@ -11,8 +11,18 @@ from msgspec.structs import replace
 from punchlist.core.apply import Applied
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields
-from punchlist.core.grounding.grades import DOUBTFUL, Completion, Grade, Judgement, judge, with_proof
-from punchlist.core.grounding.session import SessionRecord, runs_of
+from punchlist.core.grounding.grades import (
+    DOUBTFUL,
+    CompletedWork,
+    Completion,
+    Grade,
+    Judgement,
+    WorkBefore,
+    form_windows,
+    judge,
+    with_proof,
+)
+from punchlist.core.grounding.session import CheckRun, SessionRecord, runs_of
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import (
     ToolCall,
@@ -28,7 +38,7 @@ from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.runtime import CompletionRow
-from punchlist.tasks.grading import CompletedWork, calls_since, explain, find_windows, save_completions
+from punchlist.tasks.grading import calls_since, explain, load_work_before, save_completions
 from punchlist.tasks.work import Work
 from punchlist.text import cut, for_prompt
 
@@ -67,25 +77,31 @@ def find_claims(before: TodoList, drafts: Iterable[Draft]) -> list[Claim]:
     return found
 
 
-def judge_claims(tx: Transaction, row: AgentRow, applied: Applied, now: datetime) -> list[Graded]:
-    """Return each completion of a change with its grade. All that one write completes share its window."""
+def grade_change(tx: Transaction, row: AgentRow, applied: Applied, now: datetime) -> list[Graded]:
+    """Return each completion of a change with its grade."""
     claims = find_claims(row.state.todos, applied.events)
     if not claims:
         return []
     plan = applied.state.todos.plan_id
-    resent = _find_resent(tx, row, claims, plan)
+    resent = _find_resent(tx, row, claims)
     fresh = [claim for claim in claims if claim.item.id not in resent]
     completed = [CompletedWork(item_key(plan, item.id), item.content, item.started_at) for item, _ in fresh]
-    record = tx.completions.load_record(row.session)
-    given = list(resent.values())
-    for claim, done in zip(fresh, find_windows(tx, row.number, completed, now), strict=True):
-        found = judge(done, record)
+    return [*resent.values(), *judge_claims(fresh, completed, load_work_before(tx, row.number, completed), now)]
+
+
+def judge_claims(
+    claims: Sequence[Claim], completed: Sequence[CompletedWork], before: WorkBefore, now: datetime
+) -> list[Graded]:
+    """Return the claims of one write with their grades. All that one write completes share its window."""
+    given: list[Graded] = []
+    for claim, done in zip(claims, form_windows(completed, before, now), strict=True):
+        found = judge(done, before.record)
         why = explain(found) if found.grade in DOUBTFUL else ""
         given.append(Graded(claim, with_proof(done, found), found.grade, why))
     return given
 
 
-def _find_resent(tx: Transaction, row: AgentRow, claims: Sequence[Claim], plan: str) -> dict[str, Graded]:
+def _find_resent(tx: Transaction, row: AgentRow, claims: Sequence[Claim]) -> dict[str, Graded]:
     """Return the items that are new on the list and that the session finished before, by id: they keep their grade.
 
     A person's word is about the item of one agent, and goes to no other.
@@ -163,28 +179,48 @@ def _list_claims(bad: Sequence[Graded]) -> str:
 def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: int, now: datetime) -> None:
     """Add a call that has ended to the record of the session; grade completions again where it was a check."""
     runs = runs_of(call, row.number, position, now, row.project)
-    has_changed = changes_code(call, row.project)
-    if not runs and not has_changed:
+    if not runs and not changes_code(call, row.project):
         return
     lineage = (row.number,) if row.parent is None else tx.tool_calls.lineage(row.number)
-    record = tx.completions.load_record(row.session)
-    # A line that changes code and then checks it has made its change before the check.
-    is_checked = call.check is not None and call.check.checks_changes and call.started is not None
-    if has_changed:
-        at = call.started.order if is_checked and call.started is not None else position
-        record = record.add_change(changed_code(call, row.project), at, lineage)
-    if runs:
-        ended = tx.tool_calls.ended_since(row.session, runs[0].started)
-        others = [other for other in ended if not is_checked or other.started != call.started]
-        changes = sum(changes_code(other, row.project) for other in others)
-        for run in runs:
-            record = record.add_run(run, lineage, changes_since=changes)
+    ended = tx.tool_calls.ended_since(row.session, runs[0].started) if runs else ()
+    record = add_call_end(
+        tx.completions.load_record(row.session),
+        call,
+        runs,
+        ended,
+        position=position,
+        lineage=lineage,
+        project=row.project,
+    )
     tx.completions.save_record(row.session, record, at=now)
     if runs:
-        regrade(tx, row.session, record, now)
+        _save_new_grades(tx, row.session, record, now)
 
 
-def regrade(tx: Transaction, session: str, record: SessionRecord, now: datetime) -> None:
+def add_call_end(
+    record: SessionRecord,
+    call: ToolCall,
+    runs: Sequence[CheckRun],
+    ended: Iterable[ToolCall],
+    *,
+    position: int,
+    lineage: tuple[int, ...],
+    project: str,
+) -> SessionRecord:
+    """Return the record of a session with a call that has ended. `ended` are the calls that ended since it began."""
+    # A line that changes code and then checks it has made its change before the check.
+    is_checked = call.check is not None and call.check.checks_changes and call.started is not None
+    if changes_code(call, project):
+        at = call.started.order if is_checked and call.started is not None else position
+        record = record.add_change(changed_code(call, project), at, lineage)
+    others = [other for other in ended if not is_checked or other.started != call.started]
+    changes = sum(changes_code(other, project) for other in others)
+    for run in runs:
+        record = record.add_run(run, lineage, changes_since=changes)
+    return record
+
+
+def _save_new_grades(tx: Transaction, session: str, record: SessionRecord, now: datetime) -> None:
     """Judge the completions again that a check may change, and write those whose grade is another one now."""
     for name, rows in tx.completions.open_to_checks(session).items():
         judged = [(row, judge(row.completion, record)) for row in rows]

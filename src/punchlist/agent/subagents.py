@@ -9,7 +9,7 @@ from punchlist.agent.calls import observe_call
 from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner, check_name
 from punchlist.agent.detectors import new_stall
 from punchlist.agent.edits import apply_edit
-from punchlist.agent.grading import judge_claims, refusal, save_graded
+from punchlist.agent.grading import grade_change, refusal, save_graded
 from punchlist.agent.tool_reports import key_in_focus
 from punchlist.core.commands import Done, Edit, Target
 from punchlist.core.events import Draft
@@ -81,7 +81,7 @@ def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> str | None:
         return None
     done = Edit((Done(Target(item=item, by="id"), advance=False),))
     applied = apply_edit(row.state, done, now, by=agent.name, own=False)
-    given = judge_claims(tx, row, applied, now)
+    given = grade_change(tx, row, applied, now)
     if agent.settings.grades == "require" and (problem := refusal(given)) is not None:
         refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
         tx.add_events(row, [refused], by=agent.name, at=now)

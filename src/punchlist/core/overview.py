@@ -117,6 +117,13 @@ def as_new(kept: KeptItem) -> KeptItem:
 # Agents.
 
 
+class CompletingWrite(NamedTuple):
+    """The position and the time of a write that completed items or tasks."""
+
+    position: int
+    at: datetime
+
+
 class OpenFinding(Struct, frozen=True):
     """A finding that holds. `seq` is its event, `first` the one from which on it held."""
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.overview import NO_ACTIVITY, Activity, KeptItem, ListSummary, summarise_list
+from punchlist.core.overview import NO_ACTIVITY, Activity, CompletingWrite, KeptItem, ListSummary, summarise_list
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import records
 from punchlist.store.records import (
@@ -65,13 +65,6 @@ class AgentRow(Struct, frozen=True):
     recent: int
     unseen: int
     state: ListState
-
-
-class CompletingWrite(NamedTuple):
-    """The position and the time of a write that completed items or tasks."""
-
-    position: int
-    at: datetime
 
 
 class AgentRecord:

@@ -11,6 +11,7 @@ import msgspec
 from punchlist.core.grounding.grades import Completion, Grade
 from punchlist.core.grounding.session import NO_RECORD, SessionRecord, session_state
 from punchlist.core.grounding.tool_call import ToolCall
+from punchlist.core.overview import CompletingWrite
 from punchlist.detect.findings import Finding, Raised
 from punchlist.detect.guardrail import GuardrailState
 from punchlist.detect.list_upkeep import Upkeep
@@ -19,7 +20,6 @@ from punchlist.detect.rounds import RoundState
 from punchlist.guidance.ledger import CallCounts, Spent
 from punchlist.guidance.memory import Memory
 from punchlist.store import records
-from punchlist.store.agents import CompletingWrite
 from punchlist.store.records import Record, RowDamaged, Rows, SealedRecord
 from punchlist.store.subagents import DAMAGED, StallMemory
 

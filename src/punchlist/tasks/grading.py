@@ -1,76 +1,58 @@
-"""Grade completions by the rows of a board: find the window of an item or a task, and judge it."""
+"""Load what completions are graded by, and save their grades; the rules are `core/grounding/grades.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
 from punchlist.core.commands import Problem
 from punchlist.core.grounding.grades import (
     DOUBTFUL,
+    CompletedWork,
     Completion,
     Grade,
     Judgement,
-    is_about_failure,
+    WorkBefore,
+    find_begun,
+    form_windows,
     judge,
-    look_back,
     with_proof,
 )
 from punchlist.core.grounding.tool_call import ToolCall, task_key
+from punchlist.core.overview import CompletingWrite
 from punchlist.core.task import Task
 from punchlist.errors import TaskNotGrounded
 from punchlist.store import Transaction
-from punchlist.store.agents import CompletingWrite
 from punchlist.text import cut, for_prompt
 
 _WHY: Final[dict[str, str]] = {"unseen": "no work on it was seen", "failing": "a check fails"}
 
 
-class CompletedWork(NamedTuple):
-    """An item or a task that is completed now: its key, its text, and since when it was in progress."""
-
-    key: str
-    text: str
-    started_at: datetime | None
-
-
-def find_windows(tx: Transaction, agent: int, completed: Sequence[CompletedWork], now: datetime) -> list[Completion]:
-    """Return the windows of the items and tasks that an agent completes in one write.
-
-    A window begins at the agent's previous completing write, or when the item went in progress, if that was earlier.
-    """
-    session, project = tx.record(agent).row.session, tx.record(agent).row.project
-    previous, position = tx.record(agent).completed, tx.last_seq()
-    since, at = (0, None) if previous is None else (previous.position, previous.at)
-    dropped = tx.memory.load(agent).dropped
-    last_change = tx.completions.load_record(session).last_change.get(agent, 0)
-    windows: dict[datetime | None, Completion] = {}  # by when an item went in progress, if that was before
-    found: list[Completion] = []
-    for one in completed:
-        begun = one.started_at if at is not None and one.started_at is not None and one.started_at < at else None
-        if begun not in windows:
-            calls = (
-                tx.tool_calls.in_window(agent, since, position)
-                if begun is None
-                else calls_since(tx, agent, begun, position)
-            )
-            window = Completion(
-                key="",
-                agent=agent,
-                position=position,
-                at=now,
-                since=since,
-                begun=begun,
-                batch=len(completed),
-                is_lossy=_has_dropped(dropped, begun or at, now),
-                last_change=last_change,
-            )
-            windows[begun] = look_back(window, [call for _, call in calls], project)
-        found.append(replace(windows[begun], key=one.key, is_about_failure=is_about_failure(one.text)))
-    return found
+def load_work_before(tx: Transaction, agent: int, completed: Sequence[CompletedWork]) -> WorkBefore:
+    """Return everything that the windows of these items and tasks follow from."""
+    record, position = tx.record(agent), tx.last_seq()
+    previous = record.completed
+    since = 0 if previous is None else previous.position
+    calls: dict[datetime | None, list[ToolCall]] = {}
+    for begun in {find_begun(one, previous) for one in completed}:
+        found = (
+            tx.tool_calls.in_window(agent, since, position)
+            if begun is None
+            else calls_since(tx, agent, begun, position)
+        )
+        calls[begun] = [call for _, call in found]
+    return WorkBefore(
+        agent=agent,
+        project=record.row.project,
+        position=position,
+        previous=previous,
+        calls=calls,
+        dropped=tx.memory.load(agent).dropped,
+        record=tx.completions.load_record(record.row.session),
+    )
 
 
 def calls_since(tx: Transaction, agent: int, begun: datetime, position: int) -> list[tuple[int, ToolCall]]:
@@ -79,27 +61,28 @@ def calls_since(tx: Transaction, agent: int, begun: datetime, position: int) -> 
     return tx.tool_calls.in_window(agent, 0 if first is None else first.position, position)
 
 
-def _has_dropped(dropped: Iterable[tuple[datetime, datetime]], start: datetime | None, end: datetime) -> bool:
-    """True if reports were lost between these times."""
-    return any(since <= end and (start is None or start <= until) for since, until in dropped)
+def save_completions(tx: Transaction, agent: int, given: Sequence[tuple[Completion, Grade]]) -> None:
+    """Save the completions of one write with their grades; the windows of earlier ones end here."""
+    tx.completions.save(given)
+    for done, _ in given:
+        tx.record(agent).completed = CompletingWrite(done.position, done.at)
 
 
-def save_completions(tx: Transaction, agent: int, given: Iterable[tuple[Completion, Grade]]) -> None:
-    """Keep completions of one write with their grades; the windows of earlier ones end here."""
-    fresh = list(given)
-    tx.completions.save(fresh)
-    if fresh:
-        tx.record(agent).completed = CompletingWrite(fresh[-1][0].position, fresh[-1][0].at)
-
-
-def grade_task(tx: Transaction, task: Task, worker: int, policy: str, now: datetime) -> tuple[Task, Problem | None]:
-    """Return a completed task with its grade, and the doubt to tell; raise where the policy requires a sound grade."""
+def grade_task(task: Task, before: WorkBefore, policy: str, now: datetime) -> tuple[Completion, Judgement]:
+    """Return the window of a completed task and its grade; raise where the policy requires a sound one."""
     completed = CompletedWork(task_key(task.list, task.id), task.subject, task.started_at)
-    (done,) = find_windows(tx, worker, [completed], now)
-    found = judge(done, tx.completions.load_record(tx.record(worker).row.session))
+    (done,) = form_windows([completed], before, now)
+    found = judge(done, before.record)
     if found.grade in DOUBTFUL and policy == "require":
         raise TaskNotGrounded(id=task.id, task=item_name(task.id, task.subject), why=explain(found))
-    save_completions(tx, worker, [(with_proof(done, found), found.grade)])
+    return with_proof(done, found), found
+
+
+def add_task_grade(tx: Transaction, task: Task, worker: int, policy: str, now: datetime) -> tuple[Task, Problem | None]:
+    """Grade a completed task and save its completion; return it with its grade, and the doubt to tell."""
+    completed = CompletedWork(task_key(task.list, task.id), task.subject, task.started_at)
+    done, found = grade_task(task, load_work_before(tx, worker, [completed]), policy, now)
+    save_completions(tx, worker, [(done, found.grade)])
     task = replace(task, grade=found.grade)
     if found.grade not in DOUBTFUL or policy == "show":
         return task, None

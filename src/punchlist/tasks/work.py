@@ -182,9 +182,9 @@ class Work:
         worker = row.agent if row.agent is not None or self.agent is None else self.agent.number
         if worker is None or (self.grades == "show" and not self.tx.memory.load(worker).watched):
             return after  # no host reported the worker's tool calls
-        from punchlist.tasks.grading import grade_task  # loads the checks, where tool calls are reported
+        from punchlist.tasks.grading import add_task_grade  # loads the checks, where tool calls are reported
 
-        after, doubt = grade_task(self.tx, after, worker, self.grades, self.now)
+        after, doubt = add_task_grade(self.tx, after, worker, self.grades, self.now)
         if doubt is not None:
             self.doubts.append(doubt)
         return after

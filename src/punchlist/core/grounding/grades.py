@@ -17,9 +17,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from punchlist.core.checks.commands import FAMILIES
 from punchlist.core.grounding.session import CheckHistory, CheckRun, SessionRecord
 from punchlist.core.grounding.tool_call import MOST_FILES, ToolCall, changed_code, changes_code
+from punchlist.core.overview import CompletingWrite
 from punchlist.text.patterns import compile_later
 
 Grade = Literal["verified", "unchecked", "failing", "unseen", "confirmed"]
@@ -86,6 +87,64 @@ class Judgement(Struct, frozen=True):
     grade: Grade
     remarks: tuple[str, ...] = ()
     run: CheckRun | None = None
+
+
+class CompletedWork(NamedTuple):
+    """An item or a task that is completed now: its key, its text, and since when it was in progress."""
+
+    key: str
+    text: str
+    started_at: datetime | None
+
+
+class WorkBefore(NamedTuple):
+    """Everything that the windows of one completing write follow from.
+
+    `calls` are those of the agent and its subagents since its `previous` completing write; and, by when an item went in
+    progress, since the completing write before that. `dropped` are times in which reports were lost.
+    """
+
+    agent: int
+    project: str
+    position: int
+    previous: CompletingWrite | None
+    calls: Mapping[datetime | None, Sequence[ToolCall]]
+    dropped: Sequence[tuple[datetime, datetime]]
+    record: SessionRecord
+
+
+def find_begun(work: CompletedWork, previous: CompletingWrite | None) -> datetime | None:
+    """Return when an item went in progress, if that was before the previous completing write."""
+    if previous is None or work.started_at is None or work.started_at >= previous.at:
+        return None
+    return work.started_at
+
+
+def form_windows(completed: Sequence[CompletedWork], before: WorkBefore, now: datetime) -> list[Completion]:
+    """Return the windows of the items and tasks that an agent completes in one write.
+
+    A window begins at the agent's previous completing write, or when the item went in progress, if that was earlier.
+    """
+    since, at = before.previous or (0, None)
+    windows: dict[datetime | None, Completion] = {}
+    for begun, calls in before.calls.items():
+        start = begun or at
+        window = Completion(
+            key="",
+            agent=before.agent,
+            position=before.position,
+            at=now,
+            since=since,
+            begun=begun,
+            batch=len(completed),
+            is_lossy=any(first <= now and (start is None or start <= last) for first, last in before.dropped),
+            last_change=before.record.last_change.get(before.agent, 0),
+        )
+        windows[begun] = look_back(window, calls, before.project)
+    return [
+        replace(windows[find_begun(one, before.previous)], key=one.key, is_about_failure=is_about_failure(one.text))
+        for one in completed
+    ]
 
 
 def look_back(window: Completion, calls: Iterable[ToolCall], project: str) -> Completion:
