@@ -150,7 +150,8 @@ FRAMEWORKS: Final = (
         "mvn mvnw mvnd gradle gradlew sbt ant",
         failed=r"(?:\[\w+\] +)?BUILD FAIL|FAILURE: Build"
         r"|> Task \S+ FAILED|\[ERROR\] (?:Failed to execute|COMPILATION|The goal)"
-        r"|(?:[^ \n]| (?!> ))*+ > .* FAILED$|\[error\] \(",
+        # Not one possessive group with a choice in it: Python before 3.11.5 matches those wrongly.
+        r"|[^ \n]*+(?: (?!> )[^ \n]*+)* > .* FAILED$|\[error\] \(",
         built=r"(?:\[\w+\] +)?BUILD SUCCESS|\[success\]",
     ),
     Framework(
