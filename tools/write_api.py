@@ -22,7 +22,7 @@ from punchlist.core.grounding import session, tally
 from punchlist.guidance import compaction, layers, ledger, plan_mode
 from punchlist.guidance import settings as guidance_settings
 from punchlist.store import plans, records
-from punchlist.tasks import fields, gates, queries
+from punchlist.tasks import fields, gates
 from punchlist.tasks import handle as tasks_handle
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "api.md"
@@ -71,7 +71,7 @@ RECORDS = (
     task.Wait,
     task.ChecklistLine,
     task.LateResult,
-    queries.TaskGraph,
+    tasks_handle.TaskGraph,
     gates.Gate,
     records.ListRow,
     records.SessionRow,

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from punchlist.board import Board
-from punchlist.mcp.tools import ToolSet
+from punchlist.mcp.server import ToolSet
 from tests.server.conftest import Running, make_token
 
 Talk = Callable[[Client], Awaitable[None]]

@@ -25,8 +25,7 @@ from punchlist.store import AgentRow, Transaction
 from punchlist.store.agents import SNAPSHOT_EVERY
 from punchlist.store.records import LastWrite, StoredCall
 from punchlist.tasks.exchange import record_change, record_new
-from punchlist.tasks.queries import parse_task_id
-from punchlist.tasks.work import Work
+from punchlist.tasks.work import Work, parse_task_id
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before
 from punchlist.transcripts.decoding import decode
 from punchlist.transcripts.formats import list_earlier_calls, list_sessions

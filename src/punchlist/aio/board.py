@@ -8,7 +8,7 @@ import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
-from functools import wraps
+from functools import partial, wraps
 from inspect import getattr_static
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, Unpack
@@ -51,55 +51,47 @@ def _make_async(kind: type, *, plain: Collection[str] = (), hidden: Collection[s
                 continue
             member = getattr_static(kind, name)
             if isinstance(member, property):
-                setattr(twin, name, (_plain_property if name in plain else _awaited_property)(name, member))
+                setattr(twin, name, _make_property(name, member, plain=name in plain))
             elif callable(member):
-                setattr(twin, name, (_plain_method if name in plain else _awaited_method)(name, member))
+                setattr(twin, name, _make_method(name, member, plain=name in plain))
         return twin
 
     return add_members
 
 
-def _awaited_method(name: str, method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    @wraps(method)
-    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = _unwrap_arguments(args, kwargs)
-        return _wrap_result(self, await self._run(getattr(self.synchronous, name), *args, **kwargs))
+def _make_method(name: str, method: Callable[..., Any], *, plain: bool) -> Callable[..., Any]:
+    """Return the method of a twin that calls the synchronous one; handles are converted in both directions."""
 
-    return call
+    def prepare(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], Any]:
+        known = {key: _unwrap(value) for key, value in kwargs.items()}
+        return partial(getattr(self.synchronous, name), *map(_unwrap, args), **known)
 
-
-def _plain_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = _unwrap_arguments(args, kwargs)
-        return _wrap_result(self, getattr(self.synchronous, name)(*args, **kwargs))
+        return _wrap(self, prepare(self, args, kwargs)())
 
-    return call
+    @wraps(method)
+    async def call_on_a_thread(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _wrap(self, await self._run(prepare(self, args, kwargs)))
 
-
-def _awaited_property(name: str, member: property) -> property:
-    def read(self: Any) -> Awaitable[Any]:
-        return self._run(getattr, self.synchronous, name)
-
-    return property(read, doc=member.__doc__)
+    return call if plain else call_on_a_thread
 
 
-def _plain_property(name: str, member: property) -> property:
+def _make_property(name: str, member: property, *, plain: bool) -> property:
     def read(self: Any) -> Any:
         return getattr(self.synchronous, name)
 
-    return property(read, doc=member.__doc__)
+    def read_on_a_thread(self: Any) -> Awaitable[Any]:
+        return self._run(getattr, self.synchronous, name)
 
-
-def _unwrap_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return tuple(map(_unwrap, args)), {name: _unwrap(value) for name, value in kwargs.items()}
+    return property(read if plain else read_on_a_thread, doc=member.__doc__)
 
 
 def _unwrap(value: Any) -> Any:
     return value.synchronous if type(value) in _TWINS.values() else value
 
 
-def _wrap_result(owner: object, result: object) -> Any:
+def _wrap(owner: object, result: object) -> Any:
     """Return the async handle of a synchronous one, on the owner's board; anything else as it is."""
     twin = _TWINS.get(type(result))
     if twin is None:

@@ -39,8 +39,7 @@ from punchlist.tasks.fields import NewTask, TaskChanges
 from punchlist.tasks.flows import Flows as SyncFlows
 from punchlist.tasks.flows import FlowWork, NewFlow, TickReport
 from punchlist.tasks.gates import Check, Gate
-from punchlist.tasks.handle import ClaimOptions
-from punchlist.tasks.queries import TaskGraph
+from punchlist.tasks.handle import ClaimOptions, TaskGraph
 from punchlist.tasks.work import Work
 from punchlist.transcripts.values import Transcript, Written
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.terminal import show, show_json
 from punchlist.errors import ConfigInvalid, PunchlistError
-from punchlist.mcp.tools import ToolSet
+from punchlist.mcp.server import ToolSet
 from punchlist.places import default_path, settings_path
 from punchlist.settings import (
     HIDDEN,

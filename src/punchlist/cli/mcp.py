@@ -15,9 +15,8 @@ from punchlist.cli.arguments import Parser, command_parser
 from punchlist.dialects import REGISTRY
 from punchlist.errors import InvalidInput, StoreTooNew, UnknownName
 from punchlist.mcp.hooks import HookListener
-from punchlist.mcp.server import McpServer
+from punchlist.mcp.server import McpServer, ToolSet
 from punchlist.mcp.stdio import Connection, Dispatcher
-from punchlist.mcp.tools import ToolSet
 from punchlist.settings import load_settings, read_variable
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from punchlist.surfaces.tasks import (
     wait_words,
 )
 from punchlist.tasks import TaskChanges, Tasks
-from punchlist.tasks.queries import name_workers
+from punchlist.tasks.work import name_workers
 from punchlist.text import for_terminal, repair
 
 _LISTED, _READY = 100, 20

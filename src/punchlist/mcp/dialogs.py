@@ -12,8 +12,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from punchlist.dialects.advice import Schema, object_of
 from punchlist.errors import PunchlistError
-from punchlist.mcp.stdio import Connection, Message, Unanswered, read_object
+from punchlist.mcp.stdio import Connection, Unanswered, read_object
 from punchlist.text import cut, for_terminal
 
 if TYPE_CHECKING:
@@ -27,20 +28,12 @@ _LONGEST = 6000
 _LONGEST_ROW = 500
 
 _APPROVE, _REJECT = "approve", "reject"
-_DECIDE: Message = {"type": "string", "title": "Decision", "enum": [_APPROVE, _REJECT]}
-_SAY_WHY: Message = {"type": "string", "title": "Reason", "description": "What should be different"}
-_DECISION: Message = {
-    "type": "object",
-    "properties": {"decision": _DECIDE, "reason": _SAY_WHY},
-    "required": ["decision"],
-}
-_DECISION_ALONE: Message = {"type": "object", "properties": {"decision": _DECIDE}, "required": ["decision"]}
-_REASON: Message = {"type": "object", "properties": {"reason": _SAY_WHY}, "required": ["reason"]}
-_ANSWER: Message = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "title": "Answer"}},
-    "required": ["answer"],
-}
+_DECIDE: Schema = {"type": "string", "title": "Decision", "enum": [_APPROVE, _REJECT]}
+_SAY_WHY: Schema = {"type": "string", "title": "Reason", "description": "What should be different"}
+_DECISION = object_of({"decision": _DECIDE, "reason": _SAY_WHY}, required=["decision"])
+_DECISION_ALONE = object_of({"decision": _DECIDE})
+_REASON = object_of({"reason": _SAY_WHY})
+_ANSWER = object_of({"answer": {"type": "string", "title": "Answer"}})
 DECLINED = "The user declined the plan without a reason."
 REJECTED = "The user rejected the plan without a reason."
 
@@ -101,7 +94,7 @@ class Dialogs:
         _, more = self._show("Why do you reject the plan?", _REASON, is_over)
         return action, {**content, **more}
 
-    def _show(self, message: str, schema: Message, is_over: Callable[[], bool]) -> tuple[str, Mapping[str, Any]]:
+    def _show(self, message: str, schema: Schema, is_over: Callable[[], bool]) -> tuple[str, Mapping[str, Any]]:
         """Return the person's action and the fields of the form; `cancel` if the dialog ended without the person."""
         try:
             result = self._connection.request(

@@ -17,9 +17,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from punchlist import __version__
 from punchlist.errors import ExtraMissing, InvalidInput, PunchlistError, StoreBusy
-from punchlist.mcp.server import McpServer
+from punchlist.mcp.server import McpServer, ToolSet
 from punchlist.mcp.stdio import INTERNAL_ERROR, INVALID_PARAMS, Call, RpcError
-from punchlist.mcp.tools import ToolSet
 from punchlist.server.access import LONGEST_BODY
 from punchlist.server.problems import find_problem, respond_to_problem
 from punchlist.server.state import ServerState, grant_of, run_read

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft, Event
@@ -28,8 +29,7 @@ from punchlist.tasks.fields import (
     parse_status,
 )
 from punchlist.tasks.gates import MOST_ASKED, Gate, ask_gates
-from punchlist.tasks.queries import TaskGraph, parse_task_id, with_list_progress
-from punchlist.tasks.work import Work
+from punchlist.tasks.work import Work, parse_task_id, with_list_progress
 from punchlist.text import repair
 from punchlist.text.hashing import blake2b
 
@@ -78,6 +78,13 @@ class TaskAgent(Protocol):
     _grading: str
 
     def _join(self, tx: Transaction, now: datetime) -> AgentRow: ...
+
+
+class TaskGraph(Struct, frozen=True):
+    """Tasks, and the edges between them as pairs of ids: a blocker, and the task that waits for it."""
+
+    tasks: tuple[Task, ...]
+    edges: tuple[tuple[str, str], ...]
 
 
 class Handle(Protocol[W_co]):

@@ -25,7 +25,7 @@ from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import TASK_STYLES, find_box, standing_words, task_facts
 from punchlist.tasks import Tasks
-from punchlist.tasks.queries import name_workers
+from punchlist.tasks.work import name_workers
 from punchlist.text import fit
 
 Look = Literal["states", "table", "graph"]
