@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from punchlist.core.overview import PersonWait
-from punchlist.core.presence import AgentNow, DoneSince, Roster
-from punchlist.core.session_line import SessionLine, SubagentLine
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import UNICODE, Display, Line, Style
 from punchlist.surfaces.top import Detail, TopFrame, arrange_rows, key_of, top_lines
 from punchlist.text import width
+from punchlist.views.now import AgentNow, DoneSince, Roster, SubagentNowView
 
 PLACE = Path(__file__).parents[1] / "docs" / "images" / "top.svg"
 COLUMNS, HEIGHT = 135, 18
@@ -43,19 +42,16 @@ def make_agent(project: str, session: str, **fields: Any) -> AgentNow:
 
 
 def make_roster() -> Roster:
-    writing = SessionLine(focus="Writing the migration", since=int(ago(seconds=74).timestamp()), done=3, total=7)
-    red = SessionLine(
-        focus="Fixing the rounding", since=int(ago(minutes=6).timestamp()), done=2, total=5, check="pytest"
-    )
-    subagents = (SubagentLine("explore", 1, 2),)
     agents = (
         make_agent("infra", "i", host="claude-code", state="waiting", since=ago(minutes=4),
                    waits_for="permission: rm -r old"),
-        make_agent("till", "t", host="codex", state="busy", line=red, session_state="red", check_at=ago(seconds=40)),
-        make_agent("shop", "s", host="claude-code", state="busy", line=writing, session_state="green"),
+        make_agent("till", "t", host="codex", state="busy", focus="Fixing the rounding", focus_since=ago(minutes=6),
+                   done=2, total=5, session_state="red", check="pytest", check_at=ago(seconds=40)),
+        make_agent("shop", "s", host="claude-code", state="busy", focus="Writing the migration",
+                   focus_since=ago(seconds=74), done=3, total=7, session_state="green"),
         make_agent("docs", "d", host="claude-code", state="busy", since=ago(seconds=12), doing="Edit README.md",
-                   line=SessionLine(subagents=subagents)),
-        make_agent("web", "w", host="opencode", state="idle", since=ago(minutes=31), line=SessionLine(done=4, total=4)),
+                   subagents=(SubagentNowView("explore", 1, 2),)),
+        make_agent("web", "w", host="opencode", state="idle", since=ago(minutes=31), done=4, total=4),
         make_agent("mail", "m", host="gemini", state="gone", since=ago(hours=2), title="Sort the inbox"),
     )  # fmt: skip
     waits = (
@@ -66,7 +62,7 @@ def make_roster() -> Roster:
     )  # fmt: skip
     grades, sessions = {"verified": 9, "unchecked": 3, "failing": 1}, {"green": 3, "unchecked": 1, "red": 1}
     return Roster(
-        at=NOW, agents=agents, waits=waits, done=DoneSince(since=ago(hours=2), grades=grades, sessions=sessions)
+        at=NOW, agents=agents, waits=waits, done=DoneSince(since=ago(hours=2), items=grades, sessions=sessions)
     )
 
 

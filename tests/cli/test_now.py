@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from punchlist import Board
-from punchlist.core.presence import AgentNow, Roster
 from punchlist.surfaces.now import now_lines
 from punchlist.surfaces.spans import Display, plain_text
 from punchlist.text import width
+from punchlist.views.now import AgentNow, Roster
 from tests.cli.conftest import Run
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"

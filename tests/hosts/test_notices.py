@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from punchlist import Board
-from punchlist.core.presence import AgentNow, PresenceState, Roster
+from punchlist.core.presence import PresenceState
 from punchlist.errors import ConfigInvalid
 from punchlist.hosts.notices import Notifier, Told
 from punchlist.settings import NotifySettings, WebhookSettings
+from punchlist.views.now import AgentNow, Roster
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 SILENT = NotifySettings(terminal=())

@@ -723,11 +723,11 @@ def test_an_agent_of_which_only_its_state_is_known_has_no_list(home: Path, board
     look = PresenceLog(board)
     look.look()
     (row,) = load_roster(board).agents
-    assert (row.state, row.is_watched_only, row.list_session) == ("busy", True, "")
+    assert (row.state, row.on_board, row.list_session) == ("busy", False, "")
     file.unlink()
     for _ in range(2):  # before it is recorded, and after
         (row,) = load_roster(board).agents
-        assert (row.host, row.state, row.is_watched_only, row.list_session) == ("claude-code", "gone", True, "")
+        assert (row.host, row.state, row.on_board, row.list_session) == ("claude-code", "gone", False, "")
         look.look()
 
 
@@ -761,7 +761,7 @@ def test_an_agent_of_the_board_and_its_process_are_one_row(home: Path, board: Bo
     agent = board.agent("main", session="c-1", project=home / "shop")
     agent.call("todo", {"set": ["paint", "dry"], "start": "1"})
     (row,) = load_roster(board).agents
-    assert (row.host, row.state, row.pid, row.line.focus, row.line.total) == (
+    assert (row.host, row.state, row.pid, row.focus, row.total) == (
         "claude-code",
         "busy",
         process.pid,
@@ -779,4 +779,4 @@ def test_a_conversation_that_continues_a_session_shows_its_list(home: Path, boar
     )
     write_session(home, process.pid)
     (row,) = load_roster(board).agents
-    assert (row.session, row.list_session, row.line.focus) == ("c-1", "s-1", "paint")
+    assert (row.session, row.list_session, row.focus) == ("c-1", "s-1", "paint")

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from shlex import quote
 
+from msgspec.structs import asdict
+
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, find_folder, open_board
 from punchlist.cli.targets import add_target, find_owner
@@ -18,9 +20,10 @@ from punchlist.errors import EditRefused
 from punchlist.hosts import answers
 from punchlist.hosts.answers import Outcome
 from punchlist.hosts.back_channel import find_idle
-from punchlist.surfaces.headlines import answer_command, name_task_list, wait_data
+from punchlist.surfaces.headlines import name_task_list
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import repair
+from punchlist.views.waits import answer_commands, show_wait
 
 _EXAMPLES = """\
   punchlist answer                            what waits on you, and how to answer each
@@ -65,7 +68,7 @@ def _answer(options: Namespace) -> None:
         seconds = _RECEIPT_SECONDS if options.json else 0.0
         sent = answers.deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
         receipt = None if sent is None else sent.data()
-    data = wait_data(wait) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
+    data = asdict(show_wait(wait)) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
     tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
 
 
@@ -83,7 +86,7 @@ def _list(options: Namespace) -> None:
         waits = _load_waits(board, options)
         now = board.now()
     if options.json:
-        show_json([wait_data(wait) for wait in waits])
+        show_json([show_wait(wait) for wait in waits])
     elif waits:
         show(_lines(waits, detect_display(), now))
     else:
@@ -100,8 +103,8 @@ def _lines(waits: Sequence[PersonWait], display: Display, now: datetime) -> Iter
         more = "".join(f"{dot}{safe_line(part)}" for part in (*place, when) if part)
         yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
         yield (Span(f"  {safe_line(_why(wait))}", "warning"),)
-        for answer in wait.answers:
-            yield (Span(f"    {safe_line(answer_command(wait, answer))}", "dim"),)
+        for command in answer_commands(wait):
+            yield (Span(f"    {safe_line(command)}", "dim"),)
 
 
 def _place(wait: PersonWait) -> str:
@@ -143,7 +146,7 @@ def _find_wait(waits: Sequence[PersonWait], query: str) -> PersonWait | None:
     held = [wait for wait in waits if wanted in f"{wait.title} {'' if wait.kind == 'plan' else wait.text}".lower()]
     found = plans or named or same or held
     if len(found) > 1:
-        commands = "; ".join(f"`{answer_command(wait, wait.answers[0])}`" for wait in found[:_MOST_NAMED])
+        commands = "; ".join(f"`{answer_commands(wait)[0]}`" for wait in found[:_MOST_NAMED])
         raise EditRefused(problem=f'{len(found)} things that wait match "{query}"; say which one: {commands}.')
     return found[0] if found else None
 
@@ -170,7 +173,7 @@ def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str,
     if wait.kind == "question" and not text:
         raise EditRefused(problem=f'Say the answer too, as in `punchlist answer {wait.name} "Use eu-west"`.')
     if wait.kind == "plan" and not _is_decision(wait, query, text):
-        ways = " or ".join(f"`{answer_command(wait, answer)}`" for answer in wait.answers)
+        ways = " or ".join(f"`{command}`" for command in answer_commands(wait))
         shows = f"`{_plan_command(wait)}` shows it"
         raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")
     outcome = answers.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)

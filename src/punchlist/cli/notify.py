@@ -17,13 +17,13 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, open_board
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.notices import FACT_KINDS, PersonNotice
-from punchlist.core.presence import Roster
 from punchlist.errors import StoreBusy, StoreFull
 from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.notices import Notifier
 from punchlist.settings import NotifySettings, load_settings
 from punchlist.surfaces.spans import Line, Span, Style, plural, safe_line
 from punchlist.text import for_terminal
+from punchlist.views.now import Roster
 
 _LOOK_SECONDS = 2.0
 """How often facts that come with time are looked for, while nothing changes: an agent that is not seen any more, the

@@ -10,11 +10,11 @@ from punchlist.bridges.programs import find_home, find_logs, is_found
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.config import project_of
-from punchlist.core.presence import Roster
 from punchlist.core.programs import ATTACHABLE, PROGRAMS
 from punchlist.hosts.roster import load_first_screen
-from punchlist.surfaces.now import now_data, now_lines
+from punchlist.surfaces.now import now_lines
 from punchlist.surfaces.spans import Line, Span, safe_line
+from punchlist.views.now import Roster, show_now
 
 _EXAMPLES = """\
   punchlist now                  every agent of this machine, attached or not
@@ -37,7 +37,7 @@ def _show(options: Namespace) -> None:
         settle_due_tasks(board)
         roster = load_first_screen(board, project=options.project, who=author(options))
     if options.json:
-        show_json(now_data(roster))
+        show_json(show_now(roster))
     elif roster.agents or roster.waits:
         display = detect_display()
         show(now_lines(roster, display))
@@ -49,7 +49,7 @@ def _show(options: Namespace) -> None:
 
 def _offer_attach(roster: Roster) -> Iterator[Line]:
     """Yield how to attach the agents that run and of which nothing is on the board."""
-    seen = {row.host for row in roster.agents if row.is_watched_only and row.state != "gone"}
+    seen = {row.host for row in roster.agents if not row.on_board and row.state != "gone"}
     if not seen:
         return
     from punchlist.hosts.attach import list_attached  # most people have attached their agents

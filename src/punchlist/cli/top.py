@@ -25,7 +25,6 @@ from punchlist.cli.screen import FullScreen, Key, can_draw
 from punchlist.config import project_of
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
-from punchlist.core.presence import AgentNow, Roster
 from punchlist.core.todo import Evidence, TodoItem, TodoList
 from punchlist.errors import EditRefused, PunchlistError
 from punchlist.hosts.back_channel import deliver
@@ -50,6 +49,7 @@ from punchlist.surfaces.top import (
     top_lines,
 )
 from punchlist.text import graphemes, repair
+from punchlist.views.now import AgentNow, Roster
 
 _SPIN_SECONDS: Final = 0.5
 _CALM_SECONDS: Final = 30.0
@@ -252,7 +252,7 @@ class Top:
     def _load_lists(self) -> dict[SubjectKey, Sequence[ListRow]]:
         """Return the lists of the agents that may be on the screen: so many rows around the selected one."""
         near = self._rows.rows[max(0, self._place - self._height) : self._place + self._height]
-        agents = [row.of for row in near if isinstance(row.of, AgentNow) and row.of.line.total]
+        agents = [row.of for row in near if isinstance(row.of, AgentNow) and row.of.total]
         return {key_of(one): self._board.work(session=one.list_session, limit=_MOST_LISTS) for one in agents}
 
     def _load_detail(self, subject: Subject) -> Detail:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from punchlist.board import Board, settle_due
 from punchlist.config import Folder
-from punchlist.core.presence import Presence, Roster
+from punchlist.core.presence import Presence
 from punchlist.errors import StoreClosed, StoreTooNew
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
@@ -21,6 +21,7 @@ from punchlist.hosts.roster import load_first_screen
 from punchlist.hosts.watch import CodexPlans, Watcher
 from punchlist.hosts.watch.scope import find_beginning
 from punchlist.store.sidecars import limit_wait
+from punchlist.views.now import Roster
 
 _LOAD_SECONDS: Final = 5.0
 """How often the board is read where nothing happens: an agent may have fallen silent."""

@@ -31,9 +31,12 @@ from punchlist.bridges.notifications import (
 from punchlist.bridges.relay import AgentProgress, ProgressFeed
 from punchlist.bridges.sinks import Outbox, Sink, describe_failure
 from punchlist.config import own_secrets
-from punchlist.core.notices import (
-    NoticeMemory,
-    PersonNotice,
+from punchlist.core.notices import NoticeMemory, PersonNotice
+from punchlist.core.presence import GONE_SHOWN
+from punchlist.errors import ConfigInvalid
+from punchlist.settings import NotifySettings
+from punchlist.store import Transaction
+from punchlist.views.notices import (
     clean_text,
     drop_settled,
     find_news,
@@ -44,10 +47,7 @@ from punchlist.core.notices import (
     parse_quiet_hours,
     summarise_facts,
 )
-from punchlist.core.presence import GONE_SHOWN, Roster
-from punchlist.errors import ConfigInvalid
-from punchlist.settings import NotifySettings
-from punchlist.store import Transaction
+from punchlist.views.now import Roster
 
 _MOST_AT_ONCE: Final = 4
 """Facts of one look that are told one by one; more are one message."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from punchlist.config import Folder, project_of, stall_timings
 from punchlist.core.grounding.session import session_state
 from punchlist.core.overview import WATCHED
-from punchlist.core.presence import BoardAgent, DoneSince, Presence, Roster, list_agents
+from punchlist.core.presence import Presence
 from punchlist.core.session_line import NO_LINE, SessionLine
 from punchlist.detect.stalls import StallOptions, find_silence
 from punchlist.hosts.own_lists import is_own_list
@@ -24,6 +24,7 @@ from punchlist.store.events import OverviewRow
 from punchlist.store.lines import SavedLine, list_lines, load_line
 from punchlist.store.records import RowDamaged
 from punchlist.store.waits import load_waits
+from punchlist.views.now import BoardAgent, DoneSince, Roster, list_agents
 
 _MOST_SESSIONS: Final = 1_000
 _MOST_SUBAGENTS: Final = 20
@@ -150,5 +151,5 @@ def _find_check_time(tx: Transaction, session: str) -> datetime | None:
 
 def _load_done(tx: Transaction, since: datetime) -> DoneSince:
     return DoneSince(
-        since=since, grades=tx.completions.grades_since(since), sessions=tx.completions.session_states_since(since)
+        since=since, items=tx.completions.grades_since(since), sessions=tx.completions.session_states_since(since)
     )

@@ -41,6 +41,8 @@ def describe_api(routes: Sequence[ApiRoute] = ROUTES) -> dict[str, Any]:
         kinds += [kind for kind in (route.reply, route.body) if kind is not None and kind not in kinds]
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
     known = dict(zip(kinds, schemas, strict=True))
+    for name in msgspec.json.schema_components([route.reply for route in routes])[1]:
+        _require_all(components[name])
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(f"{PREFIX}{route.path}", {})[route.method.lower()] = _describe_route(route, known)
@@ -61,6 +63,14 @@ def describe_api(routes: Sequence[ApiRoute] = ROUTES) -> dict[str, Any]:
             },
         },
     }
+
+
+def _require_all(schema: dict[str, Any]) -> None:
+    """Say that a reply has every key, also one for which the program has a default."""
+    if "properties" in schema:
+        schema["required"] = list(schema["properties"])
+        for value in schema["properties"].values():
+            value.pop("default", None)
 
 
 def _describe_route(route: ApiRoute, known: dict[Any, Any]) -> dict[str, Any]:

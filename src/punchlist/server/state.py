@@ -18,13 +18,13 @@ from starlette.requests import HTTPConnection
 from punchlist.board import Board
 from punchlist.config import login_name
 from punchlist.core.person import doubt_person
-from punchlist.core.presence import Roster
 from punchlist.errors import StoreBusy
 from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
 from punchlist.store import Store
 from punchlist.store.sidecars import limit_wait
+from punchlist.views.now import Roster
 
 MOST_WRITES: Final = 8
 """Writes on a thread at the same time. The board takes one after the other, so more would only wait."""

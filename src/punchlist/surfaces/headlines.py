@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from shlex import quote
 from typing import Any, Final
 
 from msgspec import Struct
@@ -19,6 +18,7 @@ from punchlist.surfaces.lists import STATES
 from punchlist.surfaces.sentences import Silent, finding_words, stall_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit
+from punchlist.views.waits import show_wait
 
 WAITING: Final = "Waiting on you"
 STOPPED: Final = "Stopped, stalled or looping"
@@ -233,7 +233,7 @@ def around_data(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:
     """Return what stands before the items as JSON values."""
     return {
         "git": [_git_data(summary) for summary in around.git],
-        "waits": [wait_data(wait) for wait in waits],
+        "waits": [show_wait(wait) for wait in waits],
         "stopped": [asdict(one) for one in around.stopped],
         "stalled": [stall_words(f"{one.agent} in {short_session(one.session)}", one) for one in around.stalls],
     }
@@ -308,21 +308,6 @@ def _wait_words(wait: PersonWait, who: str) -> str:
             return f"{title}: {wait.text}" if wait.text else title
         case _:
             return f"{wait.kind} {wait.id[:8]} waits for a person: {wait.title}"
-
-
-def wait_data(wait: PersonWait) -> dict[str, Any]:
-    """Return a wait as JSON values. `answer` has the commands that resolve it."""
-    given = asdict(wait)
-    given["since"] = None if wait.since is None else json_time(wait.since)
-    return {**given, "answer": [answer_command(wait, answer) for answer in wait.answers]}
-
-
-def answer_command(wait: PersonWait, answer: str) -> str:
-    """Return the command that resolves a wait and no other, from whichever folder: with its list or its agent."""
-    agent = (("--session", wait.session), ("--agent", wait.agent))
-    places = (("--list", wait.list),) if wait.list else agent
-    place = "".join(f" {option} {quote(name)}" for option, name in places if name)
-    return f"punchlist answer {wait.name} {answer}{place}"
 
 
 def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:

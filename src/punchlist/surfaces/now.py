@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
-from punchlist.core.events import json_time
 from punchlist.core.overview import PersonWait
-from punchlist.core.presence import AgentNow, DoneSince, PresenceState, Roster
+from punchlist.core.presence import PresenceState
 from punchlist.core.programs import find_short_name
-from punchlist.core.session_line import SessionLine, name_wait
-from punchlist.surfaces.headlines import short_session, wait_data
+from punchlist.core.session_line import name_wait
+from punchlist.surfaces.headlines import short_session
 from punchlist.surfaces.lists import GRADES, STATES
 from punchlist.surfaces.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pad, plural, safe_line
 from punchlist.text import fit, width
+from punchlist.views.now import AgentNow, DoneSince, Roster
 
 _WIDE: Final = 100
 """Columns from which a bar is drawn, and names have more room."""
@@ -36,14 +35,14 @@ _MOST_IDLE: Final = 20
 """Rows of agents that need nobody; the others are counted."""
 
 _SECTIONS: Final[dict[PresenceState, str]] = {"busy": "at work", "idle": "idle", "gone": "gone"}
-_WAIT_MARKS: Final = {
-    "question": ("?", "?"),
-    "plan": ("▤", "="),
-    "item": ("⊘", "#"),
-    "task": ("⊘", "#"),
-    "flow": ("⊘", "#"),
+_WAITS: Final = {
+    "question": ("?", "?", "question"),
+    "plan": ("▤", "=", "plan"),
+    "item": ("⊘", "#", "blocked item"),
+    "task": ("⊘", "#", "waiting task"),
+    "flow": ("⊘", "#", "waiting flow"),
 }
-"""The mark of what waits, in Unicode and in ASCII."""
+"""The mark of what waits, in Unicode and in ASCII, and the word for it."""
 
 
 class NowRow(Struct, frozen=True):
@@ -51,6 +50,8 @@ class NowRow(Struct, frozen=True):
 
     of: AgentNow | PersonWait
     mark: Span
+    word: str
+    """What the mark says by its shape."""
     name: str
     headline: Line
     age: str = ""
@@ -58,7 +59,7 @@ class NowRow(Struct, frozen=True):
     share: float | None = None
     clock: str = ""
     began: datetime | None = None
-    """The time from which the clock counts."""
+    """The time from which the clock counts; None if there is none."""
     tail: Line = ()
 
 
@@ -68,6 +69,10 @@ class Section(Struct, frozen=True):
     title: str
     number: int
     rows: Sequence[NowRow]
+
+    @property
+    def more(self) -> int:
+        return self.number - len(self.rows)
 
 
 class Columns(Struct, frozen=True):
@@ -88,9 +93,9 @@ def now_lines(roster: Roster, display: Display) -> Iterator[Line]:
         yield rule_line(f"{section.title} {display.glyphs.dot} {section.number}", display)
         for row in section.rows:
             yield row_line(row, columns[section.title], display)
-        if section.number > len(section.rows):
-            yield (Span(f"   and {section.number - len(section.rows)} more", "dim"),)
-    if roster.done is not None and roster.done.grades:
+        if section.more:
+            yield (Span(f"   and {section.more} more", "dim"),)
+    if roster.done is not None and roster.done.items:
         yield from done_lines(roster.done, roster.at, display)
     if roster.waits:
         yield ()
@@ -202,39 +207,42 @@ def refresh_row(row: NowRow, now: datetime, glyphs: Glyphs) -> NowRow:
 
 
 def _wait_row(wait: PersonWait, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
-    mark = _WAIT_MARKS[wait.kind][glyphs is ASCII]
+    *marks, word = _WAITS[wait.kind]
+    mark = Span(marks[glyphs is ASCII], "warning")
     text = safe_line(name_wait(wait))
     if wait.kind == "question":
         text = f"{glyphs.quotes[0]}{text}{glyphs.quotes[1]}"
     elif wait.kind == "plan":
         text = f"Plan r{safe_line(wait.id)}: {safe_line(wait.title)}"
     tail = Span(f"answer {safe_line(wait.name)}", "dim")
-    return NowRow(wait, Span(mark, "warning"), name, (Span(text),), age=_age(wait.since, now, glyphs), tail=(tail,))
+    age = _age(wait.since, now, glyphs)
+    return NowRow(wait, mark, word, name, (Span(text),), age=age, began=wait.since, tail=(tail,))
 
 
 def _waiting_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
     headline = (Span(safe_line(row.waits_for) or "waits for you"),)
     tail = (Span("in its window", "dim"),)
-    return NowRow(row, Span("!", "warning"), name, headline, age=_age(row.since, now, glyphs), tail=tail)
+    mark, age = Span("!", "warning"), _age(row.since, now, glyphs)
+    return NowRow(row, mark, "waits on you", name, headline, age=age, began=row.since, tail=tail)
 
 
 def _agent_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
-    line = row.line
     is_silent = row.silent_since is not None
-    mark = _mark(row, glyphs)
     if is_silent:
         headline: Line = (Span(f"silent since {format_age(row.silent_since, now)}", "warning"),)
     else:
         headline = _headline(row, glyphs)
-    began = datetime.fromtimestamp(line.since, now.tzinfo) if line.since and row.state == "busy" else row.since
+    is_busy = row.state == "busy"
+    began = None if is_silent else (row.focus_since if is_busy else None) or row.since
     return NowRow(
         of=row,
-        mark=mark,
+        mark=_mark(row, glyphs),
+        word="silent" if is_silent else _SECTIONS[row.state],
         name=name,
         headline=headline,
-        count=f"{line.done}/{line.total}" if line.total else "",
-        share=line.done / line.total if line.total else None,
-        clock="" if is_silent else format_age(began, now, exact=row.state == "busy"),
+        count=f"{row.done}/{row.total}" if row.total else "",
+        share=row.done / row.total if row.total else None,
+        clock=format_age(began, now, exact=is_busy),
         began=began,
         tail=tuple(_tail(row, now, glyphs)),
     )
@@ -252,14 +260,13 @@ def _mark(row: AgentNow, glyphs: Glyphs) -> Span:
 
 def _headline(row: AgentNow, glyphs: Glyphs) -> Line:
     """Return what an agent does: its item in progress; without a list, its last call or its title."""
-    line = row.line
-    if line.focus and row.state == "busy":
-        return (Span(line.focus, "focus"),)
-    if line.total:
-        following = line.focus or line.next
+    if row.focus and row.state == "busy":
+        return (Span(row.focus, "focus"),)
+    if row.total:
+        following = row.focus or row.next
         if following:
             return (Span(f"next: {following}", "dim"),)
-        return (Span("all done" if line.done == line.total else safe_line(row.title), "dim"),)
+        return (Span("all done" if row.done == row.total else safe_line(row.title), "dim"),)
     said = safe_line(row.doing if row.state == "busy" and row.doing else row.title or row.doing)
     words = f"no list {glyphs.dot} {said}" if said else "no list"
     return (Span("no list", "dim"), Span(words.removeprefix("no list"), "plain" if row.state == "busy" else "dim"))
@@ -270,37 +277,35 @@ def _tail(row: AgentNow, now: datetime, glyphs: Glyphs) -> Iterator[Span]:
     parts: list[Span] = []
     if row.session_state == "red":
         sign = "failed" if glyphs is ASCII else glyphs.boxes["failed"]
-        check = f": {row.line.check} {sign}" if row.line.check else ""
+        check = f": {row.check} {sign}" if row.check else ""
         ago = f" {format_age(row.check_at, now)} ago" if row.check_at else ""
         parts.append(Span(f"red{check}{ago}", "bad"))
     elif row.session_state in STATES and row.session_state != "idle":
         parts.append(Span(row.session_state, STATES[row.session_state]))
     if row.silent_since is not None and row.doing:
         parts.append(Span(f"last: {safe_line(row.doing)}", "dim"))
-    parts.extend(_subagents(row.line, glyphs))
+    parts.extend(_subagents(row, glyphs))
     for place, part in enumerate(parts):
         if place:
             yield Span("  ")
         yield part
 
 
-def _subagents(line: SessionLine, glyphs: Glyphs) -> Iterator[Span]:
+def _subagents(row: AgentNow, glyphs: Glyphs) -> Iterator[Span]:
     sign = glyphs.branch if glyphs is ASCII else "⤷"
-    for one in line.subagents:
+    for one in row.subagents:
         count = f" {one.done}/{one.total}" if one.total else ""
         yield Span(f"{sign} {one.name}{count}", "accent")
-    if line.more:
-        yield Span(f"+{line.more}", "accent")
+    if row.more:
+        yield Span(f"+{row.more}", "accent")
 
 
 def done_lines(done: DoneSince, now: datetime, display: Display) -> Iterator[Line]:
     """Yield what was completed since the reader last looked."""
-    since = done.since.astimezone()
-    when = f"{since:%H:%M}" if since.date() == now.astimezone().date() else f"{since:%d %b %H:%M}"
-    yield rule_line(f"done since you looked ({when})" if done.has_looked else f"done since {when}", display)
+    yield rule_line(done_title(done, now), display)
     line: list[Span] = [Span("   ")]
     dot = f" {display.glyphs.dot} "
-    for words, styles in ((done.sessions, STATES), (done.grades, GRADES)):
+    for words, styles in ((done.sessions, STATES), (done.items, GRADES)):
         known = [(name, words[name]) for name in styles if words.get(name) and name != "idle"]
         for place, (name, number) in enumerate(known):
             said = f"{name} {plural(number, 'session')}" if styles is STATES and place == 0 else f"{name} {number}"
@@ -309,6 +314,13 @@ def done_lines(done: DoneSince, now: datetime, display: Display) -> Iterator[Lin
             line.append(Span(said if place == 0 else f"{dot}{said}", styles[name]))
         line.append(Span("   "))
     yield display.cut((*line, Span("punchlist brief --all", "dim")))
+
+
+def done_title(done: DoneSince, now: datetime) -> str:
+    """Return the title above what was completed: since when that is."""
+    since = done.since.astimezone()
+    when = f"{since:%H:%M}" if since.date() == now.astimezone().date() else f"{since:%d %b %H:%M}"
+    return f"done since you looked ({when})" if done.has_looked else f"done since {when}"
 
 
 # Names and times.
@@ -361,50 +373,3 @@ def format_age(since: datetime | None, now: datetime, *, exact: bool = False) ->
     if seconds < 86_400:
         return f"{seconds // 3600}h {seconds % 3600 // 60}m"
     return f"{seconds // 86_400}d"
-
-
-# JSON.
-
-
-def now_data(roster: Roster) -> dict[str, Any]:
-    """Return the screen as JSON values."""
-    done = roster.done
-    return {
-        "at": json_time(roster.at),
-        "agents": [_agent_data(row) for row in roster.agents],
-        "waits": [wait_data(wait) for wait in roster.waits],
-        "done": None
-        if done is None
-        else {"since": json_time(done.since), "items": done.grades, "sessions": done.sessions},
-    }
-
-
-def _agent_data(row: AgentNow) -> dict[str, Any]:
-    line = row.line
-    return {
-        "state": row.state,
-        "since": _time(row.since),
-        "project": row.project,
-        "host": row.host,
-        "session": row.session,
-        "agent": row.agent,
-        "waits_for": row.waits_for,
-        "title": row.title,
-        "pid": row.pid,
-        "doing": row.doing,
-        "on_board": not row.is_watched_only,
-        "focus": line.focus,
-        "focus_since": _time(datetime.fromtimestamp(line.since, UTC)) if line.since else None,
-        "done": line.done,
-        "total": line.total,
-        "session_state": row.session_state,
-        "check": line.check,
-        "check_at": _time(row.check_at),
-        "silent_since": _time(row.silent_since),
-        "tokens": None if row.tokens is None else asdict(row.tokens),
-        "subagents": [{"name": one.name, "done": one.done, "total": one.total} for one in line.subagents],
-    }
-
-
-def _time(at: datetime | None) -> str | None:
-    return None if at is None else json_time(at)

@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.overview import PersonWait
-from punchlist.core.presence import AgentNow, Roster
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import list_lines, tree, with_tasks
@@ -29,6 +28,7 @@ from punchlist.surfaces.now import (
 from punchlist.surfaces.panel import bar, spin
 from punchlist.surfaces.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pack, pad, plain, safe_line
 from punchlist.text import for_terminal
+from punchlist.views.now import AgentNow, Roster
 
 PANE_COLUMNS: Final = 119
 """Cells from which the selected list stands next to the agents: 120 columns, of which the last is left free."""
@@ -281,7 +281,7 @@ def _agent_lines(frame: TopFrame, display: Display, columns: int, room: int) -> 
             below = () if frame.lists is None else _short_list(frame, frame.lists.get(key, ()), inner)
             drawn += [partial(inner.cut, line) for line in below]
     done = frame.roster.done
-    if done is not None and done.grades and not frame.filter and len(drawn) + 2 <= room:
+    if done is not None and done.items and not frame.filter and len(drawn) + 2 <= room:
         drawn += [partial(inner.cut, line) for line in done_lines(done, frame.now, inner)]
     return [inner.cut(draw()) for draw in _scroll(drawn, chosen - room // 2, room)]
 

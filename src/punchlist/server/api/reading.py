@@ -28,9 +28,9 @@ from punchlist.store import ListRow, SessionRow
 from punchlist.store.plans import PlanRow
 from punchlist.surfaces.brief import brief_data
 from punchlist.surfaces.costs import cost_data
-from punchlist.surfaces.headlines import wait_data
-from punchlist.surfaces.now import now_data
 from punchlist.surfaces.reports import report_data
+from punchlist.views import now
+from punchlist.views.waits import show_wait
 
 _MOST_SESSIONS: Final = 10_000
 _PAGE: Final = 1_000
@@ -128,17 +128,17 @@ class SearchQuery(Struct, forbid_unknown_fields=True):
 # What is going on.
 
 
-def show_now(call: Call, query: ProjectQuery) -> views.NowView:
+def show_now(call: Call, query: ProjectQuery) -> now.NowView:
     project = call.choose_project(query.project)
     present, seen_at = call.find_present()
     roster = load_first_screen(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
-    return msgspec.convert(now_data(roster), views.NowView)
+    return now.show_now(roster)
 
 
 def show_waits(call: Call, query: PlaceQuery) -> views.WaitsView:
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     waits = call.board.waits(project=project, session=session)
-    return msgspec.convert({"waits": [wait_data(one) for one in waits if call.sees(one.project)]}, views.WaitsView)
+    return views.WaitsView(tuple(show_wait(one) for one in waits if call.sees(one.project)))
 
 
 def list_projects(call: Call) -> views.ProjectsView:

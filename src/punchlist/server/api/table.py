@@ -9,6 +9,7 @@ from msgspec import Meta
 from punchlist import errors
 from punchlist.server.api import changes, reading, tasks, views
 from punchlist.server.api.routing import ApiRoute
+from punchlist.views.now import NowView
 
 PATH_PARAMETERS: Final[dict[str, Any]] = {
     "session": Annotated[str, Meta(min_length=1, max_length=200, description="The id of a session.")],
@@ -67,7 +68,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
         path="/now",
         summary="Show every agent of this machine and of the board, what waits on a person, and what was done.",
         handler=reading.show_now,
-        reply=views.NowView,
+        reply=NowView,
         query=reading.ProjectQuery,
     ),
     ApiRoute(

@@ -14,11 +14,11 @@ from msgspec.structs import fields as fields_of
 from punchlist.core.approval import Plan
 from punchlist.core.commands import Problem
 from punchlist.core.events import Event
-from punchlist.core.overview import TokenTotal
 from punchlist.core.task import Task
 from punchlist.core.todo import Phase, TodoItem, TodoList
 from punchlist.store.plans import PlanRow
 from punchlist.surfaces.tasks import task_data
+from punchlist.views.waits import WaitView
 
 
 def make_view(name: str, about: str, record: type[Struct], **others: Any) -> type[Struct]:
@@ -146,80 +146,13 @@ class AgentsView(Struct, frozen=True):
     agents: tuple[AgentView, ...]
 
 
-# What is going on now.
-
-
-class SubagentNowView(Struct, frozen=True):
-    """A subagent at work."""
-
-    name: str
-    done: int
-    total: int
-
-
-class AgentNowView(Struct, frozen=True, kw_only=True):
-    """An agent as a person sees it now."""
-
-    state: str
-    since: datetime | None
-    project: str
-    host: str
-    session: str
-    agent: str
-    waits_for: str
-    title: str
-    pid: int | None
-    doing: str
-    on_board: bool
-    focus: str
-    focus_since: datetime | None
-    done: int
-    total: int
-    session_state: str
-    check: str
-    check_at: datetime | None
-    silent_since: datetime | None
-    tokens: TokenTotal | None
-    subagents: tuple[SubagentNowView, ...]
-
-
-class WaitView(Struct, frozen=True, kw_only=True):
-    """Something that waits on a person. `answer` has the commands that resolve it in a terminal."""
-
-    kind: Literal["question", "plan", "item", "task", "flow"]
-    project: str
-    session: str
-    agent: str
-    id: str
-    title: str
-    text: str
-    on: str
-    since: datetime | None
-    list: str
-    answer: tuple[str, ...]
+# What waits.
 
 
 class WaitsView(Struct, frozen=True):
     """All that waits on a person, the longest wait first."""
 
     waits: tuple[WaitView, ...]
-
-
-class DoneView(Struct, frozen=True):
-    """Completions since a time: items by grade, and their sessions by state."""
-
-    since: datetime
-    items: dict[str, int]
-    sessions: dict[str, int]
-
-
-class NowView(Struct, frozen=True):
-    """The first screen: every agent, what waits on a person, and what was done since a time."""
-
-    at: datetime
-    agents: tuple[AgentNowView, ...]
-    waits: tuple[WaitView, ...]
-    done: DoneView | None
 
 
 # Plans and answers.

@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from punchlist.board import Board
-from punchlist.core.presence import Roster
 from punchlist.errors import (
     InvalidInput,
     PlanMissing,
@@ -25,6 +24,7 @@ from punchlist.server.access import SCOPES
 from punchlist.server.pages.now import count_waits
 from punchlist.server.pages.rendering import render
 from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
+from punchlist.views.now import Roster
 
 THEMES: Final = ("auto", "light", "dark")
 _THEME_COOKIE: Final = "punchlist_theme"

@@ -15,7 +15,6 @@ from starlette.staticfiles import StaticFiles
 
 from punchlist.board import Board
 from punchlist.core.overview import PersonWait
-from punchlist.core.presence import Roster
 from punchlist.errors import StoreClosed
 from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
@@ -44,6 +43,7 @@ from punchlist.server.state import ServerState
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_lines
 from punchlist.surfaces.spans import UNICODE
+from punchlist.views.now import Roster
 
 _MOST_DIGITS: Final = 15
 _TASKS: Final = b"/tasks/"

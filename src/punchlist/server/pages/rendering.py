@@ -13,13 +13,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from punchlist.core.overview import PersonWait
-from punchlist.core.presence import AgentNow
 from punchlist.surfaces.now import format_age
 from punchlist.surfaces.spans import Span
 from punchlist.surfaces.tasks import until_words
 from punchlist.surfaces.top import key_of
 from punchlist.text import for_terminal
 from punchlist.text.hashing import blake2b
+from punchlist.views.now import AgentNow
 
 _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
 """Where a path or an address may go on in the next line; a time stays whole."""
@@ -53,6 +53,7 @@ def _environment() -> Environment:
         "clock": _clock,
         "until": _until,
         "path_of": session_path,
+        "subject_path": subject_path,
         "list_path": list_path,
         "element_id": element_id,
         "digest": content_digest,
@@ -128,6 +129,15 @@ def element_id(subject: AgentNow | PersonWait | tuple[str, ...]) -> str:
     if isinstance(subject, PersonWait):
         key = (*key, subject.text)
     return f"e{blake2b(repr(key).encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def subject_path(subject: AgentNow | PersonWait) -> str:
+    """Return the path of the page that tells more of an agent or a wait."""
+    if isinstance(subject, AgentNow):
+        return session_path(subject.list_session or subject.session)
+    if subject.kind == "task":
+        return task_path(subject.list, subject.id)
+    return session_path(subject.session) if subject.session else "/tasks"
 
 
 def content_digest(text: str) -> str:

@@ -21,7 +21,6 @@ from punchlist.server.pages.session import AgentView, ItemView, PhaseView, Sessi
 from punchlist.server.pages.timeline import lay_out
 from punchlist.surfaces.headlines import (
     Around,
-    answer_command,
     git_name,
     git_words,
     short_session,
@@ -39,6 +38,7 @@ from punchlist.surfaces.reports import (
     total_words,
 )
 from punchlist.surfaces.spans import UNICODE
+from punchlist.views.waits import answer_commands
 
 _TASKS: Final = "Tasks"
 _EARLIER: Final = "No longer on the list"
@@ -63,7 +63,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
             if one.state == "red"
         ],
         "waits": [
-            (words, [answer_command(wait, answer) for answer in wait.answers])
+            (words, answer_commands(wait))
             for wait, words in zip(report.waits, waiting_words(report.waits), strict=True)
         ],
         "stopped": stopped_words(around),

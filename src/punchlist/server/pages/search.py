@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.core.matching import split_words
-from punchlist.core.presence import Roster
 from punchlist.core.task import Task
 from punchlist.server.matches import FoundItem, FoundSession, find_items, find_sessions, find_tasks
-from punchlist.server.pages.now import NowView, load_now
+from punchlist.server.pages.now import NowPage, load_now
 from punchlist.server.pages.rendering import session_path, task_path
 from punchlist.server.pages.tasks import title_of
 from punchlist.surfaces.lists import GRADES, STYLES, grade_word
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import find_box
+from punchlist.views.now import Roster
 
 _MOST_SHOWN: Final = 50
 
@@ -46,7 +46,7 @@ class HitGroup(Struct, frozen=True):
 class SearchView(Struct, frozen=True):
     query: str
     at: datetime
-    now: NowView
+    now: NowPage
     groups: Sequence[HitGroup]
 
     @property

@@ -12,7 +12,7 @@ from punchlist.core.events import Event
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject, ToolCall, item_key
 from punchlist.core.overview import PersonWait
-from punchlist.core.presence import AgentNow, describe_call
+from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport, Report
 from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import Status, TodoItem, TodoList
@@ -28,6 +28,7 @@ from punchlist.surfaces.reports import file_words, item_words, proof_words, stat
 from punchlist.surfaces.sentences import sentence, span
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import standing_words
+from punchlist.views.now import AgentNow
 
 MOST_EVENTS = 60
 LATEST = 2**62

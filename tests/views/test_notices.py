@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.core.notices import (
-    NoticeMemory,
-    PersonNotice,
+from punchlist.core.notices import NoticeMemory, PersonNotice
+from punchlist.core.overview import PersonWait
+from punchlist.core.presence import PresenceState
+from punchlist.views.notices import (
     drop_settled,
     find_news,
     key_of_agent,
@@ -19,9 +20,7 @@ from punchlist.core.notices import (
     parse_quiet_hours,
     summarise_facts,
 )
-from punchlist.core.overview import PersonWait
-from punchlist.core.presence import AgentNow, PresenceState, Roster
-from punchlist.core.session_line import SessionLine
+from punchlist.views.now import AgentNow, Roster
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e\x9b5n\u2066"
@@ -119,12 +118,12 @@ def test_each_thing_that_waits_is_told() -> None:
 def test_the_end_of_work_is_told_with_its_grade() -> None:
     person = Person()
     person.look(1, agent("busy", 0))
-    line = SessionLine(done=3, total=7, check="pytest")
-    done = agent("idle", 9, session_state="green", line=line, title="Fix login")
+    work: dict[str, Any] = {"done": 3, "total": 7, "check": "pytest"}
+    done = agent("idle", 9, session_state="green", title="Fix login", **work)
     assert person.hear(10, done) == ["shop · claude finished: green, 3/7 done, Fix login"]
     assert person.hear(11, done) == []
     person.look(20, agent("busy", 19))
-    red = agent("idle", 29, session_state="red", check_at=at(28), line=line)
+    red = agent("idle", 29, session_state="red", check_at=at(28), **work)
     assert person.hear(30, red) == ["shop · claude finished: red: pytest failed, 3/7 done"]
 
 
@@ -172,12 +171,11 @@ def test_a_silence_is_told_once_and_the_next_one_again() -> None:
 
 def test_turning_red_is_told_once_until_it_was_healed() -> None:
     person = Person()
-    line = SessionLine(check="pytest")
-    person.look(1, agent("busy", 0, session_state="green", line=line))
-    red = agent("busy", 0, session_state="red", check_at=at(5), line=line)
+    person.look(1, agent("busy", 0, session_state="green", check="pytest"))
+    red = agent("busy", 0, session_state="red", check_at=at(5), check="pytest")
     assert person.hear(6, red) == ["shop · claude turned red: pytest failed"]
     assert person.hear(9, replace(red, check_at=at(8))) == []
-    assert person.hear(10, agent("busy", 0, session_state="green", line=line)) == []
+    assert person.hear(10, agent("busy", 0, session_state="green", check="pytest")) == []
     assert len(person.hear(20, replace(red, check_at=at(15)))) == 1
 
 
@@ -218,8 +216,7 @@ def test_an_old_session_that_comes_back_brings_no_news() -> None:
 def test_hostile_text_is_cleaned_and_shortened_in_every_field() -> None:
     person = Person()
     fields = {"project": f"/x/{ESCAPES}a", "host": f"h{ESCAPES}", "session": f"s{ESCAPES}", "agent": f"a{ESCAPES}"}
-    line = SessionLine(check=f"py{ESCAPES}", done=1, total=2)
-    busy = agent("busy", 0, **fields, line=line)
+    busy = agent("busy", 0, **fields, check=f"py{ESCAPES}", done=1, total=2)
     person.look(1, busy)
     told = [
         *person.look(3, replace(busy, silent_since=at(2), doing=ESCAPES * 500)),
