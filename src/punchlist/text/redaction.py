@@ -163,7 +163,8 @@ def _replace(text: str, spans: list[Span]) -> str:
 
 # Strings of JSON, shapes, addresses, headers.
 
-_STRING: Final = compile_later(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|\Z|(?=\n)|\\\Z)')
+# `(?>(?:…)+)`, not `(?:…)++`, here and below: Python before 3.11.5 matches a possessive group wrongly.
+_STRING: Final = compile_later(r'"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)(?:"|\Z|(?=\n)|\\\Z)')
 """A string of JSON, or one that nothing closes: it is passed over, so that each character is read once."""
 
 
@@ -216,7 +217,7 @@ def _end_of_quote(text: str, start: int, quote: str) -> int:
 
 
 _QUOTE: Final = compile_later(r"""\\*["'`]""")
-_QUOTED: Final = r"""(?P<q>\\{0,3}["'])(?:(?!(?P=q))(?:\\.|[^\n])|(?P=q){2})++"""
+_QUOTED: Final = r"""(?P<q>\\{0,3}["'])(?>(?:(?!(?P=q))(?:\\.|[^\n])|(?P=q){2})+)"""
 _HOOKS: Final = r"hooks\.slack\.com/\w+|/api/webhooks|office\.com/webhook\w*|hooks\.zapier\.com/hooks|/bot(?=\d{6})"
 _USER: Final = r"""[^\s"'<>`/?@:\[]"""
 _PHRASES: Final = tuple(
@@ -243,7 +244,7 @@ _PHRASES: Final = tuple(
             (?:(?!://)[^\s"'<>`]){{1,2048}}(?=@(?!sha256:))"""),
         ("@", r"""((?<![\w/:.@-])[\w.-]{1,64}:)[^\s:/@"'`]{1,128}(?=@[\w.-]{1,128}:\d{2,5}\b)"""),
         (":", r"""((?:^|["'])[^\s:/"']{1,128}:(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)(?!\s)
-            (?:\\[^"']|[^\n"'\\])++"""),  # .pgpass
+            (?>(?:\\[^"']|[^\n"'\\])+)"""),  # .pgpass
         ("send ", r"""(\bsend[ \t]{1,4}(?:--[ \t])?")[^"\n$]{1,128}(?=\\[rn]")"""),  # expect
         ("= Data =", r"(^[a-z][\w.-]{1,63}[ \t]{2,})[^\s:=|][^\n]*+"),  # Vault: all below is secret
         ("AUTH |auth ", r"((?<=\S)>[ \t]{1,4}(?i:auth)[ \t]{1,4})\S[^\n]*+"),  # a prompt of Redis
@@ -515,7 +516,7 @@ _SETTER: Final = compile_later(
 _SET_VALUE: Final = compile_later(r"""[^\n;|&"']+""")
 _MASKED: Final = compile_later(r"""\*{3}(?:\n|\Z|["'](?=[\s,;:)}\]]))""")
 _BELOW: Final = compile_later(r"(?:[|>][-+]?)?[^\S\n]*(?:\n[^\S\n]++(?!(?:-[ ])?[\w.-]{1,128}:(?:\s|\Z))[^\n]+)+")
-_BARE: Final = compile_later(r"""(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')++|\\""")
+_BARE: Final = compile_later(r"""(?>(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')+)|\\""")
 _TAG: Final = compile_later(r"(?<!\w)<(?:\w{1,16}:)?\Z")
 _END_OF_ELEMENT: Final = compile_later(r"[<\n]|\Z")
 _BRACKET: Final = compile_later(r"""\\.|["'\[\](){}]""")
