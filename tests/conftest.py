@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Generator
@@ -37,6 +38,8 @@ def _leave_environment() -> None:
     os.environ["SSL_CERT_DIR"] = os.devnull
     time.tzset()
     os.umask(0o022)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script: programs would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _leave_environment()
