@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -13,11 +13,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from punchlist.core.overview import PersonWait
+from punchlist.surfaces.lists import GRADES
 from punchlist.surfaces.now import format_age
-from punchlist.surfaces.spans import Span
+from punchlist.surfaces.sentences import sentence
+from punchlist.surfaces.spans import UNICODE, Span, Style
 from punchlist.surfaces.tasks import until_words
 from punchlist.surfaces.top import key_of
-from punchlist.text import for_terminal
+from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.views.now import AgentNow
 
@@ -55,6 +57,11 @@ def _environment() -> Environment:
         "path_of": session_path,
         "subject_path": subject_path,
         "list_path": list_path,
+        "list_title": title_of,
+        "task_path": task_path,
+        "grade_style": _style_grade,
+        "fit": fit,
+        "told": partial(sentence, glyphs=UNICODE),
         "element_id": element_id,
         "digest": content_digest,
     }
@@ -86,6 +93,10 @@ def _lines(text: str) -> Markup:
 
 def _breakable(text: str) -> Markup:
     return Markup(_PLACES.sub(r"\1<wbr>", str(escape(_clean(text)))))
+
+
+def _style_grade(grade: str | None) -> Style:
+    return GRADES.get(grade or "", "dim")
 
 
 def _begin_sentence(text: str) -> str:
@@ -153,6 +164,14 @@ def list_path(name: str) -> str:
 def task_path(name: str, task: str) -> str:
     """Return the path of the page of a task."""
     return f"{list_path(name)}/{quote(task, safe='')}"
+
+
+def title_of(name: str) -> str:
+    """Return a short name of a list: that of its project's folder, of its session, or its own."""
+    kind, _, rest = name.partition(":")
+    if kind == "project":
+        return rest.rstrip("/").rpartition("/")[2] or rest
+    return f"session {rest}" if kind == "session" else name
 
 
 def session_path(session: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,9 +14,8 @@ from punchlist.core.matching import split_words
 from punchlist.core.task import Task
 from punchlist.server.matches import FoundItem, FoundSession, find_items, find_sessions, find_tasks
 from punchlist.server.pages.now import NowPage, load_now
-from punchlist.server.pages.rendering import session_path, task_path
-from punchlist.server.pages.tasks import title_of
-from punchlist.surfaces.lists import GRADES, STYLES, grade_word
+from punchlist.server.pages.rendering import session_path, task_path, title_of
+from punchlist.surfaces.lists import STYLES, grade_word
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import find_box
 from punchlist.views.now import Roster
@@ -31,7 +30,6 @@ class Hit(Struct, frozen=True, kw_only=True):
     text: str
     place: str
     grade: str = ""
-    grade_style: Style = "dim"
     at: datetime | None = None
 
 
@@ -58,44 +56,38 @@ class SearchView(Struct, frozen=True):
 def search(board: Board, roster: Roster, query: str) -> SearchView:
     """Return everything that holds all words of the query, in any case."""
     words = split_words(query)
-    groups = [_find_items(board, words), _find_sessions(board, words), _find_tasks(board, words)] if words else []
+    groups: list[HitGroup] = []
+    if words:
+        groups = [
+            _make_group("items", map(_view_item, find_items(board, words))),
+            _make_group("sessions", map(_view_session, find_sessions(board, words))),
+            _make_group("tasks", (_view_task(found.task) for found in find_tasks(board, words))),
+        ]
     return SearchView(query, roster.at, load_now(board, roster, query), [group for group in groups if group.number])
 
 
-def _find_items(board: Board, words: Sequence[str]) -> HitGroup:
-    hits = [_view_item(found) for found in find_items(board, words)]
-    return HitGroup("items", len(hits), hits[:_MOST_SHOWN])
+def _make_group(title: str, found: Iterable[Hit]) -> HitGroup:
+    hits = list(found)
+    return HitGroup(title, len(hits), hits[:_MOST_SHOWN])
 
 
 def _view_item(found: FoundItem) -> Hit:
     item = found.item
     style, _ = STYLES[item.status]
-    grade = grade_word(item)
     return Hit(
         path=session_path(found.session),
         glyph=UNICODE.boxes[item.status.value],
         style=style,
         text=item.content,
         place=f"{os.path.basename(found.project)} · {found.agent}",
-        grade=grade,
-        grade_style=GRADES.get(grade, "dim"),
+        grade=grade_word(item),
         at=item.finished_at or item.started_at or item.created_at,
     )
-
-
-def _find_sessions(board: Board, words: Sequence[str]) -> HitGroup:
-    hits = [_view_session(found) for found in find_sessions(board, words)]
-    return HitGroup("sessions", len(hits), hits[:_MOST_SHOWN])
 
 
 def _view_session(found: FoundSession) -> Hit:
     row, text = found.row, f"{found.row.id} {found.label}".strip()
     return Hit(path=session_path(row.id), glyph="▤", style="dim", text=text, place=row.project, at=row.updated_at)
-
-
-def _find_tasks(board: Board, words: Sequence[str]) -> HitGroup:
-    hits = [_view_task(found.task) for found in find_tasks(board, words)]
-    return HitGroup("tasks", len(hits), hits[:_MOST_SHOWN])
 
 
 def _view_task(task: Task) -> Hit:
@@ -107,6 +99,5 @@ def _view_task(task: Task) -> Hit:
         text=f"{task.id} {task.subject}",
         place=title_of(task.list),
         grade=task.grade or "",
-        grade_style=GRADES.get(task.grade or "", "dim"),
         at=task.updated_at,
     )

@@ -22,7 +22,7 @@ from punchlist.server.pages.rendering import element_id
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
 from punchlist.surfaces.headlines import failing_checks, state_words
-from punchlist.surfaces.lists import GRADES, STATES, STYLES, blocker_words, grade_word, helper_words, tree
+from punchlist.surfaces.lists import STATES, STYLES, blocker_words, grade_word, helper_words, tree
 from punchlist.surfaces.panel import find_news
 from punchlist.surfaces.reports import file_words, item_words, proof_words, status_words, total_words
 from punchlist.surfaces.sentences import sentence, span
@@ -66,7 +66,6 @@ class ItemView(Struct, frozen=True, kw_only=True):
     content: str
     is_open: bool
     grade: str = ""
-    grade_style: Style = "dim"
     remarks: Sequence[str] = ()
     notes: Sequence[str] = ()
     proof: Sequence[str] = ()
@@ -309,7 +308,6 @@ def view_item(
     """Return an item with what the report says of it. Files below the project are named from there."""
     busy = bool(helpers) and item.status is Status.PENDING
     style, text_style = STYLES[Status.IN_PROGRESS if busy else item.status]
-    grade = grade_word(item)
     remarks = [helper_words(helpers)] if helpers else []
     if why := blocker_words(item):
         remarks.append(why)
@@ -325,8 +323,7 @@ def view_item(
         text=item.label if item.status is Status.IN_PROGRESS else item.content,
         content=item.content,
         is_open=item.is_open,
-        grade=grade,
-        grade_style=GRADES.get(grade, "dim"),
+        grade=grade_word(item),
         remarks=remarks,
         notes=item.notes,
         proof=() if entry is None else proof_words(entry, frozenset()),

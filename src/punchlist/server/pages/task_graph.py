@@ -57,6 +57,8 @@ class TaskGraphLayout(Struct, frozen=True):
     height: int
     left_out: int
     alone: int
+    node_width: int = WIDTH
+    node_height: int = HEIGHT
 
 
 def lay_out_graph(tasks: Sequence[Task], most: int = MOST_NODES) -> TaskGraphLayout:

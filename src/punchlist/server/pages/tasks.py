@@ -8,25 +8,22 @@ from typing import Any, Final, Literal, cast
 from urllib.parse import urlencode
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from punchlist.board import Board, settle_due
 from punchlist.config import project_of
 from punchlist.core.events import Event
-from punchlist.core.task import FLOWS, REASON, SETTLED, USUAL, Task, TaskStatus
+from punchlist.core.task import FLOWS, REASON, SETTLED, Task, TaskStatus
 from punchlist.errors import TaskError, TaskListUnknown
 from punchlist.hosts.copies import check_own_tasks
-from punchlist.server.pages.rendering import element_id, list_path, session_path, task_path
-from punchlist.server.pages.task_graph import HEIGHT, MOST_NODES, WIDTH, TaskGraphLayout, lay_out_graph
+from punchlist.server.pages.rendering import list_path, session_path
+from punchlist.server.pages.task_graph import TaskGraphLayout, lay_out_graph
 from punchlist.store import Transaction
 from punchlist.store.task_rows import TaskCounts, TaskListRow
-from punchlist.surfaces.lists import GRADES
-from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import TASK_STYLES, find_box, standing_words, task_facts
 from punchlist.tasks import Tasks
 from punchlist.tasks.work import name_workers
-from punchlist.text import fit
 
 Look = Literal["states", "table", "graph"]
 
@@ -39,7 +36,6 @@ _MOST_ROWS: Final = 60
 _MOST_DONE: Final = 12
 _TABLE_PAGE: Final = 200
 _MOST_EVENTS: Final = 200
-_NODE_CHARACTERS: Final = 26
 _MOST_DRAWN: Final = 2_000
 """Tasks of each status that the graph is drawn from."""
 
@@ -59,87 +55,34 @@ def find_look(name: str) -> Look:
 class TaskLine(Struct, frozen=True, kw_only=True):
     """A task as a row shows it. `word` says its status in words; `owner_path` leads to the session of its worker."""
 
-    element: str
-    id: str
-    list: str
-    list_title: str
-    path: str
+    task: Task
     glyph: str
     style: Style
     text_style: Style
     word: str
     text: str
     words: str
-    status: str
-    priority: int
-    labels: Sequence[str]
-    owner: str
     owner_path: str
     lease_until: datetime | None
-    lease_seconds: float
     lease_percent: int
-    started_at: datetime | None
-    updated_at: datetime | None
-    blocked_by: Sequence[str]
-    done: int
-    total: int
-    percent: int
-    grade: str
-    grade_style: Style
-    verbs: Sequence[tuple[str, str]]
-
-    @property
-    def is_usual(self) -> bool:
-        return self.priority == USUAL
-
-
-_VERBS: Final[Mapping[TaskStatus, Sequence[tuple[str, str]]]] = {
-    TaskStatus.PENDING: (("done", "Done"), ("start", "Start")),
-    TaskStatus.IN_PROGRESS: (("done", "Done"), ("release", "Release")),
-    TaskStatus.WAITING: (("resume", "Go on"), ("done", "Done")),
-    TaskStatus.FAILED: (("retry", "Retry"),),
-    TaskStatus.COMPLETED: (("retry", "Reopen"),),
-    TaskStatus.CANCELLED: (("retry", "Reopen"),),
-}
-"""The verbs that a person has for a task in its row, by its status."""
 
 
 def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) -> TaskLine:
     """Return a task as a row. `worker` is the session and the name of the agent of the board that has it."""
     box, style = find_box(task)
-    lease = task.lease or 0.0
     left = 0.0 if task.lease_until is None else max(0.0, (task.lease_until - now).total_seconds())
     is_claimed = task.status is TaskStatus.IN_PROGRESS
-    done, total, percent = task.progress
     return TaskLine(
-        element=element_id(("task", task.list, task.id)),
-        id=task.id,
-        list=task.list,
-        list_title=title_of(task.list),
-        path=task_path(task.list, task.id),
+        task=task,
         glyph=UNICODE.boxes[box],
         style=style,
         text_style=TASK_STYLES[task.status][1],
         word=_name_status(task),
         text=task.label if is_claimed else task.subject,
         words=("to be cancelled" if task.cancel_requested else "") if is_claimed else _words(task, now),
-        status=task.status.value,
-        priority=task.priority,
-        labels=task.labels,
-        owner=task.owner or "",
         owner_path="" if worker is None else session_path(worker[0]),
         lease_until=task.lease_until if is_claimed else None,
-        lease_seconds=lease,
-        lease_percent=min(100, round(100 * left / lease)) if lease else 0,
-        started_at=task.started_at,
-        updated_at=task.updated_at,
-        blocked_by=task.blocked_by,
-        done=done,
-        total=total,
-        percent=percent,
-        grade=task.grade or "",
-        grade_style=GRADES.get(task.grade or "", "dim"),
-        verbs=_VERBS[task.status],
+        lease_percent=min(100, round(100 * left / task.lease)) if task.lease else 0,
     )
 
 
@@ -160,24 +103,13 @@ def _words(task: Task, now: datetime) -> str:
     return standing_words(task, now)
 
 
-def title_of(name: str) -> str:
-    """Return a short name of a list: that of its project's folder, of its session, or its own."""
-    kind, _, rest = name.partition(":")
-    if kind == "project":
-        return rest.rstrip("/").rpartition("/")[2] or rest
-    return f"session {rest}" if kind == "session" else name
-
-
 # All lists.
 
 
 class ListLine(Struct, frozen=True, kw_only=True):
     """A list in short: how many tasks are in which state."""
 
-    element: str
     name: str
-    title: str
-    path: str
     project: str
     counts: Sequence[tuple[str, int, Style]]
     done: int
@@ -193,7 +125,7 @@ class TaskListsView(Struct, frozen=True, kw_only=True):
     claims: Sequence[TaskLine]
     lists: Sequence[ListLine]
     more: int
-    targets: Sequence[tuple[str, str]]
+    targets: Sequence[str]
 
 
 def load_lists(board: Board) -> TaskListsView:
@@ -206,7 +138,7 @@ def load_lists(board: Board) -> TaskListsView:
     claims: list[TaskLine] = []
     for row, count in known:
         if count.statuses.get("in_progress") and len(claims) < _MOST_CLAIMS:
-            found = _open(board, row).list(status="in_progress", limit=_MOST_CLAIMS)
+            found = board.tasks(row.name, project=row.project).list(status="in_progress", limit=_MOST_CLAIMS)
             claims += _view_lines(board, row, found, now)
     claims.sort(key=lambda line: (line.lease_until is None, line.lease_until or now))
     own = f"project:{project_of()}"
@@ -217,7 +149,7 @@ def load_lists(board: Board) -> TaskListsView:
         claims=claims[:_MOST_CLAIMS],
         lists=[_view_list(row, count) for row, count in known[:_MOST_LISTS]],
         more=max(0, len(known) - _MOST_LISTS),
-        targets=[(name, title_of(name)) for name in targets],
+        targets=list(targets),
     )
 
 
@@ -229,10 +161,7 @@ def _view_list(row: TaskListRow, counts: TaskCounts) -> ListLine:
     done = counts.statuses.get("completed", 0)
     total = sum(counts.statuses.values()) - counts.statuses.get("cancelled", 0)
     return ListLine(
-        element=element_id(("tasks", row.name)),
         name=row.name,
-        title=title_of(row.name),
-        path=list_path(row.name),
         project=row.project,
         counts=[*_view_counts(counts)],
         done=done,
@@ -274,63 +203,6 @@ class StateGroup(Struct, frozen=True):
         return self.number - len(self.tasks)
 
 
-class NodeView(Struct, frozen=True):
-    """A drawn task: its box, and what stands in it."""
-
-    line: TaskLine
-    x: int
-    y: int
-    text: str
-    words: str
-
-
-class TableView(Struct, frozen=True, kw_only=True):
-    """Tasks as a table, with what they were filtered by; `after` is the id after which there are more."""
-
-    tasks: Sequence[TaskLine]
-    status: str
-    owner: str
-    label: str
-    after: str
-    next: str
-
-
-class GraphView(Struct, frozen=True):
-    """The drawing of what waits for what; `has_done`: it holds what is done, too."""
-
-    layout: TaskGraphLayout
-    nodes: Sequence[NodeView]
-    has_done: bool
-    width: int = WIDTH
-    height: int = HEIGHT
-    most: int = MOST_NODES
-
-
-class TaskListView(Struct, frozen=True, kw_only=True):
-    """The page of a list."""
-
-    at: datetime
-    name: str
-    title: str
-    path: str
-    project: str
-    look: Look
-    counts: Sequence[tuple[str, int, Style]]
-    done: int
-    total: int
-    percent: int
-    groups: Sequence[StateGroup] = ()
-    table: TableView | None = None
-    graph: GraphView | None = None
-    problem: str = ""
-    """Why the list can only be read; empty if it can be changed."""
-    is_live: bool = True
-
-    @property
-    def topic(self) -> str:
-        return f"tasks-{self.look}:{self.name}" if self.is_live else ""
-
-
 class TableQuery(Struct, frozen=True):
     """A table's filters, empty where there is none, and the id after which it begins."""
 
@@ -340,26 +212,52 @@ class TableQuery(Struct, frozen=True):
     after: str = ""
 
 
+class TableView(Struct, frozen=True):
+    """Tasks as a table, with what they were filtered by; `next` is the address of the next page."""
+
+    tasks: Sequence[TaskLine]
+    query: TableQuery
+    next: str
+
+
+class GraphView(Struct, frozen=True):
+    """The drawing of what waits for what, and its tasks; `has_done`: it holds what is done, too."""
+
+    layout: TaskGraphLayout
+    lines: Sequence[TaskLine]
+    has_done: bool
+
+
+class TaskListView(Struct, frozen=True, kw_only=True):
+    """The page of a list."""
+
+    at: datetime
+    list: ListLine
+    look: Look
+    groups: Sequence[StateGroup] = ()
+    table: TableView | None = None
+    graph: GraphView | None = None
+    problem: str = ""
+    """Why the list can only be read; empty if it can be changed."""
+    is_live: bool = True
+
+    @property
+    def topic(self) -> str:
+        return f"tasks-{self.look}:{self.list.name}" if self.is_live else ""
+
+
 def load_list(
     board: Board, name: str, look: Look, query: TableQuery | None = None, *, has_done: bool = False
 ) -> TaskListView:
     """Return the page of a list; raise `TaskListUnknown` if the board has none of that name."""
     row, tasks = open_list(board, name)
-    _settle(tasks)
+    tasks.list(limit=0)  # writes what has come due, before the tasks are counted
     now = board.now()
     counts = board.store.read(lambda tx: tx.tasks.count()).get(row.number) or TaskCounts({}, 0, now)
-    short = _view_list(row, counts)
     return TaskListView(
         at=now,
-        name=name,
-        title=short.title,
-        path=short.path,
-        project=row.project,
+        list=_view_list(row, counts),
         look=look,
-        counts=short.counts,
-        done=short.done,
-        total=short.total,
-        percent=short.percent,
         groups=_load_groups(board, row, tasks, counts, now) if look == "states" else (),
         table=_load_table(board, row, tasks, query or TableQuery(), now) if look == "table" else None,
         graph=_load_graph(board, row, tasks, now, has_done=has_done) if look == "graph" else None,
@@ -374,15 +272,6 @@ def open_list(board: Board, name: str, *, by: str = "") -> tuple[TaskListRow, Ta
     if row is None:
         raise TaskListUnknown(list=name[:200], known="the page Tasks shows those that there are")
     return row, board.tasks(row.name, project=row.project, by=by)
-
-
-def _open(board: Board, row: TaskListRow) -> Tasks:
-    return board.tasks(row.name, project=row.project)
-
-
-def _settle(tasks: Tasks) -> None:
-    """Write what has come due in a list, as every reading of it does, before its tasks are counted."""
-    tasks.list(limit=0)
 
 
 def _find_problem(tasks: Tasks) -> str:
@@ -431,25 +320,17 @@ def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCount
 
 
 def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery, now: datetime) -> TableView:
-    statuses = [status.value for status in TaskStatus]
     found = tasks.list(
-        status=query.status if query.status in statuses else None,
+        status=query.status if query.status in list(TaskStatus) else None,
         owner=query.owner or None,
         label=query.label or None,
         after=query.after or None,
         limit=_TABLE_PAGE + 1,
     )
     page = found[:_TABLE_PAGE]
-    filters = {"status": query.status, "owner": query.owner, "label": query.label}
-    link = {"view": "table", **{name: value for name, value in filters.items() if value}}
-    return TableView(
-        tasks=_view_lines(board, row, page, now),
-        status=query.status,
-        owner=query.owner,
-        label=query.label,
-        after=query.after,
-        next=f"{list_path(row.name)}?{urlencode({**link, 'after': page[-1].id})}" if len(found) > len(page) else "",
-    )
+    given = {"view": "table", **{name: value for name, value in asdict(query).items() if value}}
+    following = f"{list_path(row.name)}?{urlencode({**given, 'after': page[-1].id})}" if len(found) > len(page) else ""
+    return TableView(_view_lines(board, row, page, now), query, following)
 
 
 def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, has_done: bool) -> GraphView:
@@ -462,95 +343,47 @@ def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, 
         found += board.store.read(lambda tx: [one.task for one in tx.tasks.latest_settled(row, limit=_MOST_DRAWN // 4)])
     found.sort(key=lambda task: int(task.id))
     layout = lay_out_graph(found)
-    lines = _view_lines(board, row, [node.task for node in layout.nodes], now)
-    nodes = [
-        NodeView(
-            line,
-            node.x,
-            node.y,
-            fit(line.text, _NODE_CHARACTERS),
-            fit(line.owner if line.status == "in_progress" and line.owner else line.word, _NODE_CHARACTERS - 6),
-        )
-        for line, node in zip(lines, layout.nodes, strict=True)
-    ]
-    return GraphView(layout, nodes, has_done)
+    return GraphView(layout, _view_lines(board, row, [node.task for node in layout.nodes], now), has_done)
 
 
 # One task.
 
 
-class TaskEvent(Struct, frozen=True):
-    seq: int
-    at: datetime
-    words: str
-    style: Style
-
-
-class TaskCheck(Struct, frozen=True):
-    place: int
-    text: str
-    done: bool
-
-
 class TaskPage(Struct, frozen=True, kw_only=True):
-    """The page of a task. `task` is None if it was deleted: its history stays."""
+    """The page of a task. `line` is None if it was deleted: its history stays."""
 
     at: datetime
     id: str
     list: str
-    list_title: str
-    list_path: str
-    path: str
-    task: Task | None
-    line: TaskLine | None
+    line: TaskLine | None = None
     words: str = ""
     """Why it does not move; empty if it can."""
     facts: Sequence[tuple[str, str]] = ()
-    checks: Sequence[TaskCheck] = ()
     blockers: Sequence[TaskLine] = ()
     dependents: Sequence[TaskLine] = ()
     children: Sequence[TaskLine] = ()
     parent: TaskLine | None = None
-    events: Sequence[TaskEvent] = ()
+    events: Sequence[Event] = ()
     more: int = 0
     problem: str = ""
-
-    @property
-    def is_leased(self) -> bool:
-        """True if a worker has it under a lease."""
-        return self.line is not None and self.line.lease_until is not None
 
 
 _SHOWN_APART: Final = frozenset({"status", "list", "labels", "blocked by", "blocks", "part of", "progress", "lease"})
 """Facts that have a place of their own on the page."""
-
-_EVENT_STYLES: Final[Mapping[str, Style]] = {
-    "task.completed": "good",
-    **dict.fromkeys(("task.failed", "task.late", "task.refused"), "bad"),
-    **dict.fromkeys(("task.retrying", "task.waiting", "task.cancel_requested"), "warning"),
-    **dict.fromkeys(("task.claimed", "task.started", "task.resumed"), "focus"),
-    **dict.fromkeys(("task.changed", "task.graded"), "dim"),
-}
 
 
 def load_task(board: Board, name: str, wanted: str) -> TaskPage:
     """Return the page of a task; raise `TaskListUnknown` or `TaskUnknown` if there is none, and never was."""
     row, tasks = open_list(board, name)
     history = tasks.history(wanted)
-    now = board.now()
     number = int(wanted)
     exists = board.store.read(lambda tx: tx.tasks.find(row, number, alone=True)) is not None
     task = tasks.get(wanted) if exists else None
     page = TaskPage(
-        at=now,
+        at=board.now(),
         id=str(number),
         list=name,
-        list_title=title_of(name),
-        list_path=list_path(name),
-        path=task_path(name, str(number)),
-        task=None,
-        line=None,
-        events=[_view_event(event) for event in reversed(history[-_MOST_EVENTS:])],
+        events=history[: -_MOST_EVENTS - 1 : -1],
         more=max(0, len(history) - _MOST_EVENTS),
         problem=_find_problem(tasks),
     )
@@ -567,22 +400,15 @@ def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: T
 
         return board.store.read(load)
 
-    (named,) = board.store.read(lambda tx: name_workers(tx, [task]))
     (line,) = _view_lines(board, row, [task], now)
-    facts = list(task_facts(named, UNICODE, now))
+    facts = list(task_facts(line.task, UNICODE, now))
     return replace(
         page,
-        task=named,
         line=line,
         words=line.words if line.word in ("in progress", "ready") else dict(facts)["status"].partition(", ")[2],
         facts=[fact for fact in facts if fact[0] not in _SHOWN_APART],
-        checks=[TaskCheck(place, check.text, check.done) for place, check in enumerate(task.checklist)],
         blockers=_view_lines(board, row, find(task.blocked_by[:_MOST_ROWS]), now),
         dependents=_view_lines(board, row, find(task.blocks[:_MOST_ROWS]), now),
         children=_view_lines(board, row, tasks.list(parent=task.id, limit=_MOST_ROWS), now),
         parent=None if task.parent is None else next(iter(_view_lines(board, row, find([task.parent]), now)), None),
     )
-
-
-def _view_event(event: Event) -> TaskEvent:
-    return TaskEvent(event.seq, event.at, sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain"))
