@@ -23,7 +23,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from punchlist.config import login_name
-from punchlist.server.problems import RETRY_SECONDS, ApiProblem, find_problem, respond_to_problem
+from punchlist.server.problems import RETRY_SECONDS, ApiProblem, respond_to_error
 from punchlist.store import Store
 from punchlist.store.tokens import TokenRow
 
@@ -282,7 +282,7 @@ class AccessGate:
         try:
             response = await self._admit(scope)
         except Exception as error:  # as of the board, where the tokens are
-            response = respond_to_problem(find_problem(error), Headers(scope=scope))
+            response = respond_to_error(error, Headers(scope=scope))
         if response is not None:
             await response(scope, receive, send)
             return

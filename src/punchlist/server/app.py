@@ -27,7 +27,7 @@ from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
 from punchlist.server.pages import handlers
 from punchlist.server.pages.fragments import render_topic
-from punchlist.server.problems import exception_handlers, find_problem, respond_to_problem
+from punchlist.server.problems import exception_handlers, respond_to_error
 from punchlist.server.state import ServerState, state_of
 from punchlist.server.streams import TopicHub
 from punchlist_hook import ANY_HOST
@@ -123,7 +123,7 @@ class BoardCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = self._state.broadcaster.problem
         if isinstance(problem, StoreReplaced) and scope["type"] == "http" and scope["state"]["grant"] is not None:
-            response = respond_to_problem(find_problem(problem), Headers(scope=scope))
+            response = respond_to_error(problem, Headers(scope=scope))
             await response(scope, receive, send)
         else:
             await self._app(scope, receive, send)

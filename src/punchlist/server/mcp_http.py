@@ -20,7 +20,7 @@ from punchlist.errors import ExtraMissing, InvalidInput, PunchlistError, StoreBu
 from punchlist.mcp.server import McpServer, ToolSet
 from punchlist.mcp.stdio import INTERNAL_ERROR, INVALID_PARAMS, Call, RpcError
 from punchlist.server.access import LONGEST_BODY
-from punchlist.server.problems import find_problem, respond_to_problem
+from punchlist.server.problems import respond_to_error
 from punchlist.server.state import ServerState, grant_of, run_read
 from punchlist.settings import load_settings
 
@@ -137,7 +137,7 @@ class _ReplySender:
             await self._send(message)
             return
         self._is_replaced = True
-        response = respond_to_problem(find_problem(busy), Headers(scope=self._scope))
+        response = respond_to_error(busy, Headers(scope=self._scope))
         await response(self._scope, self._receive, self._send)
 
 

@@ -104,36 +104,30 @@ def find_problem(error: Exception) -> ApiProblem:
             return ApiProblem(500, "internal_error", "The server met a fault of its own; its log says which.")
 
 
-def encode_problem(problem: ApiProblem) -> bytes:
-    """Return a problem as the body of a response."""
-    title = problem.code.replace("_", " ").capitalize()
-    return msgspec.json.encode(
-        ProblemReply(
-            type=f"urn:punchlist:problem:{problem.code}",
-            title=title,
-            status=problem.status,
-            detail=str(problem),
-            code=problem.code,
-            field=UNSET if problem.field is None else problem.field,
-        )
-    )
-
-
-def respond_to_problem(problem: ApiProblem, headers: Headers) -> Response:
+def respond_to_error(error: Exception, headers: Headers) -> Response:
     """Return a problem document; for a program that asks for HTML, a page that says the same."""
-    if "text/html" not in headers.get("accept", ""):
-        return Response(encode_problem(problem), problem.status, problem.headers, PROBLEM_TYPE)
-    title = escape(problem.code.replace("_", " ").capitalize())
-    page = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title} · Punchlist</title>'
-        f'<h1>{title}</h1><p>{escape(str(problem))}</p><p><a href="/">Punchlist</a></p></html>'
+    problem = find_problem(error)
+    title = problem.code.replace("_", " ").capitalize()
+    if "text/html" in headers.get("accept", ""):
+        page = (
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)} · Punchlist</title>'
+            f'<h1>{escape(title)}</h1><p>{escape(str(problem))}</p><p><a href="/">Punchlist</a></p></html>'
+        )
+        return Response(page, problem.status, problem.headers, "text/html; charset=utf-8")
+    reply = ProblemReply(
+        type=f"urn:punchlist:problem:{problem.code}",
+        title=title,
+        status=problem.status,
+        detail=str(problem),
+        code=problem.code,
+        field=UNSET if problem.field is None else problem.field,
     )
-    return Response(page, problem.status, problem.headers, "text/html; charset=utf-8")
+    return Response(msgspec.json.encode(reply), problem.status, problem.headers, PROBLEM_TYPE)
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
     """Answer an exception that a handler raised."""
-    return respond_to_problem(find_problem(error), request.headers)
+    return respond_to_error(error, request.headers)
 
 
 exception_handlers: Final[Mapping[Any, Any]] = {

@@ -126,21 +126,24 @@ def list_lines(
 ) -> Iterator[Line]:
     """Yield the rows of a list, under the headings of its phases if it has any; with clocks, if it knows the time."""
     margin = Span(" " * indent)
-    headed = bool(todos.phases) and [phase.name for phase in todos.phases] != [_LONE_PHASE]
-    known = {phase.id for phase in todos.phases}
-    for item in todos.items:
-        if item.phase_id not in known:
-            yield item_line(item, display, indent=indent, ids=ids, helpers=helped.get(item.id, ()), now=now)
-    for phase in todos.phases:
-        if headed:
-            yield display.cut((margin, Span(safe_line(phase.name), "bold")))
-        for item in todos.items:
-            if item.phase_id == phase.id:
-                deeper = indent + 2 * headed
-                yield item_line(item, display, indent=deeper, ids=ids, helpers=helped.get(item.id, ()), now=now)
+    for name, items in group_by_phase(todos):
+        if name:
+            yield display.cut((margin, Span(safe_line(name), "bold")))
+        deeper = indent + 2 if name else indent
+        for item in items:
+            yield item_line(item, display, indent=deeper, ids=ids, helpers=helped.get(item.id, ()), now=now)
     if todos.omitted:
         said = f"left out by rewrites: {plural(len(todos.omitted), 'item')}: `punchlist todo restore` brings them back"
         yield display.cut((margin, Span(said, "dim")))
+
+
+def group_by_phase(todos: TodoList) -> Iterator[tuple[str, list[TodoItem]]]:
+    """Yield items under the name of their phase: first those without one, then phase by phase."""
+    known = {phase.id for phase in todos.phases}
+    yield "", [item for item in todos.items if item.phase_id not in known]
+    is_lone = [phase.name for phase in todos.phases] == [_LONE_PHASE]
+    for phase in todos.phases:
+        yield "" if is_lone else phase.name, [item for item in todos.items if item.phase_id == phase.id]
 
 
 def board_lines(

@@ -12,7 +12,7 @@ from punchlist.core.events import Event
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import DOUBTFUL, GRADES, blocker_words, grade_word, item_line, tree
-from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, pad, safe_line
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, cells, cut, pack, pad, safe_line
 
 _GAP = 1
 _SLIMMEST = 25
@@ -88,7 +88,7 @@ def _head(frame: Frame, display: Display, columns: int) -> Iterator[Line]:
     right = (Span(f"{done} of {total} done", "good"), Span(f"  {frame.clock}", "dim"))
     gap = " " * max(1, columns - cells(title) - cells(right) - 1)
     yield cut((*title, Span(gap), *right), columns, display.glyphs)
-    wrapped = list(_wrap(frame.caption, columns - 5))
+    wrapped = list(pack([frame.caption], max(1, columns - 5), ""))
     rows = max(len(wrapped), frame.caption_rows)
     if rows:
         yield ()
@@ -96,18 +96,6 @@ def _head(frame: Frame, display: Display, columns: int) -> Iterator[Line]:
         text = wrapped[place] if place < len(wrapped) else ""
         mark = Span(f" {display.glyphs.arrow} " if place == 0 and text else "   ", "accent")
         yield (mark, Span(text, "accent"))
-
-
-def _wrap(text: str, columns: int) -> Iterator[str]:
-    line = ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > columns:
-            yield line
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    if line:
-        yield line
 
 
 def _cards(frame: Frame, display: Display, columns: int, *, compact: bool) -> list[Line]:
@@ -131,15 +119,9 @@ def _cards(frame: Frame, display: Display, columns: int, *, compact: bool) -> li
             _card(family[0][1], body, frame, display.glyphs, wide, tallest)
             for family, body in zip(families[first : first + beside], bodies, strict=True)
         ]
-        lines.extend(_join_cards(parts) for parts in zip(*drawn, strict=True))
+        for first_part, *others in zip(*drawn, strict=True):
+            lines.append((*first_part, *(one for part in others for one in (Span(" " * _GAP), *part))))
     return lines
-
-
-def _join_cards(parts: Sequence[Line]) -> Line:
-    line: Line = parts[0]
-    for part in parts[1:]:
-        line = (*line, Span(" " * _GAP), *part)
-    return line
 
 
 def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: int, height: int) -> list[Line]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import asdict
@@ -278,23 +281,27 @@ def graph_lines(tasks: Sequence[Task], edges: Sequence[Edge], display: Display, 
 
 def _last_blockers(tasks: Sequence[Task], edges: Sequence[Edge]) -> dict[str, str]:
     """Return for each task the blocker that comes last when they are done in order."""
-    after: dict[str, list[str]] = {}
-    open_edges: dict[str, int] = {}
-    for blocker, task in edges:
-        after.setdefault(blocker, []).append(task)
-        open_edges[task] = open_edges.get(task, 0) + 1
+    layers = sort_layers((task.id for task in tasks), edges)
+    places = {task: place for place, task in enumerate(chain.from_iterable(layers))}
     under: dict[str, str] = {}
-    level = [task.id for task in tasks if task.id not in open_edges]
-    while level:
-        following: list[str] = []
-        for blocker in level:
-            for task in after.get(blocker, ()):
-                open_edges[task] -= 1
-                if not open_edges[task]:
-                    under[task] = blocker
-                    following.append(task)
-        level = following
+    for blocker, task in edges:
+        if task in places and places[blocker] > places.get(under.get(task, ""), -1):
+            under[task] = blocker
     return under
+
+
+def sort_layers(tasks: Iterable[str], edges: Iterable[Edge]) -> list[Sequence[str]]:
+    """Return tasks in layers, each task after the last of its blockers. A cycle, in a damaged list, is left out."""
+    sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(tasks, ()))
+    for blocker, task in edges:
+        sorter.add(task, blocker)
+    with suppress(CycleError):
+        sorter.prepare()
+    layers: list[Sequence[str]] = []
+    while layer := sorter.get_ready():
+        layers.append(layer)
+        sorter.done(*layer)
+    return layers
 
 
 def draw_mermaid(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from punchlist.core.json_values import to_json_value
 from punchlist.errors import PunchlistError, RevisionConflict
 from punchlist.server.access import Grant, needs
 from punchlist.server.api.calls import Answer, Call
-from punchlist.server.problems import ApiProblem, find_problem, respond_to_problem
+from punchlist.server.problems import ApiProblem, respond_to_error
 from punchlist.server.state import run_read, state_of
 from punchlist.text.hashing import blake2b
 
@@ -90,7 +90,7 @@ class Api:
         try:
             response = await self._answer(request, scope)
         except Exception as error:
-            response = respond_to_problem(find_problem(error), request.headers)
+            response = respond_to_error(error, request.headers)
         await response(scope, receive, send)
 
     async def _answer(self, request: Request, scope: Scope) -> Response:

@@ -20,6 +20,13 @@ _TRIES: Final = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
 
 _MOVES: Final = ("up", "down", "move")
+_VERBS: Final = {
+    "start": do.Start,
+    "done": do.Done,
+    "drop": do.Drop,
+    "reopen": do.Reopen,
+    "unblock": do.Unblock,
+}
 
 
 def edit_list(board: Board, session: str, form: Mapping[str, str], *, by: str, person: bool) -> None:
@@ -52,7 +59,7 @@ def _apply(agent: Agent, form: Mapping[str, str], *, by: str, person: bool) -> N
                 # Not as a person's word: the completed items that are moved along would be confirmed by it.
                 agent.rewrite(_move(todos, form), by=by, revision=todos.revision)
             else:
-                operations = plan_operations(todos, form)
+                operations = _plan_operations(todos, form)
                 if operations:
                     agent.edit(operations, by=by, revision=todos.revision, person=person)
             return
@@ -61,33 +68,21 @@ def _apply(agent: Agent, form: Mapping[str, str], *, by: str, person: bool) -> N
                 raise
 
 
-def plan_operations(todos: TodoList, form: Mapping[str, str]) -> list[Operation]:
+def _plan_operations(todos: TodoList, form: Mapping[str, str]) -> list[Operation]:
     """Return the operations that a form means."""
-    text = form.get("text", "").strip()
-    match form.get("do", ""):
-        case "add":
-            if not text:
-                raise EditRefused(problem="Write the item first.")
-            return [do.Append((Entry(content=text),), form.get("phase") or _last_phase(todos))]
-        case "restore":
-            return [do.Restore()]
-        case "save":
-            return _save(todos, form, text)
-        case verb:
-            target = Target(item=_find_item(todos, form).id, by="id")
-    match verb:
-        case "start":
-            return [do.Start(target)]
-        case "done":
-            return [do.Done(target)]
-        case "drop":
-            return [do.Drop(target)]
-        case "reopen":
-            return [do.Reopen(target)]
-        case "unblock":
-            return [do.Unblock(target)]
-        case _:
-            raise EditRefused(problem="This page does not know that change.")
+    verb, text = form.get("do", ""), form.get("text", "").strip()
+    if verb == "add":
+        if not text:
+            raise EditRefused(problem="Write the item first.")
+        last = todos.phases[-1].name if todos.phases else None
+        return [do.Append((Entry(content=text),), form.get("phase") or last)]
+    if verb == "restore":
+        return [do.Restore()]
+    if verb == "save":
+        return _save(todos, form, text)
+    if verb not in _VERBS:
+        raise EditRefused(problem="This page does not know that change.")
+    return [_VERBS[verb](Target(item=_find_item(todos, form).id, by="id"))]
 
 
 def _save(todos: TodoList, form: Mapping[str, str], text: str) -> list[Operation]:
@@ -102,10 +97,6 @@ def _save(todos: TodoList, form: Mapping[str, str], text: str) -> list[Operation
     if reason := form.get("reason", "").strip():
         operations.append(do.Block(target, reason))
     return operations
-
-
-def _last_phase(todos: TodoList) -> str | None:
-    return todos.phases[-1].name if todos.phases else None
 
 
 def _find_item(todos: TodoList, form: Mapping[str, str]) -> TodoItem:

@@ -23,7 +23,7 @@ from punchlist.errors import (
 from punchlist.server.access import SCOPES
 from punchlist.server.pages.now import count_waits
 from punchlist.server.pages.rendering import render
-from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
+from punchlist.server.state import ServerState, grant_of, run_read, state_of
 from punchlist.views.now import Roster
 
 THEMES: Final = ("auto", "light", "dark")
@@ -150,16 +150,3 @@ async def set_theme(request: Request) -> Response:
     if theme in THEMES:
         response.set_cookie(_THEME_COOKIE, theme, max_age=_THEME_SECONDS, httponly=True, samesite="strict")
     return response
-
-
-# Authors.
-
-
-def author_of(request: Request) -> str:
-    """Return the name under which a change is recorded."""
-    return grant_of(request).name
-
-
-def is_person(request: Request) -> bool:
-    """True if what the caller completes counts as a person's word."""
-    return has_person(grant_of(request))

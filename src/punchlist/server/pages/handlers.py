@@ -24,8 +24,6 @@ from punchlist.server.pages.edits import edit_list
 from punchlist.server.pages.frame import (
     LONGEST_QUERY,
     Values,
-    author_of,
-    is_person,
     make_form,
     make_page,
     own_path,
@@ -39,7 +37,7 @@ from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.task_edits import add_task, change_task, deliver_signal
 from punchlist.server.pages.tasks import TableQuery, find_look, load_list, load_lists, load_task
-from punchlist.server.state import ServerState
+from punchlist.server.state import ServerState, grant_of, has_person
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_lines
 from punchlist.surfaces.spans import UNICODE
@@ -61,7 +59,7 @@ def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
     text, decision = form.get("text", "").strip(), form.get("decision", "")
     if decision:
         text = f"{decision} {text}".strip() if decision == "reject" else decision
-    by, person = author_of(request), is_person(request)
+    by, person = grant_of(request).name, has_person(grant_of(request))
 
     def resolve() -> tuple[PersonWait, Outcome]:
         session = form.get("session", "")
@@ -99,7 +97,7 @@ def _load_session(request: Request, state: ServerState, roster: Roster) -> Value
 def change_session(request: Request, board: Board, form: Mapping[str, str]) -> str:
     """Change a list of the session as a form of its page says."""
     session = request.path_params["session"]
-    edit_list(board, session, form, by=author_of(request), person=is_person(request))
+    edit_list(board, session, form, by=grant_of(request).name, person=has_person(grant_of(request)))
     return session_path(session)
 
 
@@ -125,7 +123,7 @@ def _load_task_lists(_request: Request, state: ServerState, _: Roster) -> Values
 
 def add_anywhere(request: Request, board: Board, form: Mapping[str, str]) -> str:
     """Add a task to the list that the form names."""
-    return list_path(add_task(board, form.get("list", ""), form, by=author_of(request)))
+    return list_path(add_task(board, form.get("list", ""), form, by=grant_of(request).name))
 
 
 def _load_list(request: Request, state: ServerState, _: Roster) -> Values:
@@ -153,7 +151,7 @@ async def show_place(request: Request, problem: str = "") -> Response:
 def change_place(request: Request, board: Board, form: Mapping[str, str]) -> str:
     """Change a list or a task as a form of its page says, and lead back to that page."""
     name, task = _read_place(request)
-    by, person = author_of(request), is_person(request)
+    by, person = grant_of(request).name, has_person(grant_of(request))
     if task is not None:
         stays = change_task(board, name, task, form, by=by, person=person)
         return task_path(name, task) if stays else f"{list_path(name)}?said=deleted"
@@ -190,14 +188,14 @@ def _load_search(request: Request, state: ServerState, roster: Roster) -> Values
 
 def _load_brief(request: Request, state: ServerState, _: Roster) -> Values:
     """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
-    loaded = load_brief(state.board, None, project=None, who=author_of(request))
+    loaded = load_brief(state.board, None, project=None, who=grant_of(request).name)
     lines = list(brief_lines(loaded.brief, loaded.around, loaded.changes, UNICODE))
     return {"lines": lines, "brief": loaded}
 
 
 def mark_read(request: Request, board: Board, form: Mapping[str, str]) -> str:
     """Move the person's mark to the end of the brief that they read."""
-    until, mark = _parse_number(form.get("until", "")) or 0, f"brief {author_of(request)} "
+    until, mark = _parse_number(form.get("until", "")) or 0, f"brief {grant_of(request).name} "
     spent = sum(row.cost.tokens for row in board.costs())
 
     def save(tx: Transaction) -> None:

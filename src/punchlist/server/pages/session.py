@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.core.events import Event
-from punchlist.core.grounding.session import CheckState, SessionState
+from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject, ToolCall, item_key
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport, Report
-from punchlist.core.task import Task, TaskStatus
+from punchlist.core.task import Task
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import SessionUnknown
 from punchlist.hosts.receipts import Receipt, load_receipt
@@ -22,12 +22,12 @@ from punchlist.server.pages.rendering import element_id
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
 from punchlist.surfaces.headlines import failing_checks, state_words
-from punchlist.surfaces.lists import STATES, STYLES, blocker_words, grade_word, helper_words, tree
+from punchlist.surfaces.lists import STATES, STYLES, blocker_words, grade_word, group_by_phase, helper_words, tree
 from punchlist.surfaces.panel import find_news
 from punchlist.surfaces.reports import file_words, item_words, proof_words, status_words, total_words
 from punchlist.surfaces.sentences import sentence, span
 from punchlist.surfaces.spans import UNICODE, Style
-from punchlist.surfaces.tasks import standing_words
+from punchlist.surfaces.tasks import find_box, standing_words
 from punchlist.views.now import AgentNow
 
 MOST_EVENTS = 60
@@ -38,18 +38,8 @@ _MOST_CALLS = 2_000
 """Latest calls of each agent that the timeline shows."""
 
 _MOST_AGENTS = 100
-_LONE_PHASE = "Todos"
 _TOOLS = ("tool.finished", "tool.failed")
 _SIGNS = {"ok": "", "failed": " failed", "passed": " passed", "running": " runs", "abandoned": " was left open"}
-
-
-class WhyView(Struct, frozen=True):
-    """The run of a check that decided a grade."""
-
-    command: str
-    outcome: str
-    at: datetime
-    tail: str
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
@@ -69,7 +59,8 @@ class ItemView(Struct, frozen=True, kw_only=True):
     remarks: Sequence[str] = ()
     notes: Sequence[str] = ()
     proof: Sequence[str] = ()
-    why: WhyView | None = None
+    check: CheckRun | None = None
+    """The run of a check that decided the grade."""
     elapsed: str = ""
     work: Sequence[str] = ()
     changes: Sequence[str] = ()
@@ -144,7 +135,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
     state: SessionState | None = None
     state_words: str = ""
     state_style: Style = "dim"
-    failures: Sequence[WhyView] = ()
+    failures: Sequence[CheckState] = ()
     waits: Sequence[PersonWait] = ()
     receipt: Receipt | None = None
     agents: Sequence[AgentView] = ()
@@ -159,7 +150,6 @@ class SessionView(Struct, frozen=True, kw_only=True):
 
 class _Found(Struct, frozen=True):
     project: str
-    numbers: Mapping[str, int]
     calls: Mapping[tuple[str, str], Sequence[ToolCall]]
     events: Sequence[Event]
     makers: Mapping[str, Event | None]
@@ -185,7 +175,7 @@ def load_session(
     if found is None:
         if agent is None:
             raise SessionUnknown(session=session)
-        found = _Found(agent.project, {}, {}, (), {})
+        found = _Found(agent.project, {}, (), {})
     report = board.report(session=session)
     helpers = board.helpers(session)
     entries = {entry.subject: entry for entry in report.items}
@@ -214,7 +204,7 @@ def load_session(
         state=state,
         state_words="" if state is None or state.state == "idle" else state_words(state),
         state_style="dim" if state is None else STATES[state.state],
-        failures=[] if state is None else [_view_check(check) for check in failing_checks(state)],
+        failures=[] if state is None else failing_checks(state),
         waits=board.waits(session=session),
         receipt=None if answered is None else load_receipt(board, session, answered.seq),
         agents=agents,
@@ -239,7 +229,7 @@ def _find(tx: Transaction, session: str, revisions: Mapping[str, int], before: i
                 calls.setdefault((name, call.item), []).append(call)
     makers = {name: tx.log.maker_of(numbers[name], revision) for name, revision in revisions.items() if name in numbers}
     events = tx.log.latest(numbers.values(), MOST_EVENTS, before=before)
-    return _Found(project, numbers, calls, events, makers)
+    return _Found(project, calls, events, makers)
 
 
 def _sort_entries(report: Report, agents: Sequence[AgentView]) -> list[ItemReport]:
@@ -268,12 +258,7 @@ def _view_agent(
             return view_item(subject, item)
         return view_item(subject, item, entries.get(subject), helped.get(item.id, ()), project=project)
 
-    known = {phase.id for phase in todos.phases}
-    phases = [PhaseView("", [view(item) for item in todos.items if item.phase_id not in known])]
-    alone = [phase.name for phase in todos.phases] == [_LONE_PHASE]
-    for phase in todos.phases:
-        items = [view(item) for item in todos.items if item.phase_id == phase.id]
-        phases.append(PhaseView("" if alone else phase.name, items))
+    phases = [PhaseView(name, [view(item) for item in items]) for name, items in group_by_phase(todos)]
     return AgentView(
         element=element_id(("list", row.session, row.agent)),
         name=row.agent,
@@ -311,7 +296,6 @@ def view_item(
     remarks = [helper_words(helpers)] if helpers else []
     if why := blocker_words(item):
         remarks.append(why)
-    check = None if entry is None else entry.check
     return ItemView(
         element=element_id(("item", subject.agent, subject.item)),
         id=item.id,
@@ -327,7 +311,7 @@ def view_item(
         remarks=remarks,
         notes=item.notes,
         proof=() if entry is None else proof_words(entry, frozenset()),
-        why=None if check is None else WhyView(check.command or check.name, check.outcome, check.at, check.tail),
+        check=None if entry is None else entry.check,
         elapsed="" if entry is None else span(entry.elapsed),
         work=() if entry is None or entry.tally.is_empty else item_words(entry)[bool(entry.helpers) :],
         changes=changes,
@@ -335,13 +319,8 @@ def view_item(
     )
 
 
-def _view_check(check: CheckState) -> WhyView:
-    return WhyView(check.command, check.outcome, check.at, check.tail)
-
-
 def _view_task(task: Task, now: datetime) -> TaskView:
-    box = "blocked" if task.status is TaskStatus.WAITING or task.is_blocked else task.status.value
-    style, _ = STYLES[Status(box)]
+    box, style = find_box(task)
     return TaskView(task.id, UNICODE.boxes[box], style, task.subject, standing_words(task, now))
 
 

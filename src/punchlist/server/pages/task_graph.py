@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from punchlist.core.task import Task
-from punchlist.surfaces.tasks import Edge
+from punchlist.surfaces.tasks import Edge, sort_layers
 
 MOST_NODES: Final = 80
 """Tasks that are drawn; more of them are counted."""
@@ -86,25 +86,11 @@ def lay_out_graph(tasks: Sequence[Task], most: int = MOST_NODES) -> TaskGraphLay
     )
 
 
-def _find_levels(ids: Iterable[str], edges: Iterable[Edge]) -> dict[str, int]:
+def _find_levels(ids: Sequence[str], edges: Iterable[Edge]) -> dict[str, int]:
     """Return the layer of each task: one after the last of its blockers. A cycle in a damaged list comes last."""
-    after: dict[str, list[str]] = {}
-    missing: dict[str, int] = dict.fromkeys(ids, 0)
-    for blocker, task in edges:
-        after.setdefault(blocker, []).append(task)
-        missing[task] += 1
-    levels: dict[str, int] = {}
-    level, number = [one for one, count in missing.items() if not count], 0
-    while level:
-        following: list[str] = []
-        for blocker in level:
-            levels[blocker] = number
-            for task in after.get(blocker, ()):
-                missing[task] -= 1
-                if not missing[task]:
-                    following.append(task)
-        level, number = following, number + 1
-    return levels | {one: number for one in missing if one not in levels}
+    layers = sort_layers(ids, edges)
+    levels = {one: number for number, layer in enumerate(layers) for one in layer}
+    return {one: levels.get(one, len(layers)) for one in [*levels, *ids]}
 
 
 def _lead(edge: Edge, levels: Mapping[str, int]) -> list[_Key]:
