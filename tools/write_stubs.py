@@ -63,7 +63,7 @@ class _HandlesOfBothKinds(ast.NodeTransformer):
     """Let a parameter for a synchronous handle, or a protocol of one, take an async one too."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        both = {"Agent": "Agent | SyncAgent", "TodoAgent": "Agent"}.get(node.id)
+        both = {"Agent": "Agent | SyncAgent", "TaskAgent": "Agent"}.get(node.id)
         return node if both is None else ast.parse(both, mode="eval").body
 
 

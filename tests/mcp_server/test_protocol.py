@@ -136,21 +136,13 @@ def test_lone_surrogates_are_answered_under_the_same_id(start: Start) -> None:
     assert "result" in answer
 
 
-def test_batches_are_for_the_one_version_that_has_them(start: Start) -> None:
+def test_a_batch_is_refused_and_the_server_goes_on(start: Start) -> None:
     client = start(initialized=False)
     client.initialize("2025-03-26")
-    client.send(
-        [
-            {"jsonrpc": "2.0", "id": "a", "method": "ping"},
-            {"jsonrpc": "2.0", "method": "notifications/unheard-of"},
-            {"jsonrpc": "2.0", "id": "b", "method": "tools/list"},
-            {"jsonrpc": "2.0", "id": "c", "method": "none"},
-            7,
-        ]
-    )
-    answers = client.read()
-    assert sorted(str(answer["id"]) for answer in answers) == ["None", "a", "b", "c"]
-    client.send([{"jsonrpc": "2.0", "method": "notifications/unheard-of"}])
+    client.send([{"jsonrpc": "2.0", "id": "a", "method": "ping"}])
+    answer = client.read()
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+    assert answer["error"]["message"] == "Batches are not supported."
     assert client.result("ping") == {}
 
 

@@ -15,9 +15,7 @@ from punchlist.core.approval import Plan, PlanChange, PlanState, approve, begin,
 from punchlist.core.events import Draft
 from punchlist.core.plan import PlanStream, PlanStreamStep
 from punchlist.dialects.base import (
-    Entered,
     EnterPlan,
-    Exit,
     Invalid,
     PlanSettings,
     Reply,
@@ -211,7 +209,7 @@ def render_plan(agent: AgentRunner, plan: Plan) -> Reply:
     if agent.settings.plan_tools is None:
         return reply_plan_state(plan, now)
     since = plan.entered_at or plan.proposed_at or now
-    return agent.settings.plan_tools.wire.reply_exited(Exit(plan, since, now, plan.expires_at is not None))
+    return agent.settings.plan_tools.wire.reply_exited(plan, since, now, required=plan.expires_at is not None)
 
 
 class PlanMessages:
@@ -423,20 +421,20 @@ def answer_proposal(call: SubmitPlan, *, by: str) -> Callable[[Transaction, Agen
 def _enter(planning: PlanSettings, tx: Transaction, row: AgentRow, call: EnterPlan, now: datetime, by: str) -> Reply:
     interactive = row.parent is None if planning.interactive is None else planning.interactive
     if not interactive:
-        return planning.wire.refuse_entering()
+        return reply_invalid(Invalid(planning.wire.unavailable, code="plan_mode_unavailable"))
     already = row.mode == "plan"
     if already:
         mode = load_plan_mode(tx, row, now)
     else:
         mode = enter_plan_mode(tx, row, "model_requested", call.reason, by=by, now=now)
-    return planning.wire.reply_entered(Entered(mode.entered_at, already, call.reason))
+    return planning.wire.reply_entered(mode.entered_at, call.reason, already=already)
 
 
 def _submit(
     planning: PlanSettings, tx: Transaction, row: AgentRow, call: SubmitPlan, now: datetime, by: str, plan_id: str
 ) -> Reply:
     if row.mode != "plan":
-        return planning.wire.refuse_exiting()
+        return reply_invalid(Invalid(planning.wire.outside, code="outside_plan_mode"))
     since = load_plan_mode(tx, row, now).entered_at
     required = planning.require_approval
     try:
@@ -456,7 +454,7 @@ def _submit(
     if not required:
         decision = approve(decision.plan, by=by, now=now)
         save_decision(tx, row, decision, by=by, now=now)
-    return planning.wire.reply_exited(Exit(decision.plan, since, now, required))
+    return planning.wire.reply_exited(decision.plan, since, now, required=required)
 
 
 def resolve_plan(tx: Transaction, call: ResolvePlan, *, now: datetime, by: str, person: bool = False) -> bool:

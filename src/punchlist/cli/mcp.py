@@ -73,7 +73,7 @@ def _serve(options: Namespace) -> int:
     hooks = HookListener(getattr(options, "db", None), lambda: server.open()[0])
     hooks.start()
     try:
-        Dispatcher(connection, server).serve()
+        Dispatcher(connection, server.run).serve()
     finally:
         hooks.close()
         server.close()

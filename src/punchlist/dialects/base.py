@@ -133,23 +133,6 @@ class ResolvePlan(Struct, frozen=True):
 PlanCall = EnterPlan | SubmitPlan | ResolvePlan
 
 
-class Entered(Struct, frozen=True):
-    """The effect of entering plan mode; `already`: it was on before the call."""
-
-    at: datetime
-    already: bool
-    reason: str | None
-
-
-class Exit(Struct, frozen=True):
-    """The state of a submitted plan: waiting, decided, or expired. `required`: a person had to approve it."""
-
-    plan: Plan
-    entered_at: datetime
-    now: datetime
-    required: bool = True
-
-
 class PlanTools(Protocol):
     """The plan tools of one dialect, with its replies."""
 
@@ -157,19 +140,15 @@ class PlanTools(Protocol):
     operator_tools: tuple[Tool, ...]
     require_approval: bool
     takes_blank: bool
+    unavailable: str
+    """The reply where plan mode is not for this agent: there is no person to approve its plan."""
+    outside: str
+    """The reply to a plan that was submitted outside plan mode."""
 
     def parse(self, tool: str, args: Any) -> PlanCall | Invalid: ...
-    def reply_entered(self, entered: Entered) -> Reply: ...
-    def refuse_entering(self) -> Reply:
-        """Reply that plan mode is not for this agent: there is no person to approve its plan."""
-        ...
-
-    def refuse_exiting(self) -> Reply:
-        """Reply that a plan was submitted outside plan mode."""
-        ...
-
-    def reply_exited(self, exit: Exit) -> Reply:
-        """Reply to a submission; while it waits, `Reply.awaits` is the id of the plan."""
+    def reply_entered(self, at: datetime, reason: str | None, *, already: bool) -> Reply: ...
+    def reply_exited(self, plan: Plan, entered_at: datetime, now: datetime, *, required: bool = True) -> Reply:
+        """Reply to a submission that a person had to approve, or not; while it waits, `Reply.awaits` names the plan."""
         ...
 
     def reply_resolved(self, id: str, *, done: bool) -> Reply: ...

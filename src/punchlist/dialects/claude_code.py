@@ -7,10 +7,11 @@ plans.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any, cast
 
-from punchlist.core.approval import PlanState
+from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import TodoItem
 from punchlist.dialects.advice import TEXT, Tool, object_of, one_of, verbose
@@ -19,16 +20,13 @@ from punchlist.dialects.base import (
     LOST_IN_THREE,
     THREE,
     Dialect,
-    Entered,
     EnterPlan,
-    Exit,
     Invalid,
     Parsed,
     PlanCall,
     Reply,
     Result,
     SubmitPlan,
-    reply_invalid,
     reply_plan_state,
 )
 from punchlist.dialects.repair import key_name, mend, read_fields, type_name
@@ -193,6 +191,8 @@ class ClaudeCodePlans:
     operator_tools = ()
     require_approval = True
     takes_blank = False
+    unavailable = "EnterPlanMode is not for agents that another one started: no person would see their plan."
+    outside = "ExitPlanMode is for plan mode, which is off. If a plan was approved, go on with it."
 
     def parse(self, tool: str, args: Any) -> PlanCall | Invalid:
         is_entering = tool == ENTER.name
@@ -206,21 +206,13 @@ class ClaudeCodePlans:
             return report_issues(tool, [_describe_missing_text("plan", given, "plan")])
         return SubmitPlan(mend(plan))
 
-    def reply_entered(self, entered: Entered) -> Reply:
+    def reply_entered(self, at: datetime, reason: str | None, *, already: bool) -> Reply:
         return Reply(ENTERED, {"message": ENTERED})
 
-    def refuse_entering(self) -> Reply:
-        text = "EnterPlanMode is not for agents that another one started: no person would see their plan."
-        return reply_invalid(Invalid(text, code="plan_mode_unavailable"))
-
-    def refuse_exiting(self) -> Reply:
-        text = "ExitPlanMode is for plan mode, which is off. If a plan was approved, go on with it."
-        return reply_invalid(Invalid(text, code="outside_plan_mode"))
-
-    def reply_exited(self, exit: Exit) -> Reply:
-        if exit.plan.state is PlanState.APPROVED:
-            return Reply(APPROVED, {"plan": exit.plan.text, "isAgent": False})
-        return reply_plan_state(exit.plan, exit.now)
+    def reply_exited(self, plan: Plan, entered_at: datetime, now: datetime, *, required: bool = True) -> Reply:
+        if plan.state is PlanState.APPROVED:
+            return Reply(APPROVED, {"plan": plan.text, "isAgent": False})
+        return reply_plan_state(plan, now)
 
     def reply_resolved(self, id: str, *, done: bool) -> Reply:
         raise NotImplementedError  # it has no tool for that

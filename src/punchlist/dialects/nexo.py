@@ -11,7 +11,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-from punchlist.core.approval import PlanState
+from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
@@ -20,9 +20,7 @@ from punchlist.dialects.base import (
     LOST_IN_THREE,
     THREE,
     Dialect,
-    Entered,
     EnterPlan,
-    Exit,
     Invalid,
     Parsed,
     PlanCall,
@@ -184,6 +182,8 @@ class NexoPlans:
     operator_tools = (RESOLVE,)
     require_approval = False
     takes_blank = True
+    unavailable = _UNAVAILABLE
+    outside = _OUTSIDE
 
     def parse(self, tool: str, args: Any) -> PlanCall | Invalid:
         given = read_fields(args)
@@ -195,26 +195,19 @@ class NexoPlans:
             case _:
                 return _read_resolution(given)
 
-    def reply_entered(self, entered: Entered) -> Reply:
+    def reply_entered(self, at: datetime, reason: str | None, *, already: bool) -> Reply:
         return _reply_json(
             {
-                "already_in_plan_mode": entered.already,
-                "entered_at": _to_seconds(entered.at),
+                "already_in_plan_mode": already,
+                "entered_at": _to_seconds(at),
                 "entered_plan_mode": True,
                 "instructions": _PLAN_INSTRUCTIONS,
-                "reason": entered.reason,
+                "reason": reason,
             }
         )
 
-    def refuse_entering(self) -> Reply:
-        return reply_invalid(Invalid(_UNAVAILABLE, code="plan_mode_unavailable"))
-
-    def refuse_exiting(self) -> Reply:
-        return reply_invalid(Invalid(_OUTSIDE, code="outside_plan_mode"))
-
-    def reply_exited(self, exit: Exit) -> Reply:
-        plan = exit.plan
-        if plan.expired(exit.now) and plan.expires_at is not None and plan.proposed_at is not None:
+    def reply_exited(self, plan: Plan, entered_at: datetime, now: datetime, *, required: bool = True) -> Reply:
+        if plan.expired(now) and plan.expires_at is not None and plan.proposed_at is not None:
             waited = int((plan.expires_at - plan.proposed_at).total_seconds())
             text = (
                 f"ApprovalTimeout: no operator decision within {waited}s for plan_id={plan.id}. "
@@ -225,14 +218,14 @@ class NexoPlans:
             case PlanState.APPROVED:
                 return _reply_json(
                     {
-                        "approval_required": exit.required,
+                        "approval_required": required,
                         "awaiting_acceptance": False,
-                        "entered_at": _to_seconds(exit.entered_at),
+                        "entered_at": _to_seconds(entered_at),
                         "exited_plan_mode": True,
                         "plan_bytes": plan.sent_bytes,
                         "plan_chars": plan.sent_chars,
                         "plan_id": plan.id,
-                        "unlocked_at": _to_seconds(plan.decided_at or exit.now),
+                        "unlocked_at": _to_seconds(plan.decided_at or now),
                     }
                 )
             case PlanState.REJECTED:

@@ -10,6 +10,7 @@ are the host's.
 from __future__ import annotations
 
 import json
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace
@@ -115,18 +116,11 @@ def _find_edge_problem(edges: dict[str, list[str]]) -> str | None:
                 return f'Todo "{name}" must not depend on itself.'
             if other not in edges:
                 return f'Todo "{name}" references unknown dependency "{other}".'
-    left = {name: len(others) for name, others in edges.items()}
-    blocks: dict[str, list[str]] = {}
-    for name, others in edges.items():
-        for other in others:
-            blocks.setdefault(other, []).append(name)
-    free = [name for name, count in left.items() if not count]
-    for done in free:
-        for name in blocks.get(done, ()):
-            left[name] -= 1
-            if not left[name]:
-                free.append(name)
-    return None if len(free) == len(edges) else "Todo dependencies must not contain a cycle."
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError:
+        return "Todo dependencies must not contain a cycle."
+    return None
 
 
 def render(result: Result) -> Reply:

@@ -41,9 +41,6 @@ VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions with the `initialize` handshake, oldest first. Later ones have none: `server/discover` is refused,
 and clients fall back to the newest of these."""
 
-_BATCH_VERSION = "2025-03-26"
-"""The only version that has batches."""
-
 _NEWS_SECONDS = 0.25
 """How long news wait for the lock, to be recorded as told: the call is answered already."""
 
@@ -148,7 +145,6 @@ class McpServer:
         self._project = project
         self._opened: tuple[Board, SessionFinder] | None = None
         self._opening = threading.Lock()  # a call and the hooks may both be the first to need the board
-        self.has_batches = False
         self.client = ""
         self.capabilities: Mapping[str, Any] = {}
         self._methods: Mapping[str, Callable[[Call], Message | Later]] = {
@@ -196,7 +192,6 @@ class McpServer:
         name = read_object(call.params.get("clientInfo")).get("name")
         self.client = name[:100] if isinstance(name, str) else ""
         self.capabilities = read_object(call.params.get("capabilities"))
-        self.has_batches = version == _BATCH_VERSION
         return {
             "protocolVersion": version,
             "capabilities": {"tools": {}, "resources": {}, "prompts": {}},

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from queue import Full, Queue
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 
@@ -30,8 +30,6 @@ _LOOK_SECONDS = 0.25
 
 Id = str | int
 Message = dict[str, Any]
-Send = Callable[[Message | None], None]
-"""Takes the answer to one request, None for a request that is not answered."""
 
 
 class RpcError(Exception):
@@ -55,34 +53,15 @@ class Unanswered(Exception):
 class Call:
     """One request of the client while it runs."""
 
-    def __init__(self, id: Id, method: str, params: Message, send: Send) -> None:
+    def __init__(self, id: Id, method: str, params: Message) -> None:
         self.id = id
         self.method = method
         self.params = params
         self.cancelled = threading.Event()
-        self._send = send
-
-    def answer(self, result: Message) -> None:
-        """Send the result; a cancelled request is not answered."""
-        is_cancelled = self.cancelled.is_set()
-        self._send(None if is_cancelled else {"jsonrpc": "2.0", "id": self.id, "result": result})
-
-    def refuse(self, error: RpcError) -> None:
-        is_cancelled = self.cancelled.is_set()
-        self._send(None if is_cancelled else _describe_error(self.id, error))
 
 
 Later = Callable[[], Message]
 """The rest of a request that has to wait for the client; it runs on a thread of its own."""
-
-
-class Handler(Protocol):
-    """Answers requests. Raises `RpcError` for one that it refuses."""
-
-    has_batches: bool
-    """True if the protocol version that was agreed on has batches."""
-
-    def run(self, call: Call) -> Message | Later: ...
 
 
 class _Asked:
@@ -161,35 +140,16 @@ class Connection:
             asked.is_over.set()
 
 
-class _Batch:
-    """Collects the answers to one batch, and sends them together when the last one is there."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._answers: list[Message] = []
-        self._open = 1  # the batch itself, while it is being read
-        self._lock = threading.Lock()
-
-    def expect(self) -> None:
-        with self._lock:
-            self._open += 1
-
-    def add(self, answer: Message | None) -> None:
-        with self._lock:
-            if answer is not None:
-                self._answers.append(answer)
-            self._open -= 1
-            is_over = self._open == 0
-        if is_over and self._answers:
-            self._connection.send(self._answers)
-
-
 class Dispatcher:
-    """Reads messages, answers `ping` at once, and runs every other request on the worker thread."""
+    """Reads messages, answers `ping` at once, and runs every other request on the worker thread.
 
-    def __init__(self, connection: Connection, handler: Handler) -> None:
+    `run` answers a request, and raises `RpcError` for one that it refuses. A batch, which one version of the protocol
+    had, is refused.
+    """
+
+    def __init__(self, connection: Connection, run: Callable[[Call], Message | Later]) -> None:
         self._connection = connection
-        self._handler = handler
+        self._run_request = run
         self._queue: Queue[Call | None] = Queue(_MOST_QUEUED)
         self._running: dict[Id, Call] = {}
         self._waiting: list[threading.Thread] = []
@@ -210,48 +170,28 @@ class Dispatcher:
                 thread.join(_END_SECONDS)
 
     def _dispatch(self, message: Any) -> None:
-        if not isinstance(message, list):
-            self._take(message, self._send_one)
-            return
-        entries = cast("list[Any]", message)
-        if not self._handler.has_batches or not entries:
-            self._connection.send(_describe_error(None, RpcError(INVALID_REQUEST, "Batches are not supported.")))
-            return
-        batch = _Batch(self._connection)
-        for entry in entries:
-            batch.expect()
-            if not self._take(entry, batch.add):
-                batch.add(None)
-        batch.add(None)
-
-    def _send_one(self, answer: Message | None) -> None:
-        if answer is not None:
-            self._connection.send(answer)
-
-    def _take(self, message: Any, send: Send) -> bool:
-        """Take one message; return True if it is answered, now or later, by `send`."""
-        problem = _find_problem(message)
+        problem = "Batches are not supported." if isinstance(message, list) else _find_problem(message)
         given = cast("Message", message)
         if problem is not None:
             number = given.get("id") if isinstance(message, dict) else None
-            send(_describe_error(number if _is_id(number) else None, RpcError(INVALID_REQUEST, problem)))
-            return True
+            error = RpcError(INVALID_REQUEST, problem)
+            self._connection.send(_describe_error(number if _is_id(number) else None, error))
+            return
         if "method" not in given:
             self._connection.take_response(given)
-            return False
+            return
         method, params = given["method"], given.get("params")
         if "id" not in given:
             self._take_notification(method, params)
-            return False
-        call = Call(given["id"], method, cast("Message", params) if isinstance(params, dict) else {}, send)
+            return
+        call = Call(given["id"], method, read_object(params))
         if not isinstance(params, dict | None):
-            call.refuse(RpcError(INVALID_PARAMS, "`params` is no object."))
+            self._answer(call, _describe_error(call.id, RpcError(INVALID_PARAMS, "`params` is no object.")))
         elif method == "ping":
-            call.answer({})
+            self._answer(call, _describe_result(call.id, {}))
         else:
             self._running[call.id] = call
             self._queue.put(call)
-        return True
 
     def _take_notification(self, method: str, params: Any) -> None:
         if method == "notifications/cancelled" and isinstance(params, dict):
@@ -262,7 +202,7 @@ class Dispatcher:
 
     def _work(self) -> None:
         while (call := self._queue.get()) is not None:
-            later = self._run(call, lambda call=call: self._handler.run(call))
+            later = self._run(call, lambda call=call: self._run_request(call))
             if later is None:
                 self._forget(call)
                 continue
@@ -284,14 +224,20 @@ class Dispatcher:
         try:
             result = {} if call.cancelled.is_set() else step()
         except RpcError as error:
-            call.refuse(error)
+            self._answer(call, _describe_error(call.id, error))
         except Exception as error:  # a fault of ours must not end the server
-            call.refuse(RpcError(INTERNAL_ERROR, f"This is a fault of Punchlist ({type(error).__name__}: {error})."))
+            fault = RpcError(INTERNAL_ERROR, f"This is a fault of Punchlist ({type(error).__name__}: {error}).")
+            self._answer(call, _describe_error(call.id, fault))
         else:
             if callable(result):
                 return result
-            call.answer(result)
+            self._answer(call, _describe_result(call.id, result))
         return None
+
+    def _answer(self, call: Call, message: Message) -> None:
+        """Send the answer to a request; a cancelled one is not answered."""
+        if not call.cancelled.is_set():
+            self._connection.send(message)
 
 
 def read_object(value: Any) -> Message:
@@ -317,6 +263,10 @@ def _find_problem(message: Any) -> str | None:
     if "id" in given and not _is_id(given["id"]):
         return "`id` is neither a string nor a whole number."
     return None
+
+
+def _describe_result(id: Id, result: Message) -> Message:
+    return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
 def _describe_error(id: Any, error: RpcError) -> Message:

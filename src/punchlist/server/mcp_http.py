@@ -113,7 +113,7 @@ class McpFront:
         if not is_read and not may_write:
             return None
         try:
-            return server.run(Call("", method, params, lambda _answer: None))
+            return server.run(Call("", method, params))
         except StoreBusy:  # also in a view, of a list that others changed: that the model has seen it is recorded
             if may_write:
                 raise

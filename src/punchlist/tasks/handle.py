@@ -28,7 +28,7 @@ from punchlist.tasks.fields import (
     describe_new_task,
     parse_status,
 )
-from punchlist.tasks.gates import MOST_ASKED, Gate, ask_gates
+from punchlist.tasks.gates import MOST_ASKED, Gate, ask_gates, has_gate
 from punchlist.tasks.work import Work, parse_task_id, with_list_progress
 from punchlist.text import repair
 from punchlist.text.hashing import blake2b
@@ -50,17 +50,6 @@ class ClaimOptions(TypedDict, total=False):
     call_id: str | None
 
 
-class TodoAgent(Protocol):
-    """The parts of an agent's handle that have a todo list."""
-
-    name: str
-    session: str
-
-    @property
-    def todos(self) -> TodoList: ...
-    def restore_list(self, todos: TodoList, *, by: str, source: str) -> TodoList: ...
-
-
 class TaskBoard(Protocol):
     store: Store
 
@@ -73,10 +62,15 @@ class TaskBoard(Protocol):
 
 
 class TaskAgent(Protocol):
+    """The parts of an agent's handle that its tasks need."""
+
     name: str
     session: str
     _grading: str
 
+    @property
+    def todos(self) -> TodoList: ...
+    def restore_list(self, todos: TodoList, *, by: str, source: str) -> TodoList: ...
     def _join(self, tx: Transaction, now: datetime) -> AgentRow: ...
 
 
@@ -235,12 +229,9 @@ class Tasks:
 
     def create(self, subject: str, *, call_id: str | None = None, **fields: Unpack[NewTask]) -> Task:
         """Create a task. The same `call_id` again creates no second one. For `fields` see `NewTask`."""
-        if self._has_gate("create") and (call_id is None or not self._is_known(call_id)):
+        if has_gate(self.board.gates, "create", self.name) and (call_id is None or not self._is_known(call_id)):
             self._ask_about_new(subject, fields)
         return self._change(lambda work: work.create(subject, call_id=call_id, **fields))
-
-    def _has_gate(self, on: str) -> bool:
-        return any(gate.on == on for gate in self.board.gates)
 
     def _is_known(self, call_id: str) -> bool:
         """True if a call id was answered before: gates are not asked about it again."""
@@ -272,7 +263,7 @@ class Tasks:
 
         They see the task as it is to be, with all that is `given`, and are not asked about a write that is too late.
         """
-        if not self._has_gate("complete"):
+        if not has_gate(self.board.gates, "complete", self.name):
             return self._change(write)
         task = self.get(id)
         for _ in range(MOST_ASKED):
@@ -399,7 +390,7 @@ class Tasks:
 
     # Todos.
 
-    def todos(self, id: str, agent: TodoAgent, *, by: str = "") -> TodoList:
+    def todos(self, id: str, agent: TaskAgent, *, by: str = "") -> TodoList:
         """Give an agent a list of the steps of a task: its children, else its checklist, else the task itself.
 
         The task then shows the progress of that list. Items that were open on the agent's list before are set aside.
@@ -413,10 +404,10 @@ class Tasks:
         self._change(lambda work: _link_list(work, id, agent, todos.plan_id))
         return todos
 
-    def promote(self, agent: TodoAgent, *, parent: str | None = None) -> tuple[Task, ...]:
+    def promote(self, agent: TaskAgent, *, parent: str | None = None) -> tuple[Task, ...]:
         """Make tasks of the open items of an agent's list, each blocked by the one before. Again: the same tasks."""
         todos = agent.todos
-        if self._has_gate("create"):
+        if has_gate(self.board.gates, "create", self.name):
             for item in self.board.store.read(lambda tx: _find_unpromoted(tx, self.name, agent, todos)):
                 self._ask_about_new(_cut_subject(item), _make_promoted_fields(agent, todos, item, parent))
         return self._change(lambda work: _promote_items(work, agent, todos, parent))
@@ -471,7 +462,7 @@ def _make_steps(task: Task, children: tuple[Task, ...]) -> TodoList:
     return TodoList(items=items)
 
 
-def _link_list(work: Work, task: str, agent: TodoAgent, plan_id: str) -> Task:
+def _link_list(work: Work, task: str, agent: TaskAgent, plan_id: str) -> Task:
     """Record on a task which list is worked under it."""
     row = work.row(task)
     worked = Worked(session=agent.session, agent=agent.name, plan_id=plan_id)
@@ -481,7 +472,7 @@ def _link_list(work: Work, task: str, agent: TodoAgent, plan_id: str) -> Task:
     return work.write(row, replace(row.task, worked=worked), "task.changed").task
 
 
-def _make_call_id(agent: TodoAgent, todos: TodoList, item: TodoItem) -> str:
+def _make_call_id(agent: TaskAgent, todos: TodoList, item: TodoItem) -> str:
     """Return the call id under which an item is promoted: the same each time, hashed where it would be too long."""
     said = f"promote {agent.session} {agent.name} {todos.plan_id} {item.id}"
     if len(said) <= LONGEST["name"] and said.isprintable():
@@ -489,7 +480,7 @@ def _make_call_id(agent: TodoAgent, todos: TodoList, item: TodoItem) -> str:
     return f"promote {blake2b(said.encode(errors='replace'), digest_size=16).hexdigest()}"
 
 
-def _make_promoted_fields(agent: TodoAgent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
+def _make_promoted_fields(agent: TaskAgent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
     """Return the fields of the task that an item is promoted to."""
     origin = {"session": agent.session, "agent": agent.name, "plan_id": todos.plan_id, "item": item.id}
     given: NewTask = {"metadata": {"todo": origin}}
@@ -506,14 +497,14 @@ def _cut_subject(item: TodoItem) -> str:
     return item.content[: LONGEST["subject"]]
 
 
-def _find_unpromoted(tx: Transaction, name: str, agent: TodoAgent, todos: TodoList) -> list[TodoItem]:
+def _find_unpromoted(tx: Transaction, name: str, agent: TaskAgent, todos: TodoList) -> list[TodoItem]:
     """Return the open items that have no task yet."""
     where = tx.tasks.find_list(name)
     items = todos.open_items
     return [item for item in items if where is None or tx.tasks.call(where, _make_call_id(agent, todos, item)) is None]
 
 
-def _promote_items(work: Work, agent: TodoAgent, todos: TodoList, parent: str | None) -> tuple[Task, ...]:
+def _promote_items(work: Work, agent: TaskAgent, todos: TodoList, parent: str | None) -> tuple[Task, ...]:
     """Make tasks of the open items of a list, each after the one before. A promoted item keeps its task."""
     tasks: list[Task] = []
     for item in todos.open_items:
