@@ -18,7 +18,7 @@ from punchlist.dialects import dialect
 from punchlist.guidance.decisions import Situation, decide_after_turn
 from punchlist.guidance.ledger import CallCounts, count_call, size_of_json
 from punchlist.guidance.memory import Memory
-from punchlist.guidance.settings import GuidanceSettings, rules
+from punchlist.guidance.rules import GuidanceSettings, rules
 
 NOTE = (
     "The decision is the best of many rounds, after so many turns in which nothing was due; its ratio is to that after "

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, cast, is_typeddict
 
 import punchlist
-from punchlist import aio, board, errors, flows, options, reader, testing
+from punchlist import aio, board, errors, flows, reader, testing
 from punchlist.agent.overview import Stall
 from punchlist.core import brief, overview, question, report, task
 from punchlist.core.grounding import session, tally
 from punchlist.guidance import compaction, layers, ledger, plan_mode
-from punchlist.guidance import settings as guidance_settings
+from punchlist.guidance import rules as guidance_rules
+from punchlist.settings import options
 from punchlist.store import plans, records
 from punchlist.tasks import fields, gates
 from punchlist.tasks import handle as tasks_handle
@@ -94,7 +95,7 @@ RECORDS = (
 )
 KEYWORDS = (
     options.AgentOptions,
-    guidance_settings.GuidanceSettings,
+    guidance_rules.GuidanceSettings,
     fields.NewTask,
     fields.TaskChanges,
     tasks_handle.ClaimOptions,

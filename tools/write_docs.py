@@ -11,10 +11,10 @@ from typing import Any, cast
 
 from punchlist.cli import COMMANDS, COMPATIBILITY, load_parser
 from punchlist.cli.dialects import describe_dialect
-from punchlist.config import list_variables
 from punchlist.dialects import REGISTRY, dialect, repair
 from punchlist.server.api.table import ROUTES
-from punchlist.settings import list_entries, show_value
+from punchlist.settings.environment import list_variables
+from punchlist.settings.table import list_entries, show_value
 
 _EACH = (
     "Each takes `--db URL` (default `$PUNCHLIST_DB`, else your own board) and `--help`. Exit codes: 0 done, 1 the "

@@ -16,11 +16,11 @@ def program() -> int:
 
 def _find_board() -> str:
     """Return the board of the settings file, else the user's own; only people who have the file wait for its reader."""
-    from punchlist.places import default_path, settings_path
+    from punchlist.settings import default_path, settings_path
 
     if not os.path.exists(settings_path()):
         return default_path()
-    from punchlist.settings import load_settings
+    from punchlist.settings.table import load_settings
 
     return load_settings().db or default_path()
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
-from punchlist.config import Folder, gate_commands, project_of, session_id
-from punchlist.config import lease as configured_lease
 from punchlist.core.events import Draft, parse_cursor
 from punchlist.core.overview import AgentOverview
 from punchlist.core.recovery import adopt
@@ -16,6 +14,8 @@ from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import SessionExists, SessionUnknown, StoreTooNew
 from punchlist.reader import BoardReader, Clock, system_clock
+from punchlist.settings.environment import Folder, gate_commands, project_of, session_id
+from punchlist.settings.table import read_setting
 from punchlist.store import ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow
 from punchlist.store.task_rows import TaskListRow
@@ -163,7 +163,7 @@ class Board(BoardReader, ObservedBoard):
         """
         where = project_of(project)
         name = f"project:{where}" if list is None else list
-        return Tasks(self, name, project=where, agent=agent, by=by, lease=configured_lease(lease))
+        return Tasks(self, name, project=where, agent=agent, by=by, lease=read_setting("lease", lease))
 
     def flows(self, *, agent: Agent | None = None, by: str = "") -> Flows:
         """Return the flows of this board: work in named steps, with waits. New ones belong to the `agent`'s session."""

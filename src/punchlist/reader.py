@@ -13,11 +13,11 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
 
-from punchlist.config import Folder, project_of, stall_timings
-from punchlist.config import durability as configured_durability
 from punchlist.core.events import Event, parse_cursor
 from punchlist.core.overview import PersonWait
 from punchlist.errors import StoreClosed
+from punchlist.settings.environment import Folder, project_of, stall_timings
+from punchlist.settings.table import read_setting
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 from punchlist.store.current_work import read_current_work
 from punchlist.store.subagents import ChildRow
@@ -81,7 +81,7 @@ class BoardReader:
         `durability` is `full` (a write survives power loss) or `normal` (it survives a crash of the program);
         by default `$PUNCHLIST_DURABILITY`, else `full`.
         """
-        return cls(open_store(url, durability=configured_durability(durability)), clock=clock)
+        return cls(open_store(url, durability=read_setting("durability", durability)), clock=clock)
 
     def now(self) -> datetime:
         """Return the time, which never goes back."""

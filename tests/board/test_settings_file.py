@@ -13,10 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from platformdirs import user_config_dir
 
-from punchlist import Board, config
+from punchlist import Board
 from punchlist.errors import ConfigInvalid, SettingsFileInvalid, SettingUnknown
-from punchlist.places import settings_path
-from punchlist.settings import Settings, find_entry, list_entries, load_settings, parse_settings_file, set_setting
+from punchlist.settings import environment, settings_path
+from punchlist.settings.table import (
+    SettingEntry,
+    Settings,
+    find_entry,
+    list_entries,
+    load_settings,
+    parse_settings_file,
+    parse_words,
+    read_setting,
+    set_setting,
+)
 from punchlist.store import store_path
 
 
@@ -44,7 +54,7 @@ def test_a_variable_names_another_file(monkeypatch: pytest.MonkeyPatch, tmp_path
     file.write_text("lease = 1\n")
     (tmp_path / "mine.toml").write_text("lease = 2\n")
     monkeypatch.setenv("PUNCHLIST_CONFIG", str(tmp_path / "mine.toml"))
-    assert config.lease() == 2
+    assert read_setting("lease") == 2
 
 
 # What it says.
@@ -52,14 +62,14 @@ def test_a_variable_names_another_file(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_without_a_file_every_setting_has_its_default():
     assert load_settings() == Settings()
-    assert (config.lease(), config.durability(), config.host_profile()) == (900, "full", "quiet")
-    assert config.stall_timings().notice_after == 300
-    assert config.timer_horizon() == timedelta(days=30)
-    assert config.preview_length() == 160
-    assert config.todos_offered()
-    assert config.stop_tries() is None
-    assert config.own_secrets() is None
-    assert config.gate_commands() == {}
+    assert (read_setting("lease"), read_setting("durability"), read_setting("profile")) == (900, "full", "quiet")
+    assert environment.stall_timings().notice_after == 300
+    assert environment.timer_horizon() == timedelta(days=30)
+    assert read_setting("previews") == 160
+    assert read_setting("todos")
+    assert read_setting("stop_tries") is None
+    assert environment.own_secrets() is None
+    assert environment.gate_commands() == {}
 
 
 def test_the_file_supplies_what_the_environment_does_not(file: Path):
@@ -68,11 +78,11 @@ def test_the_file_supplies_what_the_environment_does_not(file: Path):
         'timer_horizon = "2d"\nredact = ["ACME-[0-9]+"]\n[stall]\nafter = 0\nlifetime = 9.5\n'
         '[gates]\ncreate = "true"\ncomplete = "false"\n'
     )
-    assert (config.lease(), config.durability(), config.host_profile()) == (60, "normal", "off")
-    assert (config.stall_timings().notice_after, config.stall_timings().lifetime) == (0, 9.5)
-    assert config.timer_horizon() == timedelta(days=2)
-    assert (config.preview_length(), config.todos_offered(), config.stop_tries()) == (0, False, 0)
-    assert config.gate_commands() == {"create": "true", "complete": "false"}
+    assert (read_setting("lease"), read_setting("durability"), read_setting("profile")) == (60, "normal", "off")
+    assert (environment.stall_timings().notice_after, environment.stall_timings().lifetime) == (0, 9.5)
+    assert environment.timer_horizon() == timedelta(days=2)
+    assert (read_setting("previews"), read_setting("todos"), read_setting("stop_tries")) == (0, False, 0)
+    assert environment.gate_commands() == {"create": "true", "complete": "false"}
 
 
 def test_a_variable_is_above_the_file_and_a_caller_above_both(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -80,16 +90,16 @@ def test_a_variable_is_above_the_file_and_a_caller_above_both(file: Path, monkey
     for name, value in {"LEASE": "70", "DURABILITY": "full", "STOP_TRIES": "0", "TODOS": "on"}.items():
         monkeypatch.setenv(f"PUNCHLIST_{name}", value)
     monkeypatch.setenv("PUNCHLIST_STALL_AFTER", "0")
-    assert (config.lease(), config.lease(80)) == (70, 80)
-    assert (config.durability(), config.durability("normal")) == ("full", "normal")
-    assert (config.stop_tries(), config.todos_offered()) == (0, True)
-    assert config.stall_timings().notice_after == 0
+    assert (read_setting("lease"), read_setting("lease", 80)) == (70, 80)
+    assert (read_setting("durability"), read_setting("durability", "normal")) == ("full", "normal")
+    assert (read_setting("stop_tries"), read_setting("todos")) == (0, True)
+    assert environment.stall_timings().notice_after == 0
 
 
 def test_patterns_of_secrets_add_up(file: Path, monkeypatch: pytest.MonkeyPatch):
     file.write_text('redact = ["file-[0-9]"]\n')
     monkeypatch.setenv("PUNCHLIST_REDACT", "variable-[0-9]")
-    pattern = config.own_secrets(["program-[0-9]"])
+    pattern = environment.own_secrets(["program-[0-9]"])
     assert pattern is not None
     assert all(pattern.search(text) for text in ("file-1", "variable-1", "program-1"))
 
@@ -114,11 +124,11 @@ def test_db_is_the_board_of_everything_that_names_none(
 
 def test_a_change_of_the_file_is_seen_by_a_process_that_runs(file: Path):
     file.write_text("lease = 60\n")
-    assert config.lease() == 60
+    assert read_setting("lease") == 60
     set_setting(str(file), "lease", 61.0)
-    assert config.lease() == 61
+    assert read_setting("lease") == 61
     file.unlink()
-    assert config.lease() == 900
+    assert read_setting("lease") == 900
 
 
 # What it may not say.
@@ -259,7 +269,7 @@ def test_nothing_is_written_into_a_file_that_stays_broken(file: Path, text: str)
 def test_a_key_that_is_wrong_can_be_set_right(file: Path):
     file.write_text('lease = "long"\n')
     set_setting(str(file), "lease", 1.0)
-    assert config.lease() == 1
+    assert read_setting("lease") == 1
 
 
 # The table of settings.
@@ -298,3 +308,33 @@ def test_with_a_file_no_command_that_reads_it_loads_what_writes_it(file: Path):
     code = "import sys; from punchlist.cli import main; main(['tasks']); print('tomlkit' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_the_status_line_loads_of_this_package_only_where_its_files_are():
+    code = (
+        "import sys; sys.argv[1:] = ['statusline', '--session=s']; from punchlist.__main__ import program; program(); "
+        "print(sorted(name for name in sys.modules if name.startswith('punchlist.')))"
+    )
+    with Board.open() as board:
+        board.agent(session="s").call("todo", {"set": ["Write it"]})
+    done = subprocess.run(
+        [sys.executable, "-c", code], input="{}", capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.splitlines()[-1] == "['punchlist.__main__', 'punchlist.settings']"
+
+
+_OTHER_VALUES = {
+    "db": "/elsewhere/board.db",
+    "durability": "normal",
+    "profile": "off",
+    "todos": "off",
+    "timer_horizon": "1d",
+}
+
+
+@pytest.mark.parametrize("entry", [entry for entry in list_entries().values() if entry.variable])
+def test_every_variable_is_above_the_default_of_its_setting(entry: SettingEntry, monkeypatch: pytest.MonkeyPatch):
+    assert read_setting(entry.key) == entry.default
+    text = _OTHER_VALUES.get(entry.key, "7")
+    monkeypatch.setenv(entry.variable, text)
+    assert read_setting(entry.key) == parse_words(entry, [text]) != entry.default

@@ -13,7 +13,7 @@ import pytest
 from punchlist.cli import COMMANDS, main
 from punchlist.cli.completion import list_places
 from punchlist.cli.tasks import VERBS
-from punchlist.settings import list_entries
+from punchlist.settings.table import list_entries
 from tests.cli.conftest import Run
 from tests.cli.terminals import PATIENCE
 

@@ -11,8 +11,8 @@ import pytest
 import punchlist_hook
 from punchlist import Board
 from punchlist.hosts.inbox import ingest
-from punchlist.places import default_path, settings_path
-from punchlist.settings import list_entries
+from punchlist.settings import default_path, settings_path
+from punchlist.settings.table import list_entries
 from tests.cli.conftest import Run
 
 

@@ -16,7 +16,7 @@ import pytest
 import punchlist_hook
 from punchlist import Board
 from punchlist.cli.doctor import check_file_system, find_lock_holder, find_readers
-from punchlist.config import list_variables
+from punchlist.settings.environment import list_variables
 from punchlist.store.sidecars import SidecarLock
 from tests.cli.conftest import Run
 from tests.store.writers import keep_reading, operation, write_more_than_the_log_may_keep

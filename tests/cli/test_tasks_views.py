@@ -149,7 +149,7 @@ def test_a_task_is_shown_with_all_that_is_known_about_it(run: Run):
 
 
 def _project() -> str:
-    from punchlist.config import project_of
+    from punchlist.settings.environment import project_of
 
     return project_of()
 

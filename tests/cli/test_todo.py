@@ -3,10 +3,10 @@
 import pytest
 
 from punchlist.board import Board
-from punchlist.config import project_of
 from punchlist.core import commands as do
 from punchlist.core.todo import Status, TodoList
 from punchlist.hosts.own_lists import name_session
+from punchlist.settings.environment import project_of
 from tests.cli.conftest import Run
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.cli import main
-from punchlist.config import project_of
 from punchlist.hosts.own_lists import name_session
+from punchlist.settings.environment import project_of
 from tests.cli.conftest import Run
 
 Editor = Callable[[str], None]

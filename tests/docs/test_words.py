@@ -11,10 +11,10 @@ from tools import check_docs
 
 from punchlist import errors
 from punchlist.cli import COMMANDS, COMPATIBILITY, load_parser, main
-from punchlist.config import list_variables
 from punchlist.core.events import KINDS, Event
 from punchlist.core.grounding.grades import GRADES
 from punchlist.core.grounding.session import STATES
+from punchlist.settings.environment import list_variables
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE
 

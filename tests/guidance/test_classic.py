@@ -4,7 +4,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.dialects import REGISTRY, dialects_of
-from punchlist.guidance.settings import SCHEDULES
+from punchlist.guidance.rules import SCHEDULES
 from tests.dialects.boards import write
 from tests.guidance.talk import example, kinds, rows, spoken, talk, turns
 

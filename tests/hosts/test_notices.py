@@ -18,7 +18,7 @@ from punchlist import Board
 from punchlist.core.presence import PresenceState
 from punchlist.errors import ConfigInvalid
 from punchlist.hosts.notices import Notifier, Told
-from punchlist.settings import NotifySettings, WebhookSettings
+from punchlist.settings.table import NotifySettings, WebhookSettings
 from punchlist.views.now import AgentNow, Roster
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -173,7 +173,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from punchlist import Board
 from punchlist.hosts.notices import Notifier
-from punchlist.settings import NotifySettings
+from punchlist.settings.table import NotifySettings
 from tests.hosts.test_notices import see, show
 
 with Board.open(sys.argv[1]) as board:

@@ -9,8 +9,8 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.dialects import REGISTRY, dialect
-from punchlist.places import settings_path
-from punchlist.settings import set_setting
+from punchlist.settings import settings_path
+from punchlist.settings.table import set_setting
 from tests.mcp_server.conftest import Start
 
 

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from punchlist import Board
-from punchlist.config import login_name
 from punchlist.core.events import Draft
+from punchlist.settings.environment import login_name
 from punchlist.store import Transaction
 from tests.server.conftest import Running, make_token
 from tests.server.worlds import OURS, build

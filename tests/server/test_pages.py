@@ -9,11 +9,11 @@ import pytest
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.config import login_name
 from punchlist.core.todo import Status
 from punchlist.server.access import SECURITY_HEADERS
 from punchlist.server.pages.fragments import render_topic
 from punchlist.server.pages.rendering import content_digest, element_id
+from punchlist.settings.environment import login_name
 from tests.server.conftest import Running, make_token
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e\"'><img src=x onerror=alert(2)>"

@@ -7,11 +7,11 @@ import httpx
 import pytest
 
 from punchlist.board import Board
-from punchlist.config import project_of
 from punchlist.core.task import TaskStatus
 from punchlist.server.pages.fragments import render_topic
 from punchlist.server.pages.rendering import list_path, task_path
 from punchlist.server.pages.task_graph import HEIGHT, lay_out_graph
+from punchlist.settings.environment import project_of
 from punchlist.tasks import Tasks
 from tests.server.conftest import Running, make_token
 

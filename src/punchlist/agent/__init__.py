@@ -2,6 +2,6 @@
 
 from punchlist.agent.context import PROFILES, Mode
 from punchlist.agent.handle import Agent
-from punchlist.options import AgentOptions
+from punchlist.settings.options import AgentOptions
 
 __all__ = ["PROFILES", "Agent", "AgentOptions", "Mode"]

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from punchlist.agent.context import AgentBoard
 from punchlist.agent.grading import find_calls, tally_of_family
-from punchlist.config import Folder, project_of
 from punchlist.core.brief import Brief, ListNews, Noticed, assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.grounding.commits import find_commit_call
@@ -39,6 +38,7 @@ from punchlist.core.report import (
 )
 from punchlist.core.todo import Status
 from punchlist.detect.list_upkeep import STORM
+from punchlist.settings.environment import Folder, project_of
 from punchlist.store import Transaction
 from punchlist.store.events import KeptRow, OverviewRow
 from punchlist.store.waits import load_waits

@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
-from punchlist.config import task_list, todos_offered
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft, Event, json_time
 from punchlist.core.task import FLOWS, Task, TaskStatus
@@ -19,8 +18,10 @@ from punchlist.detect.findings import Finding
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import InvalidInput, StoreBusy, StoreError, UnknownName
-from punchlist.guidance.settings import Rules, remove_reminders, rules
-from punchlist.options import AgentOptions, AgentSettings, read_options
+from punchlist.guidance.rules import Rules, remove_reminders, rules
+from punchlist.settings.environment import task_list
+from punchlist.settings.options import AgentOptions, AgentSettings, read_options
+from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.tasks.fields import check_list_name
 from punchlist.tasks.flows import FlowWork
@@ -345,7 +346,7 @@ def _policy(dialect: Dialect, settings: AgentSettings) -> Policy:
 def _is_offered(dialect: Dialect, settings: AgentSettings) -> bool:
     if settings.context is not None:
         check_name("context", settings.context)
-    if not todos_offered():
+    if not read_setting("todos"):
         return False
     if settings.offered is not None:
         return settings.offered

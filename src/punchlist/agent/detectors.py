@@ -20,7 +20,7 @@ from punchlist.detect.list_upkeep import StalenessOptions
 from punchlist.detect.loops import Finished, LoopOptions, LoopState, Started
 from punchlist.detect.rounds import RoundOptions, count_round, has_moved, places
 from punchlist.detect.stalls import StallState
-from punchlist.options import AgentSettings
+from punchlist.settings.options import AgentSettings
 from punchlist.store import AgentRow
 from punchlist.store.runtime import AgentMemory, CallRow, GuardedCall, GuardrailMemory, RoundMemory
 from punchlist.text.fingerprints import Signer

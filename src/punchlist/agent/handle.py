@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from punchlist.agent import calls, edits, plans, questions, subagents, tool_reports, turns
 from punchlist.agent.context import AgentBoard, AgentRunner, Mode
-from punchlist.config import lease as configured_lease
 from punchlist.core.approval import Plan
 from punchlist.core.commands import Edit
 from punchlist.core.current_work import CurrentWork
@@ -21,7 +20,8 @@ from punchlist.errors import UnknownName
 from punchlist.guidance.layers import Layer, prompt
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
-from punchlist.options import AgentOptions
+from punchlist.settings.options import AgentOptions
+from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.tasks import Tasks
 from punchlist.tasks.flows import Flows
@@ -454,7 +454,7 @@ class Agent:
         """Return a list of tasks in this agent's name, by default the project's. Activity keeps its claims alive."""
         project = self._runner.project
         name = f"project:{project}" if list is None else list
-        return Tasks(self._board, name, project=project, agent=self, lease=configured_lease(lease))
+        return Tasks(self._board, name, project=project, agent=self, lease=read_setting("lease", lease))
 
     def flows(self) -> Flows:
         """Return the board's flows in this agent's name: new ones belong to it and its session."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.config import stall_timings
 from punchlist.core.events import Draft
 from punchlist.detect.findings import Finding
 from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_silence, find_stall
+from punchlist.settings.environment import stall_timings
 from punchlist.store import Store, Transaction
 from punchlist.store.runtime import RememberedAgent
 

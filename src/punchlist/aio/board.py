@@ -19,10 +19,10 @@ from punchlist.agent.plans import seconds_left
 from punchlist.aio.threads import EventWatch, Lane, start_thread
 from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock, Observer, parse_cursor, system_clock
-from punchlist.config import durability as configured_durability
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
+from punchlist.settings.table import read_setting
 from punchlist.store import Durability, Store, open_store
 from punchlist.tasks import Tasks as SyncTasks
 from punchlist.tasks.flows import Flows as SyncFlows
@@ -218,7 +218,7 @@ class Board:
         clock: Clock = system_clock,
     ) -> Opening:
         """Open a board as `punchlist.Board.open` does: await the result, or enter it with `async with`."""
-        return Opening(lambda: cls(open_store(url, durability=configured_durability(durability)), clock=clock))
+        return Opening(lambda: cls(open_store(url, durability=read_setting("durability", durability)), clock=clock))
 
     @property
     def store(self) -> Store:

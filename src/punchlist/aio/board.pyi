@@ -13,7 +13,6 @@ from punchlist.agent.overview import Stall
 from punchlist.aio.threads import Lane
 from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock, Observer, TasksObserver
-from punchlist.config import Folder
 from punchlist.core.approval import Plan
 from punchlist.core.brief import Brief
 from punchlist.core.current_work import CurrentWork
@@ -32,6 +31,7 @@ from punchlist.guidance.ledger import AgentCost
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
 from punchlist.reader import Helpers
+from punchlist.settings.environment import Folder
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow
 from punchlist.tasks import Tasks as SyncTasks

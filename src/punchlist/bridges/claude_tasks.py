@@ -29,8 +29,8 @@ from punchlist.bridges.task_files import (
     name_folder,
     open_folder,
 )
-from punchlist.config import project_of
 from punchlist.core.task import Task, fold_task
+from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.task_rows import TaskListRow
 from punchlist.tasks import Work

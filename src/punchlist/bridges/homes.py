@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from punchlist.bridges.programs import find_home
-from punchlist.config import project_of
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PunchlistError
+from punchlist.settings.environment import project_of
 from punchlist.transcripts import claude_code, codex, zst
 from punchlist.transcripts.decoding import name
 from punchlist.transcripts.formats import LINES, open_transcript

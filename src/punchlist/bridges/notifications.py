@@ -18,7 +18,7 @@ import msgspec
 from punchlist.bridges.sinks import Command, Sink, Webhook
 from punchlist.core.events import json_time
 from punchlist.core.notices import NoticeKind, PersonNotice
-from punchlist.settings import WebhookFormat
+from punchlist.settings.table import WebhookFormat
 from punchlist.text import cut, for_terminal
 
 TerminalForm = Literal["bell", "osc9", "osc777"]

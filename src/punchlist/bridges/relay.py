@@ -21,12 +21,12 @@ from punchlist.agent import Agent
 from punchlist.agent.overview import load_stall_states
 from punchlist.board import Board, parse_cursor
 from punchlist.bridges.lists import Lists, Look, event_text, looking_into, pass_on
-from punchlist.config import stall_timings
 from punchlist.core.events import Event
 from punchlist.core.todo import Status, TodoList
 from punchlist.detect import stalls
 from punchlist.detect.stalls import StallOptions, StallState
 from punchlist.errors import StoreClosed
+from punchlist.settings.environment import stall_timings
 from punchlist.text import cut, for_prompt
 
 Kind = Literal["start", "progress", "stall", "resumed", "done", "error", "timeout"]

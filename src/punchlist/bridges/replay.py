@@ -24,7 +24,7 @@ from punchlist.core.events import Draft, json_time
 from punchlist.core.grounding.tool_call import ToolCall, given_id
 from punchlist.dialects import dialect as dialect_named
 from punchlist.errors import PunchlistError
-from punchlist.options import AgentOptions
+from punchlist.settings.options import AgentOptions
 from punchlist.store import Transaction
 from punchlist.store.agents import AgentRow
 from punchlist.store.records import StoredCall

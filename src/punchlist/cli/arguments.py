@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns
-from punchlist.config import login_name
 from punchlist.core.person import doubt_person
 from punchlist.errors import (
     AgentUnknown,
@@ -25,6 +25,8 @@ from punchlist.errors import (
     StoreFull,
     suggest,
 )
+from punchlist.settings.environment import login_name
+from punchlist.settings.table import read_age
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -39,8 +41,6 @@ _SHORTEST_PART = 4
 
 _MOST_SESSIONS = 5
 """Sessions that are named where a part of an id may mean several."""
-
-_AGES = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -199,10 +199,9 @@ def parse_count(text: str) -> int:
 
 def parse_age(text: str) -> timedelta:
     """Return the length of a time such as `12h`, `30d` or `8w`."""
-    number, unit = text[:-1], text[-1:]
-    if not (is_number(number) and unit in _AGES and len(number) <= 5):
+    if not re.fullmatch("[0-9]{1,5}[hdw]", text):
         raise argparse.ArgumentTypeError(f"`{text}` is no age; use 12h, 30d or 8w")
-    return timedelta(**{_AGES[unit]: int(number)})
+    return read_age(text)
 
 
 def board_url(options: Namespace, *, reads: bool = False) -> str | None:

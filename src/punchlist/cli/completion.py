@@ -18,7 +18,7 @@ from punchlist.cli import COMMANDS, load_parser
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.core.programs import ATTACHABLE
 from punchlist.dialects import REGISTRY
-from punchlist.settings import SettingEntry, list_entries
+from punchlist.settings.table import SettingEntry, list_entries
 
 _EXAMPLES = """\
   bash:  punchlist completion bash > ~/.punchlist.bash && echo 'source ~/.punchlist.bash' >> ~/.bashrc

@@ -14,8 +14,8 @@ from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.terminal import show, show_json
 from punchlist.errors import ConfigInvalid, PunchlistError
 from punchlist.mcp.server import ToolSet
-from punchlist.places import default_path, settings_path
-from punchlist.settings import (
+from punchlist.settings import default_path, settings_path
+from punchlist.settings.table import (
     HIDDEN,
     SettingEntry,
     find_entry,

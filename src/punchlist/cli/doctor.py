@@ -21,12 +21,12 @@ from punchlist.bridges.programs import find_home
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser, open_board, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import REPLACED_VARIABLES, list_variables
 from punchlist.core.programs import ATTACHABLE, PROGRAMS, AgentProgram
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
 from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
-from punchlist.places import settings_path
-from punchlist.settings import SettingEntry, list_entries, load_settings, parse_words
+from punchlist.settings import settings_path
+from punchlist.settings.environment import REPLACED_VARIABLES, list_variables
+from punchlist.settings.table import SettingEntry, list_entries, load_settings, parse_words
 from punchlist.store import store_path
 from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
 from punchlist.store.inspect import inspect

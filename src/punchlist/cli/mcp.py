@@ -17,7 +17,7 @@ from punchlist.errors import InvalidInput, StoreTooNew, UnknownName
 from punchlist.mcp.hooks import HookListener
 from punchlist.mcp.server import McpServer, ToolSet
 from punchlist.mcp.stdio import Connection, Dispatcher
-from punchlist.settings import load_settings, read_variable
+from punchlist.settings.table import load_settings, read_setting
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -59,7 +59,7 @@ def _serve(options: Namespace) -> int:
     if sys.stdin.isatty():
         print("punchlist mcp waits for the messages of an MCP client here; Ctrl-C ends it.", file=sys.stderr)
     try:
-        tools = ToolSet(options.dialect or load_settings().dialect if _is_offered() else ())
+        tools = ToolSet(options.dialect or load_settings().dialect if read_setting("todos") else ())
     except (InvalidInput, UnknownName) as error:
         return complain(str(error))
     # Only messages go to the client: whatever else is printed here or by a child process goes to stderr.
@@ -78,12 +78,6 @@ def _serve(options: Namespace) -> int:
         hooks.close()
         server.close()
     return 0
-
-
-def _is_offered() -> bool:
-    """False if the settings take the tools from all agents."""
-    offered = read_variable("PUNCHLIST_TODOS", "todos")
-    return load_settings().todos if offered is None else offered
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

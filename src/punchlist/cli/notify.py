@@ -20,7 +20,7 @@ from punchlist.core.notices import FACT_KINDS, PersonNotice
 from punchlist.errors import StoreBusy, StoreFull
 from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.notices import Notifier
-from punchlist.settings import NotifySettings, load_settings
+from punchlist.settings.table import NotifySettings, load_settings
 from punchlist.surfaces.spans import Line, Span, Style, plural, safe_line
 from punchlist.text import for_terminal
 from punchlist.views.now import Roster

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from punchlist.bridges.programs import find_home, find_logs, is_found
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import project_of
 from punchlist.core.programs import ATTACHABLE, PROGRAMS
 from punchlist.hosts.roster import load_first_screen
+from punchlist.settings.environment import project_of
 from punchlist.surfaces.now import now_lines
 from punchlist.surfaces.spans import Line, Span, safe_line
 from punchlist.views.now import Roster, show_now

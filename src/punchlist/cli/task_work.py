@@ -21,9 +21,9 @@ import msgspec
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import author, board_url
 from punchlist.cli.task_commands import name_of, open_tasks, report, reserved_files
-from punchlist.config import own_secrets
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
+from punchlist.settings.environment import own_secrets
 from punchlist.store import store_path
 from punchlist.surfaces.tasks import task_data
 from punchlist.tasks import Tasks

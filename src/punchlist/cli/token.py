@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from punchlist.cli.arguments import Parser, command_parser, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.config import login_name, project_of
 from punchlist.errors import InvalidInput
+from punchlist.settings.environment import login_name, project_of
 from punchlist.store import Transaction
 from punchlist.surfaces.spans import Span, ago, safe_line
 

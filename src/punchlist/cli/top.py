@@ -22,7 +22,6 @@ from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, 
 from punchlist.cli.editor import ListDraft, describe_saved
 from punchlist.cli.now import explain_nothing
 from punchlist.cli.screen import FullScreen, Key, can_draw
-from punchlist.config import project_of
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
 from punchlist.core.todo import Evidence, TodoItem, TodoList
@@ -31,8 +30,9 @@ from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.copies import explain_attaching, load_activity, open_agent
 from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.notices import Notifier
-from punchlist.places import settings_path
-from punchlist.settings import load_settings, set_setting
+from punchlist.settings import settings_path
+from punchlist.settings.environment import project_of
+from punchlist.settings.table import load_settings, set_setting
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import safe_line
 from punchlist.surfaces.top import (

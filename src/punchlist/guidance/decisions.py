@@ -20,7 +20,7 @@ from punchlist.guidance import words
 from punchlist.guidance.last_message import asks_person
 from punchlist.guidance.ledger import CallCounts
 from punchlist.guidance.memory import TOLD, Memory, fingerprint
-from punchlist.guidance.settings import Rules
+from punchlist.guidance.rules import Rules
 from punchlist.guidance.tools import NONE, OwnTools, is_own
 from punchlist.guidance.tools import changes as changes_something
 from punchlist.guidance.words import Injection

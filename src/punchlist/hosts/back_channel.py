@@ -19,13 +19,13 @@ from typing import Final
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.config import host_profile
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Event
 from punchlist.errors import PunchlistError, StoreTooNew
 from punchlist.hosts.conversations import MAIN, Conversation
 from punchlist.hosts.presence import is_claude_idle
 from punchlist.hosts.receipts import Receipt, add_step, load_receipt, write_message
+from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.text import clean, cut
 from punchlist_hook import log_error
@@ -127,7 +127,7 @@ def _name(author: str | None) -> str:
 
 def find_agent(board: Board, conversation: Conversation) -> Agent:
     """Return the agent of a conversation, with the settings under which its hooks speak."""
-    project, profile = conversation.project, host_profile()
+    project, profile = conversation.project, read_setting("profile")
     return board.handle(MAIN, session=conversation.session, profile=profile, project=project)
 
 

@@ -15,9 +15,9 @@ import tomllib
 from typing import Any, cast
 
 from punchlist import __version__
-from punchlist.config import list_variables
 from punchlist.errors import AttachRefused
 from punchlist.hosts.plugin import CODEX_EVENTS, NAME, Launch, hook_groups
+from punchlist.settings.environment import list_variables
 
 _BEGIN = "# >>> punchlist attach"
 _END = "# <<< punchlist attach <<<"

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from punchlist.board import Board
-from punchlist.config import Folder, project_of
 from punchlist.core.events import Draft
 from punchlist.hosts.own_lists import MAIN
+from punchlist.settings.environment import Folder, project_of
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, ConversationState
 from punchlist.text.patterns import compile_later

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.config import Folder
 from punchlist.core import commands as do
 from punchlist.core.commands import Target
+from punchlist.settings.environment import Folder
 
 PERSON = "you"
 

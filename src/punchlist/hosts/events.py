@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
 from punchlist.board import Board
-from punchlist.config import host_profile, project_of, stop_tries
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Draft
 from punchlist.core.task import Task
@@ -26,7 +25,9 @@ from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
 from punchlist.hosts.conversations import MAIN, Conversation, continue_session
 from punchlist.hosts.receipts import NEWS, is_message, note_seen, note_turn
-from punchlist.options import AgentOptions
+from punchlist.settings.environment import project_of
+from punchlist.settings.options import AgentOptions
+from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
 from punchlist.store.hosts import ConversationState
 from punchlist.tasks.gates import Gate, ask_gates
@@ -114,10 +115,11 @@ class HookEvent(Struct, frozen=True):
         return main.spawn(name, id=spawn_id)
 
     def main(self, dialect: str = "punchlist") -> Agent:
-        options: AgentOptions = {"guidance": {"stop_tries": stop_tries()}} if stop_tries() is not None else {}
-        project = self.text("cwd")
+        tries, profile = read_setting("stop_tries"), read_setting("profile")
+        options: AgentOptions = {} if tries is None else {"guidance": {"stop_tries": tries}}
+        project = self.text("cwd") or None
         return self.board.handle(
-            MAIN, session=self.session, dialect=dialect, profile=host_profile(), project=project or None, **options
+            MAIN, session=self.session, dialect=dialect, profile=profile, project=project, **options
         )
 
 

@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.bridges.programs import find_program
-from punchlist.config import own_secrets
 from punchlist.core.events import Draft
 from punchlist.core.programs import PROGRAMS
 from punchlist.core.todo import TodoItem
 from punchlist.errors import HandoffRefused, SessionUnknown
 from punchlist.hosts.attach import find_attachment
 from punchlist.hosts.conversations import HANDOFF_MARK, MAIN, find_source
+from punchlist.settings.environment import own_secrets
 from punchlist.store import Transaction
 from punchlist.text import clean, cut
 from punchlist.text.redaction import redact

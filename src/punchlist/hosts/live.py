@@ -12,7 +12,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from punchlist.board import Board, settle_due
-from punchlist.config import Folder
 from punchlist.core.presence import Presence
 from punchlist.errors import StoreClosed, StoreTooNew
 from punchlist.hosts.inbox import ingest
@@ -20,6 +19,7 @@ from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.roster import load_first_screen
 from punchlist.hosts.watch import CodexPlans, Watcher
 from punchlist.hosts.watch.scope import find_beginning
+from punchlist.settings.environment import Folder
 from punchlist.store.sidecars import limit_wait
 from punchlist.views.now import Roster
 

@@ -30,11 +30,11 @@ from punchlist.bridges.notifications import (
 )
 from punchlist.bridges.relay import AgentProgress, ProgressFeed
 from punchlist.bridges.sinks import Outbox, Sink, describe_failure
-from punchlist.config import own_secrets
 from punchlist.core.notices import NoticeMemory, PersonNotice
 from punchlist.core.presence import GONE_SHOWN
 from punchlist.errors import ConfigInvalid
-from punchlist.settings import NotifySettings
+from punchlist.settings.environment import own_secrets
+from punchlist.settings.table import NotifySettings
 from punchlist.store import Transaction
 from punchlist.views.notices import (
     clean_text,

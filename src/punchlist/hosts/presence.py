@@ -22,7 +22,6 @@ from typing import Any, Final, cast
 from msgspec.structs import replace
 
 from punchlist.bridges.programs import find_home, find_logs
-from punchlist.config import own_secrets, preview_length, project_of
 from punchlist.core.events import Draft
 from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describe_call, find_missing, join_roads
 from punchlist.core.programs import PROGRAMS
@@ -39,6 +38,8 @@ from punchlist.hosts.processes import (
     read_arguments,
 )
 from punchlist.reader import BoardReader
+from punchlist.settings.environment import own_secrets, project_of
+from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text import clean
@@ -506,7 +507,7 @@ def _shorten(text: Any) -> str:
 
 def _describe_arguments(name: str, arguments: Any) -> str:
     """Return a tool call in a few words, with as much of its arguments as the settings allow."""
-    shown = shown_arguments(arguments, min(LENGTH, preview_length()), own=own_secrets())
+    shown = shown_arguments(arguments, min(LENGTH, read_setting("previews")), own=own_secrets())
     return _shorten(describe_call(name, shown))
 
 

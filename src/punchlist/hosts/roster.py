@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.config import Folder, project_of, stall_timings
 from punchlist.core.grounding.session import session_state
 from punchlist.core.overview import WATCHED
 from punchlist.core.presence import Presence
@@ -19,6 +18,7 @@ from punchlist.detect.stalls import StallOptions, find_silence
 from punchlist.hosts.own_lists import is_own_list
 from punchlist.hosts.presence import find_presence
 from punchlist.reader import BoardReader
+from punchlist.settings.environment import Folder, project_of, stall_timings
 from punchlist.store import Transaction
 from punchlist.store.events import OverviewRow
 from punchlist.store.lines import SavedLine, list_lines, load_line

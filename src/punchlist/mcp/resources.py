@@ -95,7 +95,7 @@ def _walk_work(agent: Agent) -> Iterator[str]:
 
 
 def _write_brief(board: Board, caller: Caller) -> str:
-    from punchlist.config import project_of
+    from punchlist.settings.environment import project_of
     from punchlist.surfaces.brief import brief_lines
     from punchlist.surfaces.headlines import Around
     from punchlist.surfaces.spans import UNICODE, plain_text

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
-from punchlist.config import host_profile, project_of
 from punchlist.hosts.conversations import MAIN, find_call, find_session, list_conversations
 from punchlist.hosts.inbox import ingest
 from punchlist.mcp.stdio import read_object
+from punchlist.settings.environment import project_of
+from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
 from punchlist.text.hashing import blake2b
 
@@ -43,7 +44,7 @@ class SessionFinder:
         self._host = host
         self._environment = environment
         self._own: str | None = None
-        self.profile = host_profile()
+        self.profile = read_setting("profile")
 
     def find(self, meta: Any) -> Caller:
         """Return the caller: by the host's ids in `_meta`, else by the environment, else by directory and parent.

@@ -22,8 +22,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from punchlist.config import login_name
 from punchlist.server.problems import RETRY_SECONDS, ApiProblem, respond_to_error
+from punchlist.settings.environment import login_name
 from punchlist.store import Store
 from punchlist.store.tokens import TokenRow
 

@@ -22,7 +22,7 @@ from punchlist.mcp.stdio import INTERNAL_ERROR, INVALID_PARAMS, Call, RpcError
 from punchlist.server.access import LONGEST_BODY
 from punchlist.server.problems import respond_to_error
 from punchlist.server.state import ServerState, grant_of, run_read
-from punchlist.settings import load_settings
+from punchlist.settings.table import load_settings
 
 try:
     import mcp_types as types

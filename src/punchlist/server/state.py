@@ -16,12 +16,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
-from punchlist.config import login_name
 from punchlist.core.person import doubt_person
 from punchlist.errors import StoreBusy
 from punchlist.hosts.live import LiveRoster
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
+from punchlist.settings.environment import login_name
 from punchlist.store import Store
 from punchlist.store.sidecars import limit_wait
 from punchlist.views.now import Roster

@@ -23,12 +23,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from punchlist.board import Board
-from punchlist.config import project_of
 from punchlist.core.events import EventFilter, make_filter, parse_cursor
 from punchlist.errors import InvalidInput, PunchlistError
 from punchlist.server.access import needs
 from punchlist.server.broadcast import Broadcaster, FeedReader, StreamResponse
 from punchlist.server.state import grant_of, run_read, state_of
+from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.waits import load_waits
 

@@ -1,6 +1,6 @@
 """Store a board's state and events in SQLite, on disk or in memory."""
 
-from punchlist.settings import Durability
+from punchlist.settings.table import Durability
 from punchlist.store.agents import AgentRow
 from punchlist.store.files import store_path
 from punchlist.store.records import ListRow, SessionRow

@@ -22,8 +22,8 @@ from punchlist.errors import (
     StoreUnavailable,
     StoreUrlInvalid,
 )
-from punchlist.places import default_path
-from punchlist.settings import Durability, load_settings
+from punchlist.settings import default_path
+from punchlist.settings.table import Durability, load_settings
 from punchlist.store.records import migrations
 
 MEMORY = "memory:"

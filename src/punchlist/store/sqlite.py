@@ -28,7 +28,7 @@ from punchlist.errors import (
     StoreReplaced,
     StoreUnavailable,
 )
-from punchlist.settings import Durability
+from punchlist.settings.table import Durability
 from punchlist.store.agents import AgentRow
 from punchlist.store.files import (
     SCHEMA,

@@ -19,9 +19,9 @@ from typing import IO, Any, Literal, NamedTuple, cast
 import msgspec
 from msgspec import Struct
 
-from punchlist.config import own_secrets
 from punchlist.core.task import Task, encode_task
 from punchlist.errors import ConfigInvalid, GateRefused
+from punchlist.settings.environment import own_secrets
 from punchlist.text import clean, cut
 
 On = Literal["create", "complete"]

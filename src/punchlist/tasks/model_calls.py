@@ -8,8 +8,6 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from punchlist.config import lease as configured_lease
-from punchlist.config import timer_horizon
 from punchlist.core import flow as flows
 from punchlist.core import task as asked
 from punchlist.core import task_rules as rules
@@ -30,6 +28,8 @@ from punchlist.errors import (
     TaskRevisionConflict,
     TaskUnknown,
 )
+from punchlist.settings.environment import timer_horizon
+from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.task_rows import TaskRow
 from punchlist.tasks.claims import Late
@@ -133,7 +133,7 @@ class TaskModelCall:
             raise TaskUnknown(id=command.id[:80], list=work.name)
         if row is not None and row.task.status is TaskStatus.IN_PROGRESS and row.agent == self._agent_number(work):
             return TaskResult(command, row.task, row.task)
-        claimed = work.claim(self._by, id=None if row is None else row.task.id, lease=configured_lease(None))
+        claimed = work.claim(self._by, id=None if row is None else row.task.id, lease=read_setting("lease"))
         return TaskResult(command, None if row is None else row.task, next(iter(claimed), None))
 
     def _agent_number(self, work: Work) -> int | None:

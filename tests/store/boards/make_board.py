@@ -25,7 +25,7 @@ from punchlist import Board
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.notices import Notifier
 from punchlist.hosts.watch import Watcher
-from punchlist.settings import NotifySettings
+from punchlist.settings.table import NotifySettings
 from punchlist.views.now import AgentNow, Roster
 from tests.hosts.hooks import OWN_TOOL, Host
 from tests.hosts.machine import Machine, catch_up

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 from punchlist.agent.tool_reports import SAME_CALL
 from punchlist.board import Board
 from punchlist.bridges.replay import OWN, Replay, ReplayBoard, ReplayClock
-from punchlist.config import project_of
 from punchlist.errors import PunchlistError, StoreError
 from punchlist.hosts.watch.scope import WatchScope
+from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, FilePlace
 from punchlist.transcripts import hermes, stores

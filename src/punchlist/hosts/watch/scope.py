@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
 
 from msgspec import Struct
 
-from punchlist.settings import WatchSettings, load_settings
-
-_UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+from punchlist.settings.table import WatchSettings, load_settings, read_age
 
 
 class WatchScope(Struct, frozen=True):
@@ -35,5 +32,4 @@ def load_scope() -> WatchScope:
 
 def find_beginning(now: datetime, watch: WatchSettings | None = None) -> datetime:
     """Return the time from which on logs are read, by the settings."""
-    since = (watch or load_settings().watch).since
-    return now - int(since[:-1]) * _UNITS[since[-1]]
+    return now - read_age((watch or load_settings().watch).since)

@@ -10,10 +10,10 @@ from typing import Any, Final
 import msgspec
 
 from punchlist.board import Board
-from punchlist.config import project_of
 from punchlist.errors import EditRefused, TaskTaken
 from punchlist.hosts.copies import check_own_tasks
 from punchlist.server.pages.tasks import open_list
+from punchlist.settings.environment import project_of
 from punchlist.tasks import NewTask, TaskChanges, Tasks
 from punchlist.text import repair
 

@@ -11,13 +11,13 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from punchlist.board import Board, settle_due
-from punchlist.config import project_of
 from punchlist.core.events import Event
 from punchlist.core.task import FLOWS, REASON, SETTLED, Task, TaskStatus
 from punchlist.errors import TaskError, TaskListUnknown
 from punchlist.hosts.copies import check_own_tasks
 from punchlist.server.pages.rendering import list_path, session_path
 from punchlist.server.pages.task_graph import TaskGraphLayout, lay_out_graph
+from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.task_rows import TaskCounts, TaskListRow
 from punchlist.surfaces.spans import UNICODE, Style

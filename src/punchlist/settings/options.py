@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final, Literal, TypedDict, cast, get_args
+from typing import Any, Literal, TypedDict, cast, get_args
 
 from msgspec import Struct
 
-from punchlist.config import own_secrets, preview_length, stall_timings
 from punchlist.core.checks.commands import FAMILIES, add_own_patterns
 from punchlist.core.commands import Focus
 from punchlist.core.grounding.observe import Watch
@@ -20,11 +19,12 @@ from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.dialects.base import Dialect, PlanSettings, plan_settings
 from punchlist.errors import suggest
 from punchlist.guidance.layers import check_names as known_layers
-from punchlist.guidance.settings import GuidanceSettings, parse_settings
+from punchlist.guidance.rules import GuidanceSettings, parse_settings
 from punchlist.guidance.tools import OwnTools
+from punchlist.settings.environment import own_secrets, stall_timings
+from punchlist.settings.table import MOST_PREVIEW, read_setting
 
 Grading = Literal["show", "tell", "require"]
-_LONGEST_PREVIEW: Final = 10_000
 
 
 class AgentOptions(TypedDict, total=False):
@@ -41,7 +41,7 @@ class AgentOptions(TypedDict, total=False):
     given, in place of those of the profile (see `guidance/layers.py`).
 
     `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
-    `punchlist.guidance.settings.GuidanceSettings`.
+    `punchlist.guidance.rules.GuidanceSettings`.
 
     `task_list`: the list of tasks that a task tool writes; by default `$CLAUDE_CODE_TASK_LIST_ID`, else that of the
     session, `session:<id>`.
@@ -145,7 +145,7 @@ def read_options(given: AgentOptions, dialect: Dialect) -> AgentSettings:
 def _read_watch(given: AgentOptions) -> Watch:
     previews, checks = given.get("previews"), given.get("checks")
     if previews is None:
-        previews = preview_length()
+        previews = read_setting("previews")
     if not isinstance(previews, int) or isinstance(previews, bool) or previews < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid_option("previews", previews, "use a whole number from 0")
     if checks is not None and not isinstance(checks, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -153,7 +153,7 @@ def _read_watch(given: AgentOptions) -> Watch:
     for command, family in (checks or {}).items():
         _one_of(f"checks.{command}", family, FAMILIES if command.strip() else ())
     patterns = None if checks is None else add_own_patterns(cast("Any", checks))
-    return Watch(min(previews, _LONGEST_PREVIEW), patterns, own_secrets(given.get("redact")))
+    return Watch(min(previews, MOST_PREVIEW), patterns, own_secrets(given.get("redact")))
 
 
 def _one_of(name: str, value: Any, known: Collection[Any]) -> Any:

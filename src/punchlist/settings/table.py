@@ -1,27 +1,42 @@
-"""The settings: what each may be, and where it comes from: its variable, else the file `config.toml`, else its default.
+"""Every setting: what it may be, its variable, its key in the file `config.toml`; and reading that file.
 
 A field of a Struct below is one key of the file. Its `Meta` says, once for the errors, the docs and `punchlist config`:
 `description`, what it means; `title`, what it may be; `extra["variable"]`, the variable above it, if it has one;
-`extra["secret"]`, that its value is not shown in lists and errors.
+`extra["is_secret"]`, that its value is not shown in lists and errors.
 To add a key, add a field and run `make docs`.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: commands read these types, and to evaluate texts would take them 1 ms.
 
 import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from functools import cache
+from operator import attrgetter
 from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
-from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import fields
 
 from punchlist.core.programs import ProgramName
 from punchlist.errors import ConfigInvalid, SettingsFileInvalid, SettingUnknown, suggest
-from punchlist.places import settings_path
+from punchlist.settings import settings_path
 from punchlist.text import for_terminal
+
+HIDDEN = "…"
+"""Stands for a value that is secret."""
+
+MOST_PREVIEW = 10_000
+"""Characters."""
+
+
+def _about(meaning: str, variable: str = "") -> Meta:
+    return Meta(description=meaning, extra={"variable": variable} if variable else None)
+
+
+# What a value may be.
 
 Durability = Literal["full", "normal"]
 """`full`: a durable write survives power loss. `normal`: it survives a crash of the program."""
@@ -31,37 +46,36 @@ FactName = Literal["waits", "finished", "stalled", "red"]
 TerminalWay = Literal["auto", "bell", "osc9", "osc777"]
 WebhookFormat = Literal["json", "slack", "discord"]
 
-_AGE = r"^0*[1-9][0-9]{0,4}[hdw]$"
+Switch = Annotated[bool, Meta(title="`on` or `off`, in the file `true` or `false`")]
+Tries = Annotated[int, Meta(ge=0, le=999)]
+# Four months: a longer time is a mistake of typing.
+Silence = Annotated[float, Meta(ge=0, le=10_000_000, title="a number of seconds")]
+Lease = Annotated[float, Meta(gt=0, le=86_400, title="a number of seconds, up to a day")]
+_AGES = {"h": "hours", "d": "days", "w": "weeks"}
+Age = Annotated[str, Meta(pattern=r"^0*[1-9][0-9]{0,4}[hdw]$", title="a time such as `12h` or `30d`")]
+_HOURS = r"^$|^([01][0-9]|2[0-3]):[0-5][0-9] ?- ?([01][0-9]|2[0-3]):[0-5][0-9]$"
+Hours = Annotated[str, Meta(pattern=_HOURS, title="two times of the day, such as `22:00-07:00`")]
+Preview = Annotated[int, Meta(ge=0, le=MOST_PREVIEW, title="a whole number from 0 to 10000")]
+FolderPath = Annotated[str, Meta(pattern=r"^~?/")]
+ShellCommand = Annotated[str, Meta(title="a shell command")]
+_SECRET = {"is_secret": True}
+Token = Annotated[str, Meta(title="a text", extra=_SECRET)]
+NtfyUrl = Annotated[str, Meta(title="an address such as `https://ntfy.sh/TOPIC`", extra=_SECRET)]
+WebhookUrl = Annotated[str, Meta(title="an address with `https://` or `http://`", extra=_SECRET)]
 
-HIDDEN = "…"
-"""Stands for a value that is secret."""
 
-_LONGEST_TIME = 10_000_000
-"""Seconds, about four months: a longer time is a mistake of typing."""
+# The tables of the file.
 
 
 class StallSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[stall]`: when an agent counts as stalled."""
 
     after: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=_LONGEST_TIME,
-            title="a number of seconds",
-            description="seconds of silence after which an agent counts as stalled, 0 for never",
-            extra={"variable": "PUNCHLIST_STALL_AFTER"},
-        ),
+        Silence,
+        _about("seconds of silence after which an agent counts as stalled, 0 for never", "PUNCHLIST_STALL_AFTER"),
     ] = 300.0
     lifetime: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=_LONGEST_TIME,
-            title="a number of seconds",
-            description="seconds after which an agent is watched no longer",
-            extra={"variable": "PUNCHLIST_STALL_LIFETIME"},
-        ),
+        Silence, _about("seconds after which an agent is watched no longer", "PUNCHLIST_STALL_LIFETIME")
     ] = 21600.0
 
 
@@ -69,20 +83,11 @@ class GateSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """`[gates]`: commands that stand before a change of a task."""
 
     create: Annotated[
-        str,
-        Meta(
-            title="a shell command",
-            description="a command that may refuse new tasks, of any program and on any list",
-            extra={"variable": "PUNCHLIST_GATE_CREATE"},
-        ),
+        ShellCommand,
+        _about("a command that may refuse new tasks, of any program and on any list", "PUNCHLIST_GATE_CREATE"),
     ] = ""
     complete: Annotated[
-        str,
-        Meta(
-            title="a shell command",
-            description="a command that may refuse the completion of a task",
-            extra={"variable": "PUNCHLIST_GATE_COMPLETE"},
-        ),
+        ShellCommand, _about("a command that may refuse the completion of a task", "PUNCHLIST_GATE_COMPLETE")
     ] = ""
 
 
@@ -90,40 +95,24 @@ class NtfySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """`[notify.ntfy]`: a topic of ntfy."""
 
     url: Annotated[
-        str,
-        Meta(
-            title="an address such as `https://ntfy.sh/TOPIC`",
-            description="the ntfy topic to which notifications are published; who knows it can read them",
-            extra={"secret": True},
-        ),
+        NtfyUrl, _about("the ntfy topic to which notifications are published; who knows it can read them")
     ] = ""
-    token: Annotated[
-        str, Meta(title="a text", description="the access token of a protected topic", extra={"secret": True})
-    ] = ""
+    token: Annotated[Token, _about("the access token of a protected topic")] = ""
 
 
 class WebhookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[notify.webhook]`: an address that takes messages, of a chat or of your own."""
 
-    url: Annotated[
-        str,
-        Meta(
-            title="an address with `https://` or `http://`",
-            description="the address to which notifications are posted",
-            extra={"secret": True},
-        ),
-    ] = ""
+    url: Annotated[WebhookUrl, _about("the address to which notifications are posted")] = ""
     format: Annotated[
         WebhookFormat,
-        Meta(
-            title="`json`, `slack` or `discord`",
-            description="`json` (all fields), or the words alone as Slack, Mattermost and Google Chat (`slack`) or "
-            "Discord take them",
+        Meta(title="`json`, `slack` or `discord`"),
+        _about(
+            "`json` (all fields), or the words alone as Slack, Mattermost and Google Chat (`slack`) or "
+            "Discord take them"
         ),
     ] = "json"
-    token: Annotated[
-        str, Meta(title="a text", description="sent as `Authorization: Bearer …`", extra={"secret": True})
-    ] = ""
+    token: Annotated[Token, _about("sent as `Authorization: Bearer …`")] = ""
 
 
 class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,43 +120,28 @@ class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     facts: Annotated[
         tuple[FactName, ...],
-        Meta(
-            title="any of `waits`, `finished`, `stalled`, `red`",
-            description="what `punchlist notify` tells you: an agent waits on you, finishes, falls silent, turns red",
-        ),
-    ] = ("waits", "finished", "stalled", "red")
+        Meta(title="any of `waits`, `finished`, `stalled`, `red`"),
+        _about("what `punchlist notify` tells you: an agent waits on you, finishes, falls silent, turns red"),
+    ] = get_args(FactName)
     terminal: Annotated[
         tuple[TerminalWay, ...],
-        Meta(
-            title="any of `auto`, `bell`, `osc9`, `osc777`, or nothing",
-            description="how the terminal in which it runs notifies you; `auto` is the bell, and the escape that the "
-            "terminal is likely to know",
+        Meta(title="any of `auto`, `bell`, `osc9`, `osc777`, or nothing"),
+        _about(
+            "how the terminal in which it runs notifies you; `auto` is the bell, and the escape that the "
+            "terminal is likely to know"
         ),
     ] = ("auto",)
     command: Annotated[
         tuple[str, ...],
-        Meta(
-            title="a program and its arguments",
-            description="a program that is run for each notification, with JSON on its standard input",
-        ),
+        Meta(title="a program and its arguments"),
+        _about("a program that is run for each notification, with JSON on its standard input"),
     ] = ()
     ntfy: NtfySettings = NtfySettings()
     webhook: WebhookSettings = WebhookSettings()
     quiet: Annotated[
-        str,
-        Meta(
-            pattern=r"^$|^([01][0-9]|2[0-3]):[0-5][0-9] ?- ?([01][0-9]|2[0-3]):[0-5][0-9]$",
-            title="two times of the day, such as `22:00-07:00`",
-            description="quiet hours, in local time; what happens in them is told in one message at their end",
-        ),
+        Hours, _about("quiet hours, in local time; what happens in them is told in one message at their end")
     ] = ""
-    progress: Annotated[
-        bool,
-        Meta(
-            title="`on` or `off`, in the file `true` or `false`",
-            description="also send the progress of agents to the command, ntfy and the webhook",
-        ),
-    ] = False
+    progress: Annotated[Switch, _about("also send the progress of agents to the command, ntfy and the webhook")] = False
 
 
 class WatchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -175,45 +149,24 @@ class WatchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     agents: Annotated[
         tuple[ProgramName, ...],
-        Meta(
-            title=f"names among {', '.join(get_args(ProgramName))}",
-            description="agents whose logs are read; by default all that are found here",
-        ),
+        Meta(title=f"names among {', '.join(get_args(ProgramName))}"),
+        _about("agents whose logs are read; by default all that are found here"),
     ] = get_args(ProgramName)
     folders: Annotated[
-        tuple[Annotated[str, Meta(pattern=r"^~?/")], ...],
-        Meta(
-            title="absolute paths, or ones that begin with `~/`",
-            description="only sessions that work in one of these folders are watched; by default all",
-        ),
+        tuple[FolderPath, ...],
+        Meta(title="absolute paths, or ones that begin with `~/`"),
+        _about("only sessions that work in one of these folders are watched; by default all"),
     ] = ()
     since: Annotated[
-        str,
-        Meta(
-            pattern=_AGE,
-            title="a time such as `12h` or `30d`",
-            description="logs that were last written before are read once they grow; `--since` is above it",
-        ),
+        Age, _about("logs that were last written before are read once they grow; `--since` is above it")
     ] = "7d"
 
 
 class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[panel]`: how `punchlist top` looks. Its keys write this table."""
 
-    lists: Annotated[
-        bool,
-        Meta(
-            title="`on` or `off`, in the file `true` or `false`",
-            description="`punchlist top` shows lists below their agents; its key ctrl+t",
-        ),
-    ] = False
-    notify: Annotated[
-        bool,
-        Meta(
-            title="`on` or `off`, in the file `true` or `false`",
-            description="`punchlist top` notifies you, as `punchlist notify` does; its key n",
-        ),
-    ] = False
+    lists: Annotated[Switch, _about("`punchlist top` shows lists below their agents; its key ctrl+t")] = False
+    notify: Annotated[Switch, _about("`punchlist top` notifies you, as `punchlist notify` does; its key n")] = False
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -221,90 +174,59 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     db: Annotated[
         str,
-        Meta(
-            title="an absolute path, one that begins with `~/`, or `sqlite:////…`",
-            description="the board to use; by default the user's own. The variable may also be a relative path or "
-            "`memory:`",
-            extra={"variable": "PUNCHLIST_DB"},
+        Meta(title="an absolute path, one that begins with `~/`, or `sqlite:////…`"),
+        _about(
+            "the board to use; by default the user's own. The variable may also be a relative path or `memory:`",
+            "PUNCHLIST_DB",
         ),
     ] = ""
     durability: Annotated[
         Durability,
-        Meta(
-            title="`full` or `normal`",
-            description="`full` (a write survives power loss) or `normal` (it survives a crash)",
-            extra={"variable": "PUNCHLIST_DURABILITY"},
-        ),
+        Meta(title="`full` or `normal`"),
+        _about("`full` (a write survives power loss) or `normal` (it survives a crash)", "PUNCHLIST_DURABILITY"),
     ] = "full"
     profile: Annotated[
         Profile,
-        Meta(
-            title="`quiet`, `classic` or `off`",
-            description="how much attached agents are told about their lists",
-            extra={"variable": "PUNCHLIST_PROFILE"},
-        ),
+        Meta(title="`quiet`, `classic` or `off`"),
+        _about("how much attached agents are told about their lists", "PUNCHLIST_PROFILE"),
     ] = "quiet"
     stop_tries: Annotated[
-        Annotated[int, Meta(ge=0, le=999)] | None,
-        Meta(
-            title="a number from 0 to 999",
-            description="how often an attached agent is asked to go on per prompt, 0 for never; by default as the "
-            "profile says",
-            extra={"variable": "PUNCHLIST_STOP_TRIES"},
+        Tries | None,
+        Meta(title="a number from 0 to 999"),
+        _about(
+            "how often an attached agent is asked to go on per prompt, 0 for never; by default as the profile says",
+            "PUNCHLIST_STOP_TRIES",
         ),
     ] = None
     todos: Annotated[
-        bool,
-        Meta(
-            title="`on` or `off`, in the file `true` or `false`",
-            description="`off` offers no agent a todo tool, and no model is told about one",
-            extra={"variable": "PUNCHLIST_TODOS"},
-        ),
+        Switch, _about("`off` offers no agent a todo tool, and no model is told about one", "PUNCHLIST_TODOS")
     ] = True
     dialect: Annotated[
         tuple[str, ...],
-        Meta(
-            title="names that `punchlist dialects` lists",
-            description="the todo tools that `punchlist mcp` offers to agents that you attach; `--dialect` is above it",
-        ),
+        Meta(title="names that `punchlist dialects` lists"),
+        _about("the todo tools that `punchlist mcp` offers to agents that you attach; `--dialect` is above it"),
     ] = ("punchlist", "punchlist-tasks")
     previews: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=10_000,
-            title="a whole number from 0 to 10000",
-            description="the most characters that are kept of a tool's arguments and of its result, 0 for none",
-            extra={"variable": "PUNCHLIST_PREVIEWS"},
+        Preview,
+        _about(
+            "the most characters that are kept of a tool's arguments and of its result, 0 for none",
+            "PUNCHLIST_PREVIEWS",
         ),
     ] = 160
     redact: Annotated[
         tuple[str, ...],
-        Meta(
-            title="regular expressions",
-            description="text that is masked before a tool call is recorded or told of; the patterns of the file, "
+        Meta(title="regular expressions"),
+        _about(
+            "text that is masked before a tool call is recorded or told of; the patterns of the file, "
             "the one of the variable and those of a program add up",
-            extra={"variable": "PUNCHLIST_REDACT"},
+            "PUNCHLIST_REDACT",
         ),
     ] = ()
-    lease: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=86_400,
-            title="a number of seconds, up to a day",
-            description="seconds that a claim on a task lasts without a heartbeat",
-            extra={"variable": "PUNCHLIST_LEASE"},
-        ),
-    ] = 900.0
+    lease: Annotated[Lease, _about("seconds that a claim on a task lasts without a heartbeat", "PUNCHLIST_LEASE")] = (
+        900.0
+    )
     timer_horizon: Annotated[
-        str,
-        Meta(
-            pattern=_AGE,
-            title="a time such as `12h` or `30d`",
-            description="the longest timer that a model may set for a flow",
-            extra={"variable": "PUNCHLIST_TIMER_HORIZON"},
-        ),
+        Age, _about("the longest timer that a model may set for a flow", "PUNCHLIST_TIMER_HORIZON")
     ] = "30d"
     stall: StallSettings = StallSettings()
     gates: GateSettings = GateSettings()
@@ -321,7 +243,7 @@ class SettingEntry(Struct, frozen=True):
     default: Any
     meaning: str
     allowed: str
-    variable: str
+    variable: str = ""
     """The variable above it; empty if it has none."""
     is_secret: bool = False
     """Its value is not shown unless it is asked for by its key."""
@@ -340,12 +262,16 @@ def _describe_fields(kind: type[Struct], prefix: str) -> Iterator[SettingEntry]:
         if _is_table(hint):
             yield from _describe_fields(hint, f"{name}.")
             continue
-        meta = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Meta)), Meta())
-        default = field.default_factory() if field.default is NODEFAULT else field.default
-        extra = meta.extra or {}
-        is_secret = bool(extra.get("secret"))
-        variable = extra.get("variable", "")
-        yield SettingEntry(name, hint, default, meta.description or "", meta.title or "", variable, is_secret)
+        found: dict[str, Any] = {}
+        for meta in hint.__metadata__:
+            said: dict[str, Any] = {"meaning": meta.description, "allowed": meta.title, **(meta.extra or {})}
+            found |= {about: text for about, text in said.items() if text}
+        yield SettingEntry(name, hint, field.default, **found)
+
+
+def read_age(text: str) -> timedelta:
+    """Return the length of a time such as `12h`, `30d` or `8w`."""
+    return timedelta(**{_AGES[text[-1]]: int(text[:-1])})
 
 
 def _is_table(hint: Any) -> bool:
@@ -392,12 +318,15 @@ def load_settings() -> Settings:
     return _loaded[1]
 
 
-def read_variable(variable: str, key: str) -> Any:
-    """Return a setting from its variable; None if the variable is not set. The text is read by the rules of the key."""
-    text = os.environ.get(variable)
-    if not text:
-        return None
-    return parse_words(find_entry(key), [text], name=variable)
+def read_setting(key: str, given: object = None) -> Any:
+    """Return the value in force: `given` by the caller, else the variable's, else that of the file or the default."""
+    entry = find_entry(key)
+    if given not in (None, ""):
+        return parse_words(entry, [str(given)])
+    text = os.environ.get(entry.variable)
+    if text:
+        return parse_words(entry, [text], name=entry.variable)
+    return attrgetter(key)(load_settings())
 
 
 def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") -> Any:

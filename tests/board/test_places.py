@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from platformdirs import user_data_dir
 
-from punchlist.places import default_path
+from punchlist.settings import default_path
 
 
 @pytest.mark.parametrize("folder", [None, "", "relative", "/somewhere/else", "/with/../dots"])

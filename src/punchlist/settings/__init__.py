@@ -1,7 +1,7 @@
-"""Find the places of the user's own board and settings.
+"""Settings: here the places of the user's own board and settings file, in `table` all that the file may say.
 
-A rule of our own, and not the package platformdirs, because to import that takes longer than to start Python: the
-status line would take 3.4 times a bare start instead of 2.1. The status line imports this module and no other.
+A rule of our own for the places, and not the package platformdirs, because to import that takes longer than to start
+Python: the status line would take 3.4 times a bare start instead of 2.1. It imports this module and no other.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The settings as code asks for them, the environment above the file, and the project that a folder belongs to."""
+"""What a process finds around it: settings that need more than their value, its user, the project of a folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from punchlist.core.programs import PROGRAMS, describe_home
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
-from punchlist.settings import Durability, Profile, find_entry, list_entries, load_settings, parse_words, read_variable
+from punchlist.settings.table import list_entries, load_settings, read_age, read_setting
 from punchlist.text import repair
 
 _OTHERS: dict[str, str] = {
@@ -42,38 +42,6 @@ def list_variables() -> dict[str, str]:
 Folder = str | os.PathLike[str] | None
 """A folder as callers give it; None is the working directory, or every folder."""
 
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-
-
-def durability(wanted: str | None = None) -> Durability:
-    """Return the durability asked for, by the caller or the settings."""
-    if wanted:
-        return parse_words(find_entry("durability"), [wanted])
-    return read_variable("PUNCHLIST_DURABILITY", "durability") or load_settings().durability
-
-
-def todos_offered() -> bool:
-    """True unless the settings take the todo tool from all agents."""
-    offered = read_variable("PUNCHLIST_TODOS", "todos")
-    return load_settings().todos if offered is None else offered
-
-
-def host_profile() -> Profile:
-    """Return the profile of agents that hosts attach."""
-    return read_variable("PUNCHLIST_PROFILE", "profile") or load_settings().profile
-
-
-def stop_tries() -> int | None:
-    """Return how often an attached agent may be kept from stopping per prompt; None to go by its profile."""
-    tries = read_variable("PUNCHLIST_STOP_TRIES", "stop_tries")
-    return load_settings().stop_tries if tries is None else tries
-
-
-def preview_length() -> int:
-    """Return the most characters that are kept of a tool's arguments and of its result."""
-    length = read_variable("PUNCHLIST_PREVIEWS", "previews")
-    return load_settings().previews if length is None else length
-
 
 def own_secrets(given: Collection[str] | str | None = None) -> re.Pattern[str] | None:
     """Return one pattern for the secrets that a host and the settings name; None if there are none.
@@ -101,19 +69,8 @@ def _check_pattern(name: str, pattern: Any) -> str:
 
 def gate_commands() -> dict[str, str]:
     """Return the commands that stand before `create` and `complete`."""
-    gates = load_settings().gates
-    named = {
-        "create": os.environ.get("PUNCHLIST_GATE_CREATE") or gates.create,
-        "complete": os.environ.get("PUNCHLIST_GATE_COMPLETE") or gates.complete,
-    }
+    named = {on: read_setting(f"gates.{on}") for on in ("create", "complete")}
     return {on: command for on, command in named.items() if command.strip()}
-
-
-def lease(wanted: float | None = None) -> float:
-    """Return how long a claim lasts, in seconds, by the caller or the settings."""
-    if wanted is not None:
-        return parse_words(find_entry("lease"), [str(wanted)])
-    return read_variable("PUNCHLIST_LEASE", "lease") or load_settings().lease
 
 
 def task_list(given: str | None, session: str) -> str:
@@ -123,21 +80,12 @@ def task_list(given: str | None, session: str) -> str:
 
 def timer_horizon() -> timedelta:
     """Return how far away a timer may be that a model sets for a flow."""
-    value = read_variable("PUNCHLIST_TIMER_HORIZON", "timer_horizon") or load_settings().timer_horizon
-    return timedelta(**{_UNITS[value[-1]]: int(value[:-1])})
+    return read_age(read_setting("timer_horizon"))
 
 
 def stall_timings() -> StallOptions:
     """Return when an agent counts as stalled that has no timings of its own."""
-    after = read_variable("PUNCHLIST_STALL_AFTER", "stall.after")
-    lifetime = read_variable("PUNCHLIST_STALL_LIFETIME", "stall.lifetime")
-    stall = load_settings().stall
-    return stall_options(
-        {
-            "notice_after": stall.after if after is None else after,
-            "lifetime": stall.lifetime if lifetime is None else lifetime,
-        }
-    )
+    return stall_options({"notice_after": read_setting("stall.after"), "lifetime": read_setting("stall.lifetime")})
 
 
 def session_id(given: str | None = None) -> str:

@@ -7,7 +7,7 @@ from msgspec.structs import fields
 from tools.check_docs import ROOT
 
 from punchlist.errors import ConfigInvalid
-from punchlist.guidance.settings import GuidanceSettings, rules
+from punchlist.guidance.rules import GuidanceSettings, rules
 from punchlist.guidance.words import KINDS
 from tests.dialects.boards import write
 from tests.guidance.talk import kinds, spoken, talk, turns
