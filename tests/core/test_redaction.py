@@ -6,7 +6,7 @@ import string
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from punchlist.text.previews import LENGTH, preview, shown_arguments
@@ -84,6 +84,7 @@ def test_a_secret_of_a_known_shape_is_redacted_wherever_it_stands(secret: str, a
 
 
 @given(NAMES, VALUES, FRAMES)
+@example("password", "Zq900PW", "{name} = {value}")
 def test_a_value_behind_a_secret_name_is_redacted(name: str, value: str, frame: str) -> None:
     shown = redact(frame.format(name=name, value=value))
     assert value not in shown

@@ -608,7 +608,8 @@ def _value_span(text: str, name: _SecretName, head: re.Match[str], done: int) ->
         return None
     if is_reference(first) and not first.startswith(MARK):  # behind a mask there may be more of the value
         return None
-    if head["gap"] and head["after"] and first.isidentifier() and secrecy(first) == "sure":
+    is_name = first.isidentifier() and _MIXED.search(first) is None and secrecy(first) == "sure"
+    if head["gap"] and head["after"] and is_name:
         return None  # another variable
     if lowered == "pwd" and re.match(r"[~.]{0,2}/|[A-Za-z]:[\\/]", first):
         return None
