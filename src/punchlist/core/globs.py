@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from punchlist.text.patterns import compile_later
 
-_WILD = compile_later(r"[*?\[{!]|[@+]\(")
-_CHOICE = compile_later(r"[?*+@!]\(|[{})/]")
+_WILD = compile_later(r"[*?\[!]")
+_CHOICE = compile_later(r"[^/]*(?:\{|[?*+@!]\()")
 _ANYTHING = "**"
 _MOST_PARTS = 64
 """A deeper pattern overlaps with everything: comparing two patterns takes time in the product of their parts."""
@@ -25,48 +24,35 @@ def overlaps(one: str, other: str) -> bool:
 
 def normalise(pattern: str) -> str:
     """Return the pattern without needless parts; the empty text stands for everything."""
-    return "/".join(_split_parts(pattern))
+    parts, choice = _split_parts(pattern)
+    return "/".join((*parts, choice) if choice else parts)
 
 
 def _split_folders(pattern: str) -> tuple[str, ...]:
-    """Return the parts of a pattern; a choice between paths of several parts may be any path."""
-    return tuple(_ANYTHING if "/" in part else part.casefold() for part in _split_parts(pattern))
+    """Return the parts of a pattern; a choice may be any path from there on, or from the root where it leads up."""
+    parts, choice = _split_parts(pattern)
+    if ".." in choice:
+        return ()
+    return tuple(part.casefold() for part in parts)
 
 
-def _split_parts(pattern: str) -> list[str]:
-    """Return the parts between slashes; a choice, `{a/b,c}` or `@(a/b|c)`, stays whole.
+def _split_parts(pattern: str) -> tuple[list[str], str]:
+    """Return the parts before the first choice, `{a/b,c}` or `@(a/b|c)`, and the rest of the pattern from there on.
 
     `..` after a part of unknown depth may lead anywhere.
     """
+    pattern = pattern.replace("\\", "/")
+    choice = _CHOICE.search(pattern)
+    end = len(pattern) if choice is None else choice.start()
     parts: list[str] = []
-    for part in _split(pattern.replace("\\", "/")):
-        is_after_deep = bool(parts) and (parts[-1] == _ANYTHING or "/" in parts[-1])
-        if (part == ".." and is_after_deep) or (part != ".." and ".." in part and _WILD.search(part)):
+    for part in pattern[:end].split("/"):
+        if part == ".." and parts[-1:] == [_ANYTHING]:
             parts = [_ANYTHING]
         elif part == ".." and parts and parts[-1] != "..":
             parts.pop()
         elif part and part != ".":
             parts.append(part)
-    return parts
-
-
-def _split(pattern: str) -> Iterator[str]:
-    """Yield the texts between slashes outside of choices."""
-    start, closing = 0, list[str]()
-    for found in _CHOICE.finditer(pattern):
-        match found[0]:
-            case "/":
-                if not closing:
-                    yield pattern[start : found.start()]
-                    start = found.end()
-            case "{":
-                closing.append("}")
-            case "}" | ")" as end:
-                if closing and closing[-1] == end:
-                    closing.pop()
-            case _:
-                closing.append(")")
-    yield pattern[start:]
+    return parts, pattern[end:]
 
 
 @lru_cache(maxsize=8192)
@@ -99,7 +85,7 @@ def _may_be_equal(one: str, other: str) -> bool:
 
 
 def _find_tail(pattern: str) -> str:
-    """Return the fixed end of a pattern; empty if it has a class or a choice, whose end is not told from its inside."""
-    if any(char in pattern for char in "[{!("):
+    """Return the fixed end of a pattern; empty if it has a class or a bracket, whose end is not told from its inside."""
+    if any(char in pattern for char in "[!("):
         return ""
     return re.split(r"[*?]", pattern)[-1]
