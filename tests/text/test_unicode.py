@@ -5,9 +5,9 @@ import unicodedata
 
 from punchlist.text import clean, cut, graphemes, repair, width
 from punchlist.text.cleaning import (
+    _STACKED,
+    _SUSPICIOUS,
     _scrub,
-    _stacked,
-    _suspicious,
 )
 from tests.sizes import size
 from tests.text.hostile import forbidden, random_text, seeded
@@ -51,11 +51,11 @@ def test_random_texts_are_never_cut_inside_a_cluster() -> None:
 
 def test_the_fast_path_suspects_every_code_point_that_the_cleaner_removes() -> None:
     for code in range(0x80, sys.maxunicode + 1):
-        if forbidden(char := chr(code)) and not _suspicious().search(char):
+        if forbidden(char := chr(code)) and not _SUSPICIOUS.search(char):
             raise AssertionError(f"U+{code:04X} is removed but not suspected")
 
 
 def test_the_fast_path_takes_every_mark_for_one() -> None:
     marks = [char for char in map(chr, range(0x80, sys.maxunicode + 1)) if unicodedata.category(char)[0] == "M"]
-    unseen = [f"U+{ord(char):04X}" for char in marks if not (_suspicious().search(char) or _stacked().search(char * 9))]
+    unseen = [f"U+{ord(char):04X}" for char in marks if not (_SUSPICIOUS.search(char) or _STACKED.search(char * 9))]
     assert not unseen

@@ -6,9 +6,10 @@ Ordinary text comes back as the same object.
 """
 
 import re
-from functools import cache
 from typing import Final, NamedTuple
 from unicodedata import category
+
+from punchlist.text.patterns import compile_later
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _TAGS = "\U000e0000-\U000e007f"
@@ -44,11 +45,8 @@ def clean(text: str, *, lines: bool = True) -> Cleaned:
     """
     if is_plain(text, lines=lines):
         return Cleaned(text, ())
-    if (
-        not text.isascii()
-        and not (_suspicious().search(text) or _stacked().search(text))
-        and (lines or not _is_broken(text))
-    ):
+    is_broken = not lines and ("\n" in text or "\t" in text)
+    if not (text.isascii() or is_broken or _SUSPICIOUS.search(text) or _STACKED.search(text)):
         return Cleaned(text, ())
     return _scrub(text, lines=lines)
 
@@ -74,14 +72,14 @@ def _scrub(text: str, *, lines: bool) -> Cleaned:
     removed: set[str] = set()
     if repaired.count("\ufffd") > text.count("\ufffd"):
         removed.add("lone surrogates")
-    text = _breaks(lines=lines).sub("\n", repaired)
-    found = "".join(set(_suspicious().findall(text)))  # short, so each kind is looked for here first
-    for kind, pattern in _removals():
+    text = (_BREAKS if lines else _ALL_BREAKS).sub("\n", repaired)
+    found = "".join(set(_SUSPICIOUS.findall(text)))  # short, so each kind is looked for here first
+    for kind, pattern in _REMOVALS:
         if pattern.search(found):
             text, count = pattern.subn("", text)
             if count:
                 removed.add(kind)
-    if _has_joiner(found) or _stacked().search(text):
+    if _has_joiner(found) or _STACKED.search(text):
         text, unsettled = _settle(text)
         removed |= unsettled
     if not lines:
@@ -102,48 +100,31 @@ _ORDER = (
 )
 
 
-@cache
-def _removals() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return (
-        ("escape sequences", re.compile(_ESCAPES, re.VERBOSE)),
-        ("control characters", re.compile(f"[{_CONTROLS}]+")),
-        ("bidirectional controls", re.compile(f"[{_BIDI}]+")),
-        ("tag characters", re.compile(f"[{_TAGS}]+")),
-        ("zero-width characters", re.compile(f"[{_ZERO_WIDTH}]+")),
-        ("noncharacters", re.compile(f"[{_NONCHARACTERS}]+")),
-    )
+_REMOVALS = (
+    ("escape sequences", compile_later(_ESCAPES, re.VERBOSE)),
+    ("control characters", compile_later(f"[{_CONTROLS}]+")),
+    ("bidirectional controls", compile_later(f"[{_BIDI}]+")),
+    ("tag characters", compile_later(f"[{_TAGS}]+")),
+    ("zero-width characters", compile_later(f"[{_ZERO_WIDTH}]+")),
+    ("noncharacters", compile_later(f"[{_NONCHARACTERS}]+")),
+)
+_BREAKS = compile_later(r"\r\n?|[\u2028\u2029]")
+_ALL_BREAKS = compile_later(r"\r\n?|[\v\f\x85\u2028\u2029]")
+_SUSPICIOUS = compile_later(
+    f"[{_CONTROLS}{_BIDI}{_ZERO_WIDTH_BASIC}\u200c\u200d\ufe00-\ufe0f\ud800-\udfff\u2028\u2029\ufdd0-\ufdef\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U0002fffe-\U0002ffff\U000323b0-\U0010ffff]"
+)
+"""At least every character that `_scrub` may touch, but for stacked marks.
 
+Coarse above the ideographs: a class with every noncharacter in it searches at half the speed.
+"""
 
-@cache
-def _breaks(*, lines: bool) -> re.Pattern[str]:
-    return re.compile(r"\r\n?|[\u2028\u2029]" if lines else r"\r\n?|[\v\f\x85\u2028\u2029]")
+_STACKED = compile_later(
+    "[^\\w\x00-\u02ff\u2010-\u20cf\u2100-\u2cee\u2e00-\u3029\uff00-\uff9d\U0001f000-\U0001faff]{9}"
+)
+"""Nine in a row that may be marks: not letters, digits, punctuation, boxes or emoji."""
 
-
-def _is_broken(text: str) -> bool:
-    return "\n" in text or "\t" in text
-
-
-@cache
-def _suspicious() -> re.Pattern[str]:
-    """Match at least every character that `_scrub` may touch, but for stacked marks.
-
-    Coarse above the ideographs: a class with every noncharacter in it searches at half the speed.
-    """
-    joiners_and_selectors = "\u200c\u200d\ufe00-\ufe0f"
-    surrogates_and_breaks = "\ud800-\udfff\u2028\u2029"
-    basic = _CONTROLS + _BIDI + _ZERO_WIDTH_BASIC + joiners_and_selectors + surrogates_and_breaks
-    above = (
-        "\ufdd0-\ufdef\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U0002fffe-\U0002ffff"
-    )
-    return re.compile(f"[{basic}{above}\U000323b0-\U0010ffff]")
-
-
-@cache
-def _stacked() -> re.Pattern[str]:
-    """Match nine in a row that may be marks: not letters, digits, punctuation, boxes or emoji."""
-    return re.compile("[^\\w\x00-\u02ff\u2010-\u20cf\u2100-\u2cee\u2e00-\u3029\uff00-\uff9d\U0001f000-\U0001faff]{9}")
-
-
+_BEYOND_ASCII = compile_later("[^\x00-\x7f]+")
 _MOST_MARKS: Final = 8
 """Marks kept on one base. Living scripts need four at most; more cover the lines around."""
 
@@ -167,12 +148,7 @@ def _settle(text: str) -> tuple[str, set[str]]:
         run, start, end = match[0], match.start(), match.end()
         return _settle_run(run, text[start - 1 : start] if start else "", text[end : end + 1], removed)
 
-    return _beyond_ascii().sub(stretch, text), removed
-
-
-@cache
-def _beyond_ascii() -> re.Pattern[str]:
-    return re.compile("[^\x00-\x7f]+")
+    return _BEYOND_ASCII.sub(stretch, text), removed
 
 
 def _settle_run(run: str, last: str, following: str, removed: set[str]) -> str:

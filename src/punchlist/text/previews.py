@@ -6,12 +6,12 @@ Only a window of the text is read, so that a result of a gigabyte costs no more 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import islice
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
 from punchlist.text.graphemes import cut
+from punchlist.text.patterns import compile_later
 from punchlist.text.redaction import MARK, Secrecy, looks_secret, redact, secrecy
 
 LENGTH: Final = 160
@@ -28,6 +28,9 @@ _WIDEST: Final = 160
 
 _FEW: Final = 24
 """Entries of an array or object that a preview reads."""
+
+_WORD: Final = compile_later(r"""\A[!#-%(-+\--:<-~]++""")
+"""A word at the edge of what secrets are made of; a text in a script without spaces is no word."""
 
 _DEEPEST: Final = 4
 _COMMANDS: Final = ("command", "cmd", "script")
@@ -170,13 +173,5 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, default=_name, separators=
 def _without_edge(piece: str, *, tail: bool = False) -> str:
     """Return a window without the word at its edge, which may be half of one."""
     if tail:
-        word = _word().match(piece)
-        return piece if word is None else piece[word.end() :]
-    word = _word().match(piece[::-1])
-    return piece if word is None else piece[: len(piece) - word.end()]
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    """Match what secrets are made of; a text in a script without spaces is no word."""
-    return re.compile(r"""[!#-%(-+\--:<-~]++""")
+        return _WORD.sub("", piece, count=1)
+    return _WORD.sub("", piece[::-1], count=1)[::-1]

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from typing import Final
 from unicodedata import normalize
 
 from punchlist.text.cleaning import clean
+from punchlist.text.patterns import compile_later
 
 _ANGLES: Final = "<＜﹤"
-_LOOKALIKES: Final = "‹«≪≮⋖⋘˂ᐸ〈⟨〈《⟪❬❮❰⦑⧼𝈶"
+_ALL_ANGLES: Final = compile_later(f"[{_ANGLES}‹«≪≮⋖⋘˂ᐸ〈⟨〈《⟪❬❮❰⦑⧼𝈶]")
+_ENTITIES: Final = compile_later(r"&(?=\s{0,8}(?:#\s{0,8}[x\d]|\w{1,32}\s{0,8};|[lg]t))", re.IGNORECASE)
 _SAFE_ANGLE: Final = "‹"
 _WINDOW: Final = 64
 """Characters after an angle that are searched for the name of the fence."""
@@ -43,7 +44,7 @@ def _disarmed(line: str, name: str) -> str:
             return "("
         return _SAFE_ANGLE if match[0] in _ANGLES else match[0]
 
-    return _entities().sub("＆", _angles().sub(disarm, line))
+    return _ENTITIES.sub("＆", _ALL_ANGLES.sub(disarm, line))
 
 
 def fence(rows: Iterable[str], *, tag: str = "punchlist") -> str:
@@ -53,13 +54,3 @@ def fence(rows: Iterable[str], *, tag: str = "punchlist") -> str:
 
 def _letters(text: str) -> str:
     return "".join(char for char in normalize("NFKC", text).casefold() if char.isalnum())
-
-
-@cache
-def _angles() -> re.Pattern[str]:
-    return re.compile(f"[{_ANGLES}{_LOOKALIKES}]")
-
-
-@cache
-def _entities() -> re.Pattern[str]:
-    return re.compile(r"&(?=\s{0,8}(?:#\s{0,8}[x\d]|\w{1,32}\s{0,8};|[lg]t))", re.IGNORECASE)
