@@ -17,7 +17,7 @@ from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
 from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before
 from punchlist.detect.list_upkeep import StalenessOptions
-from punchlist.detect.loops import Finished, LoopOptions, LoopState, Started
+from punchlist.detect.loops import Call, LoopOptions, LoopState
 from punchlist.detect.rounds import RoundOptions, count_round, has_moved, places
 from punchlist.detect.stalls import StallState
 from punchlist.settings.options import AgentSettings
@@ -56,23 +56,23 @@ def _mark_watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options
 
 def judge_start(
     ctx: AgentContext, call_id: str, name: str, args: Any, known: CallRow | None, options: LoopOptions, signer: Signer
-) -> Started:
-    """Judge a call that begins by those before it in the same run, at most `history_size`.
+) -> tuple[Verdict, Call | None]:
+    """Judge a call that begins by those before it in the same run, at most `history_size`; return what is recorded.
 
     A call that is reported again is judged again only while it is in that window, and recorded once.
     """
     memory = ctx.memory.loops
     if not options.enabled:
-        return Started(LoopState(), FINE)
+        return FINE, None
     window = ctx.tx.tool_calls.loop_window(ctx.row.number, memory.since, options.history_size)
     state = LoopState(window, memory.warned, memory.guard, memory.held)
     if known is not None and known.call.started is not None:
         recorded = (*window, *memory.held)
         if all(call.id != loops.shorten_id(call_id) for call in recorded):
-            return Started(state, FINE)
-    judged = loops.record_start(state, call_id, name, args, options=options, signer=signer)
-    _remember_loops(ctx, judged.state)
-    return judged
+            return FINE, None
+    after, verdict = loops.judge_start(state, call_id, name, args, options=options, signer=signer)
+    _remember_loops(ctx, after)
+    return verdict, None if after.calls is window else after.calls[-1]
 
 
 def record_outcome(
@@ -83,7 +83,7 @@ def record_outcome(
     is_counted = row.loop is not None and row.loop_seq is not None and row.loop_seq > memory.since
     calls = (row.loop,) if is_counted and row.loop is not None else ()
     state = LoopState(calls, memory.warned, memory.guard, memory.held)
-    found: Finished = loops.record_end(state, row.id, result, failed, options=options, signer=signer)
+    found = loops.record_end(state, row.id, result, failed, options=options, signer=signer)
     if found.recorded is None:
         return row
     _remember_loops(ctx, found.state)

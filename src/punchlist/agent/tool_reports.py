@@ -188,8 +188,7 @@ def _record_start(ctx: AgentContext, agent: AgentRunner, seen: SeenCall, call_id
     detectors.begin_watch(ctx, options)
     call_id, known = _find_beginning(ctx, call_id, seen.facts)
     is_news = known is None or known.call.started is None
-    judged = detectors.judge_start(ctx, call_id, seen.name, seen.arguments, known, options.loops, signer)
-    verdict = judged.verdict
+    verdict, recorded = detectors.judge_start(ctx, call_id, seen.name, seen.arguments, known, options.loops, signer)
     found = detectors.loop_findings(ctx, verdict, seen.name)
     if is_news:
         focus, item = ctx.row.state.todos.focus, key_in_focus(ctx)
@@ -200,8 +199,8 @@ def _record_start(ctx: AgentContext, agent: AgentRunner, seen: SeenCall, call_id
         call = call_from("tool.started", facts, ctx.now, seq)
         if known is not None:
             call = joined(known.call, call)
-        loop_seq = None if judged.recorded is None else seq
-        ctx.tx.tool_calls.save(ctx.row.number, CallRow(call, seq, seen.drifts, judged.recorded, loop_seq))
+        loop_seq = None if recorded is None else seq
+        ctx.tx.tool_calls.save(ctx.row.number, CallRow(call, seq, seen.drifts, recorded, loop_seq))
         _count_start(ctx, seen)
         ctx.tell(found)
         if not call.is_open:  # its end was reported first

@@ -136,14 +136,6 @@ class LoopState(Struct, frozen=True):
     held: tuple[Call, ...] = ()
 
 
-class Started(NamedTuple):
-    """The state after a call began, the verdict on it, and the call as recorded, None if it was not."""
-
-    state: LoopState
-    verdict: Verdict
-    recorded: Call | None = None
-
-
 class Finished(NamedTuple):
     """The state after a call ended, and the call as recorded now, None if nothing changed.
 
@@ -156,18 +148,6 @@ class Finished(NamedTuple):
 
 
 def judge_start(
-    state: LoopState, call_id: str, name: str, args: object, *, run: str | None = None, options: LoopOptions = DEFAULT
-) -> tuple[LoopState, Verdict]:
-    """Judge a call that is about to run; return the state after it and the verdict.
-
-    Only calls of the same `run` count, or those of none where it is None. The same call reported again is judged
-    again and recorded once. An empty `call_id` is no id: such a call is never taken for another.
-    """
-    after = record_start(state, call_id, name, args, run=run, options=options)
-    return after.state, after.verdict
-
-
-def record_start(
     state: LoopState,
     call_id: str,
     name: str,
@@ -176,10 +156,14 @@ def record_start(
     run: str | None = None,
     options: LoopOptions = DEFAULT,
     signer: Signer = UNKEYED,
-) -> Started:
-    """Judge a call like `judge_start`; return also the call as recorded."""
+) -> tuple[LoopState, Verdict]:
+    """Judge a call that is about to run; return the state after it and the verdict. A recorded call is the last one.
+
+    Only calls of the same `run` count, or those of none where it is None. The same call reported again is judged
+    again and recorded once. An empty `call_id` is no id: such a call is never taken for another.
+    """
     if not options.enabled:
-        return Started(state, FINE)
+        return state, FINE
     seen = sight(name, args, signer)
     call = Call(shorten_id(call_id), seen.tool, seen.key, shorten_id(run) if run else "", seen.way)
     before = [known for known in state.calls if known.run == call.run]
@@ -197,11 +181,10 @@ def record_start(
         if has_persisted or warned is not state.warned:
             state = replace(state, warned=warned, guard=Guard() if has_persisted else guard)
     if is_known:
-        return Started(state, verdict)
+        return state, verdict
     if verdict.level != "critical":
-        return Started(_record(state, call, options), verdict, call)
-    state, recorded = _hold(state, call, before, options)
-    return Started(state, verdict, recorded)
+        return _record(state, call, options), verdict
+    return _hold(state, call, before, options), verdict
 
 
 def add_outcome(
@@ -256,7 +239,7 @@ def record_end(
     came = outcome(call.way, result, is_error=is_error, signer=signer)
     if came.hash is None:
         return Finished(state)
-    call = _with_outcome(call, came.hash, came.unknown_tool)
+    call = call._replace(outcome=came.hash, unknown_tool=came.unknown_tool)
     if place is None:
         state = _record(state, call, options)
     else:
@@ -282,18 +265,18 @@ def _record(state: LoopState, call: Call, options: LoopOptions) -> LoopState:
     return replace(state, calls=(*state.calls, call)[-options.history_size :])
 
 
-def _hold(state: LoopState, call: Call, before: Sequence[Call], options: LoopOptions) -> tuple[LoopState, Call | None]:
-    """Hold a call that was judged critical until its outcome; return what is recorded of it now, if anything."""
+def _hold(state: LoopState, call: Call, before: Sequence[Call], options: LoopOptions) -> LoopState:
+    """Hold a call that was judged critical until its outcome; with `count_blocked` it is recorded now."""
     if call.id:
         state = replace(state, held=(*state.held, call)[-_MOST_HELD:])
     if not options.count_blocked:
-        return state, None
+        return state
     last = next((known for known in reversed(before) if known.key == call.key and known.outcome is not None), None)
     last = last or next((known for known in reversed(before) if known.tool == call.tool), None)
     blocked = call._replace(way="plain")
     if last is not None:  # nothing has changed since, so its outcome is that of the call before it
         blocked = call._replace(way=last.way, outcome=last.outcome, unknown_tool=last.unknown_tool)
-    return _record(state, blocked, options), blocked
+    return _record(state, blocked, options)
 
 
 def _record_run_of_held(state: LoopState, held: Call, came: Outcome, options: LoopOptions) -> Finished:
@@ -303,17 +286,13 @@ def _record_run_of_held(state: LoopState, held: Call, came: Outcome, options: Lo
     """
     if came.hash is None:
         return Finished(state)
-    call = _with_outcome(held, came.hash, came.unknown_tool)
+    call = held._replace(outcome=came.hash, unknown_tool=came.unknown_tool)
     calls = state.calls
     if options.count_blocked:
         calls = tuple(known for known in calls if known.id != call.id or known.key != call.key)
     rest = tuple(known for known in state.held if known is not held)
     state = LoopState(calls, state.warned, _update_guard(state.guard, call), rest)
     return Finished(_record(state, call, options), call, is_newest=True)
-
-
-def _with_outcome(call: Call, outcome: str, unknown_tool: str | None) -> Call:
-    return call._replace(outcome=outcome, unknown_tool=unknown_tool)
 
 
 def _find_open_call(calls: Sequence[Call], call_id: str, key: str | None, run: str) -> tuple[int | None, bool]:
