@@ -11,8 +11,16 @@ from msgspec.structs import replace
 from punchlist import Agent, Board
 from punchlist.core.todo import CLOSED, Blocker, Status, TodoItem, TodoList
 from punchlist.dialects import REGISTRY, dialect
-from punchlist.guidance.compaction import SYNTHETIC, OpenWork, block, merge_block, open_work
-from punchlist.guidance.open_work import HERMES_HEADER, MOST_ROWS, NOTE
+from punchlist.guidance.compaction import (
+    HERMES_HEADER,
+    MOST_ROWS,
+    NOTE,
+    SYNTHETIC,
+    OpenWork,
+    block,
+    merge_block,
+    open_work,
+)
 from tests.core.strategies import items
 from tests.dialects.boards import memory_board, todo
 from tests.text.test_fence import HANDMADE, _markers
