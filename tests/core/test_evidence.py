@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from punchlist.core.grounding.evidence import Matched, match_evidence
+from punchlist.core.grounding.evidence import Matched, classify_evidence, match_evidence
 from punchlist.core.grounding.observe import Watch, call_from, start_facts
-from punchlist.core.proof import classify_evidence
 from punchlist.core.todo import Evidence
 from tests.core.build import NOW
 from tests.core.runtime import Script, calls_of

@@ -143,7 +143,7 @@ class Editing:
     def _redact_evidence(self, given: Evidence) -> Evidence:
         """Return evidence without secrets: it is often a command line."""
         # Both load tables that a command without evidence does not need; they belong to what tools report.
-        from punchlist.core.proof import classify_evidence
+        from punchlist.core.grounding.evidence import classify_evidence
         from punchlist.text.redaction import redact
 
         text = redact(self.cleaner.text(given.text), self.policy.secrets)

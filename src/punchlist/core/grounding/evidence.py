@@ -1,24 +1,22 @@
-"""Match evidence that was offered for a completion with the calls that were seen. It is never believed alone.
+"""Classify evidence that was offered for a completion, and match it with the calls that were seen.
 
-A command, an address or a file counts as seen if a call of the agent ran, fetched or wrote it. It is shown with the
-grade, and changes none.
+It is never believed alone: a command, an address or a file counts as seen if a call of the agent ran, fetched or wrote
+it. It is shown with the grade, and changes none.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from msgspec import Struct
 
-from punchlist.core.checks.outcome import find_main_commands
+from punchlist.core.checks.outcome import find_checks, find_main_commands
 from punchlist.core.grounding.tool_call import ToolCall
-from punchlist.core.proof import Kind, classify_evidence, strip_line_number
 from punchlist.core.todo import Evidence, TodoItem
 from punchlist.text.hashing import blake2b
+from punchlist.text.patterns import compile_later
 from punchlist.text.previews import join_words, preview
 from punchlist.text.redaction import redact
 
@@ -29,10 +27,16 @@ _WIDTH: Final = 2 * _DIGEST
 _MOST_WORDS: Final = 32
 _MOST_COMMANDS: Final = 4
 _LONGEST: Final = 2_000
-_ADDRESS: Final = r"""[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s"'<>`\\]+"""
+_ADDRESS: Final = compile_later(r"""[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s"'<>`\\]+""")
+_CODE: Final = compile_later(r"`([^`]+)`")
+_PROMPT: Final = compile_later(r"(?i)\A(?:\$|>|(?:i )?(?:ran|run|executed)\b:?)\s*")
+_REMARK: Final = compile_later(r"(?s)(?:[,:;](?=\s)|\s(?:->|=>|→|—|–|-)\s).*\Z")
+_BARE: Final = compile_later(r"[\w@%+=:,./~^-]+")
 _LINES: Final = ("command", "cmd", "script", "commands")
 _URLS: Final = ("url", "uri", "href", "link", "address")
 
+Kind = Literal["command", "url", "file", "person", "text"]
+KINDS: Final[tuple[Kind, ...]] = ("command", "url", "file", "person", "text")
 Words = tuple[str, ...]
 
 
@@ -80,6 +84,48 @@ def _matched(evidence: Evidence, calls: Sequence[ToolCall]) -> Matched:
     return Matched(evidence, kind)
 
 
+# Kinds of evidence.
+
+_URL: Final = compile_later(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://\S+")
+_PERSON: Final = compile_later(r"(?is)(?:confirmed|approved|accepted|reviewed|checked|signed off) by\b.*")
+_FILE: Final = compile_later(
+    r"(?:[A-Za-z]:)?[\w.@~/\\-]*[\w-]\.[A-Za-z0-9]{1,8}|[\w.@~-]*/[\w.@/-]+|\.[A-Za-z][\w-]{1,32}"
+    r"|(?:Make|Docker|Container|Just|Rake|Gem|Proc|Vagrant|Jenkins|Brew|Pip)file|LICENSE|README|CHANGELOG"
+)
+_LINE_NUMBER: Final = compile_later(r"(?::\d+(?:[-:]\d+)*|\#L\d+(?:-L?\d+)?)\Z")
+_MARKED_COMMAND: Final = compile_later(r"(?s)\$ \S.*|`[^`]+`")
+_LONGEST_COMMAND: Final = 1_000
+"""A longer text is no command."""
+
+
+def classify_evidence(text: str, given: str | None = None) -> Kind:
+    """Return the given kind if it is one, else the kind that the text looks like."""
+    wanted = (given or "").strip().lower()
+    for kind in KINDS:
+        if kind == wanted:
+            return kind
+    text = text.strip()
+    if _URL.fullmatch(text) is not None:
+        return "url"
+    if _PERSON.match(text) is not None:
+        return "person"
+    is_script = text.startswith("`") and _is_check(text.strip("`"))  # a script in marks is rather one that was run
+    if _FILE.fullmatch(strip_line_number(text)) is not None and not is_script:
+        return "file"
+    if _MARKED_COMMAND.fullmatch(text) is not None or _is_check(text):
+        return "command"
+    return "text"
+
+
+def strip_line_number(text: str) -> str:
+    """Return the name of a file without a line number (`a.py:12`, `a.py#L3-L9`) and without quotes."""
+    return _LINE_NUMBER.sub("", text.strip().strip("`\"'"))
+
+
+def _is_check(text: str) -> bool:
+    return len(text) <= _LONGEST_COMMAND and find_checks(text) is not None
+
+
 # Texts that name a call: by whole words, or by hashes of them where no preview of the call is kept.
 
 
@@ -102,7 +148,7 @@ class Named(Struct, frozen=True):
     def _fetched(self, call: ToolCall) -> bool:
         if call.words and any(_hashed(self.text) in _split(words) for words in call.words.split(" ")):
             return True
-        return self.text in map(_address, _compiled(_ADDRESS).findall(call.preview))
+        return self.text in map(_address, _ADDRESS.findall(call.preview))
 
 
 def named_in(text: str, kind: Kind) -> Named:
@@ -139,10 +185,10 @@ def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> s
 
 def _said(text: str) -> Iterable[Words]:
     """Yield the commands that a text is, or that it quotes as code, without the remarks after them."""
-    spans = _compiled(r"`([^`]+)`").findall(text) or [text]
+    spans = _CODE.findall(text) or [text]
     for span in spans:
-        line = _compiled(r"(?i)\A(?:\$|>|(?:i )?(?:ran|run|executed)\b:?)\s*").sub("", span.strip())
-        for part in (line, _compiled(r"(?:[,:;](?=\s)|\s(?:->|=>|→|—|–|-)\s).*\Z").sub("", line)):
+        line = _PROMPT.sub("", span.strip())
+        for part in (line, _REMARK.sub("", line)):
             yield from map(_folded, find_main_commands(part))
 
 
@@ -209,13 +255,8 @@ def _is_shown(arguments: Any) -> bool:
             return "\n" not in value.strip()
         if isinstance(value, list):
             words = cast("list[Any]", value)
-            return all(_compiled(r"[\w@%+=:,./~^-]+").fullmatch(str(word)) is not None for word in words)
+            return all(_BARE.fullmatch(str(word)) is not None for word in words)
     return True
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
 
 
 # Labels that name an item.
