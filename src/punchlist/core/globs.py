@@ -85,7 +85,7 @@ def _may_be_equal(one: str, other: str) -> bool:
 
 
 def _find_tail(pattern: str) -> str:
-    """Return the fixed end of a pattern; empty if it has a class or a bracket, whose end is not told from its inside."""
+    """Return the fixed end of a pattern; empty if it has a class or a bracket, which may end otherwise."""
     if any(char in pattern for char in "[!("):
         return ""
     return re.split(r"[*?]", pattern)[-1]

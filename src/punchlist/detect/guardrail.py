@@ -6,7 +6,6 @@ thresholds and the object that replaces a blocked result are Hermes'; the words 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from punchlist.core.options import Count, CountOrOff, parse_options
 from punchlist.detect.findings import Finding, Level, clean_name, with_entry, without_entry
 from punchlist.detect.signatures import CHARACTERS, fields, is_refusal, shorten_id
+from punchlist.text.arguments import parse_json
 from punchlist.text.fingerprints import UNKEYED, Signer
 
 Action = Literal["allow", "warn", "block", "halt"]
@@ -199,7 +199,8 @@ def after(
     )
     if not options.is_idempotent(tool, reads=reads):
         return state, _allow(mark)
-    result_hash = _hash_result(result, signer)
+    data = parse_json(result, CHARACTERS) if isinstance(result, str) else None
+    result_hash = signer.digest(result if data is None else data)
     count = count + 1 if last == result_hash else 1
     state = replace(state, repeats=with_entry(state.repeats, key, (result_hash, count), _MOST))
     if options.warnings_enabled and count >= options.warn_after.idempotent_no_progress:
@@ -232,7 +233,7 @@ def looks_failed(tool: str, result: object) -> bool:
     if not isinstance(result, str):
         return False
     if tool == "terminal":
-        code = fields(_parse_json(result)).get("exit_code")
+        code = fields(parse_json(result, CHARACTERS)).get("exit_code")
         return code is not None and code != 0
     head = result[:500].lower()
     return '"error"' in head or '"failed"' in head or result.startswith("Error")
@@ -259,21 +260,6 @@ def _decide(action: Action, code: str, mark: Signature, count: int, cap: int = 0
 
 def _key(mark: Signature) -> str:
     return f"{mark.tool_name}:{mark.args_hash}"
-
-
-def _hash_result(result: object, signer: Signer) -> str:
-    data = _parse_json(result) if isinstance(result, str) else None
-    return signer.digest(result if data is None else data)
-
-
-def _parse_json(text: str) -> object:
-    """Return the value of a JSON text; None if it is not JSON or too long."""
-    if len(text) > CHARACTERS:
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 _WORDS: Mapping[str, str] = {

@@ -8,14 +8,13 @@ our own verdicts is a refusal: the host did not run the call.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from punchlist.text import repair
-from punchlist.text.arguments import as_object
+from punchlist.text.arguments import as_object, parse_json
 from punchlist.text.fingerprints import KEYS, UNKEYED, Signer, bounded_json
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
@@ -83,12 +82,9 @@ def _is_verdict(text: str, depth: int) -> bool:
         name, found, rest = said.partition(_NOT_RUN)
         is_guarded = bool(found and name) and _GUARDRAIL.match(rest) is not None
         return is_guarded or _LOOP.match(said) is not None or _HALTED in said
-    if depth <= 0 or len(text) > _MOST or not any(sign in text for sign in _SIGNS):
+    if depth <= 0 or not any(sign in text for sign in _SIGNS):
         return False
-    try:
-        return _refuses(json.loads(text), depth - 1)
-    except (ValueError, RecursionError):
-        return False
+    return _refuses(parse_json(text, _MOST), depth - 1)
 
 
 def _is_object(given: Mapping[str, Any], depth: int) -> bool:
@@ -361,8 +357,8 @@ def _find_list_tool(tool: str) -> str:
 
 def _reduce_list(key: str, args: Mapping[str, Any], texts: tuple[str, ...]) -> object:
     given: object = args[key]
-    if isinstance(given, str):
-        given = _parse_list(given)
+    if isinstance(given, str) and _JSON.match(given):  # as some models send it
+        given = parse_json(given, CHARACTERS) or given
     if isinstance(given, str):
         return _reduce_text(given)
     if key == "ops":
@@ -422,16 +418,6 @@ def _reduce_text(text: str) -> object:
     lines = [line for line in text[:CHARACTERS].splitlines() if line and not line.isspace()]
     boxes = [found[1] if (found := _BOX.match(line)) else None for line in lines[:KEYS]]
     return {"lines": len(lines), "boxes": boxes} if any(box is not None for box in boxes) else None
-
-
-def _parse_list(text: str) -> object:
-    """Return the list in a JSON text, as some models send it; else the text."""
-    if len(text) > CHARACTERS or not _JSON.match(text):
-        return text
-    try:
-        return cast("object", json.loads(text))
-    except (ValueError, RecursionError):
-        return text
 
 
 def _size(value: object) -> int | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final, Literal, cast
 
 from msgspec import Struct
@@ -163,12 +162,7 @@ def may_change(name: str, found: Kind) -> bool:
     """
     if found not in ("unknown", "outbound") or _BY_NAME.get(_normalize(name)) is not None:
         return False
-    return _sounds_changing(name[:_LONGEST_NAME])
-
-
-@lru_cache(maxsize=512)
-def _sounds_changing(name: str) -> bool:
-    words = _WORDS.findall(re.split(r"__|[./:]", name)[-1])
+    words = _WORDS.findall(re.split(r"__|[./:]", name[:_LONGEST_NAME])[-1])
     said = [word.lower() for word in words]
     return not said or said[0] not in _LOOKING or not _WRITING.isdisjoint(said)
 
@@ -189,11 +183,6 @@ def _normalize(name: str) -> str:
     """Return the name as the tables have it, without the prefix of a server."""
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:  # pyright: ignore[reportUnnecessaryIsInstance]
         return ""
-    return _fold_word(name)
-
-
-@lru_cache(maxsize=512)
-def _fold_word(name: str) -> str:
     word = _fold_name(name)
     return word if word in _BY_NAME or "__" not in name else _fold_name(name.rpartition("__")[2])
 

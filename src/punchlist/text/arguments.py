@@ -16,13 +16,20 @@ def as_object(arguments: Any) -> Any:
 
     A text that is no JSON object stays one: it may be a command line.
     """
-    if not isinstance(arguments, str) or len(arguments) > _LONGEST or arguments.lstrip()[:1] != "{":
+    if not isinstance(arguments, str) or arguments.lstrip()[:1] != "{":
         return arguments
+    read = parse_json(arguments, _LONGEST)
+    return read if type(read) is dict else arguments
+
+
+def parse_json(text: str, longest: int) -> Any:
+    """Return the value of a JSON text; None if the text is none, or longer than this."""
+    if len(text) > longest:
+        return None
     try:
-        read = json.loads(arguments)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return arguments
-    return cast("Any", read) if type(read) is dict else arguments
+        return None
 
 
 def find_command_lines(arguments: Any) -> list[str | list[str]]:

@@ -141,16 +141,7 @@ def width(text: str) -> int:
     """Return the width in terminal cells: 2 for wide characters and emoji, 0 for marks and controls."""
     if text.isascii() and text.isprintable():
         return len(text)
-    return _measure_short(text) if len(text) <= _SHORT else _measure(text)
-
-
-def _measure(text: str) -> int:
     return sum(_cluster_cells(cluster) for cluster in graphemes(text))
-
-
-_SHORT: Final = 200
-_measure_short = lru_cache(maxsize=1024)(_measure)
-"""A picture that is drawn again and again is made of the same short texts."""
 
 
 def fit(text: str, cells: int, mark: str = "…") -> str:

@@ -261,25 +261,10 @@ def judge_each(
     is_guess = exit_code is None
     if is_error is not None and not exit_code:
         exit_code = int(is_error)
-    if is_refusal(output):
-        return ["empty"] * len(line.checks)
-    return judge_checks(line, output, exit_code=exit_code, is_guess=is_guess)
-
-
-def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
-    """Return what the output of a check says while it still runs, None if it says nothing."""
-    text = clean_output(output)
-    found = [
-        read_summary(text, check.names, runs_others=check.is_script, is_test=check.family == "test", repeats=True)
-        for check in line.checks
-    ]
-    return next((one.summary for one in found if one.summary is not None), None)
-
-
-def judge_checks(line: CheckedLine, output: str, *, exit_code: int | None, is_guess: bool = False) -> list[Outcome]:
-    """Return the outcome of each check of a line. `is_guess`: the exit code is only what the host said of the call."""
-    text = clean_output(output)
     count = len(line.checks)
+    if is_refusal(output):
+        return ["empty"] * count
+    text = clean_output(output)
     ways = find_ways(line.table, count, exit_code=exit_code, output=text)
     parts = _split_output(line.checks, text)
     readings = [_read(check, part, repeats=line.repeats) for check, part in zip(line.checks, parts, strict=True)]
@@ -299,6 +284,16 @@ def judge_checks(line: CheckedLine, output: str, *, exit_code: int | None, is_gu
         if not any(found[place] in ("failed", "empty") for place in suspects):
             found[suspects[-1]] = "failed"
     return found
+
+
+def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
+    """Return what the output of a check says while it still runs, None if it says nothing."""
+    text = clean_output(output)
+    found = [
+        read_summary(text, check.names, runs_others=check.is_script, is_test=check.family == "test", repeats=True)
+        for check in line.checks
+    ]
+    return next((one.summary for one in found if one.summary is not None), None)
 
 
 def _split_output(checks: Sequence[Check], text: str) -> list[str]:

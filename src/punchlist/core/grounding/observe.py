@@ -65,7 +65,9 @@ _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
-_TEXTS: Final = ("call_id", "name", "kind", "program", "hash", "via", "item", "preview", "words", "result", "tail")
+_TEXTS: Final = (
+    "call_id", "name", "kind", "program", "hash", "via", "item", "preview", "words", "result", "tail", "background",
+)  # fmt: skip
 _LONGEST_NAME: Final = 128
 _PATHS: Final = (
     "file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path",
@@ -246,7 +248,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     failed = event == "tool.failed" or data.get("is_error") is True
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
     texts = [value if isinstance(value := data.get(key), str) else "" for key in _TEXTS]
-    call_id, name, kind, program, hashed, via, item, shown, words, result, tail = texts
+    call_id, name, kind, program, hashed, via, item, shown, words, result, tail, background = texts
     files, check = data.get("files"), data.get("check")
     told = None if "check_of" in data else data.get("check_outcome")
     named = cast("Sequence[Any]", files) if isinstance(files, list | tuple) else ()
@@ -273,7 +275,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         words=words,
         result=result,
         tail=tail,
-        background=_text(data, "background"),
+        background=background,
     )
 
 
@@ -282,12 +284,8 @@ def _outcome(told: Any) -> Outcome | None:
 
 
 def _outcomes(told: Any) -> tuple[Outcome, ...]:
-    found: list[Outcome] = []
-    for one in cast("list[Any]", told) if isinstance(told, list) else ():
-        outcome = _outcome(one)
-        if outcome is not None:
-            found.append(outcome)
-    return tuple(found)
+    given = cast("list[Any]", told) if isinstance(told, list) else []
+    return tuple(outcome for one in given if (outcome := _outcome(one)) is not None)
 
 
 def fingerprint(arguments: Any, signer: Signer = UNKEYED) -> str:
@@ -358,11 +356,6 @@ def _check_from(data: Any) -> CheckedLine | None:
         return convert(line, CheckedLine)
     except ValidationError:
         return None
-
-
-def _text(data: Mapping[str, Any], key: str) -> str:
-    value = data.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _short(text: Any) -> str:

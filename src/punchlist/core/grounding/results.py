@@ -8,38 +8,20 @@ said how the call went, a text is such output, and an object is the host's own. 
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, Final, NamedTuple, cast
 
 from punchlist.core.checks.summaries import WINDOW
+from punchlist.text.arguments import parse_json
+from punchlist.text.patterns import compile_later
 
 _TEXTS: Final = (
-    "output",
-    "stdout",
-    "stderr",
-    "aggregated_output",
-    "formatted_output",
-    "content",
-    "text",
-    "result",
-    "llmContent",
-    "error",
-    "message",
-)
+    "output", "stdout", "stderr", "aggregated_output", "formatted_output", "content", "text", "result", "llmContent",
+    "error", "message",
+)  # fmt: skip
 _CODES: Final = (
-    "exit_code",
-    "exitCode",
-    "exit_status",
-    "exitStatus",
-    "returncode",
-    "return_code",
-    "returnCode",
-    "code",
-    "exit",
-)
+    "exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode", "code", "exit",
+)  # fmt: skip
 _LOOSE_CODES: Final = frozenset({"code", "exit"})
 """Names that are used for other things as well."""
 
@@ -71,13 +53,15 @@ _SHOWING: Final = frozenset({"shell", "read"})
 """Kinds of tools that show what others wrote."""
 
 _LONGEST_JSON: Final = 4_194_304
-_EXIT: Final = r"""(?mix) ^[\[(<\s]{0,4} (?: error:\ )? (?:
+_EXIT: Final = compile_later(
+    r"""(?mix) ^[\[(<\s]{0,4} (?: error:\ )? (?:
       exit[ _](?:code|status)\W{1,4} (?:was\ |of\ )? (?P<first>-?\d{1,4})\b
     | (?:the\ )?(?:command|process)\ (?:completed|exited|failed|finished|ended|terminated)(?:\ \w+)?
         \ with\ (?:exit\ )?(?:code|status)\ (?P<second>-?\d{1,4})\b
     | <?(?:returncode|exit_code)>(?P<third>-?\d{1,4})<
 )"""
-_NUMBER: Final = r"\s*[+-]?\d{1,9}\s*"
+)
+_NUMBER: Final = compile_later(r"\s*[+-]?\d{1,9}\s*")
 _REFUSED: Final = (
     "Error executing tool '",
     "<tool_use_error>",
@@ -91,14 +75,14 @@ _REFUSED: Final = (
 """Beginnings of texts that tell of a call which never ran."""
 
 
-_LEFT_RUNNING: Final = (
+_LEFT_RUNNING: Final = compile_later(
     r"(?i)\b(?:running|started|moved|continues) (?:in|to|with)(?: the)? (?:background|session)\b[^\n]{0,40}?"
     r"\b(?:id|pid)\b\W{0,3}([\w-]{1,64})"
     r"|\bstill running \(session ([\w-]{1,64})"
 )
 """`Command running in background with ID: bash_1`, `Process running with session ID 4711`, `(session warm-reef`."""
 
-_CUT_SHORT: Final = (
+_CUT_SHORT: Final = compile_later(
     r"(?m)^\s*(?:Exit Code: \(none\)|Signal: (?!0\b|\(none\))\S|(?:bash|shell) tool terminated command"
     r"|User aborted the command|Command was cancelled by user|<tool_output_masked>)"
 )
@@ -125,7 +109,9 @@ def read_result(result: Any, is_error: bool | None = None, *, coded: bool = Fals
     exit code, and a text beside it says nothing of the call. `kind` is that of the tool: what a program prints, or a
     file holds, is not the tool's own answer where the host said that all went well.
     """
-    value = _decoded(result)
+    is_json = isinstance(result, str) and result.lstrip().startswith(("{", "["))
+    decoded = parse_json(result, _LONGEST_JSON) if is_json else None
+    value = result if decoded is None else decoded
     is_text = isinstance(value, str)
     whole = value if is_text else _text(value, 0) or (result if isinstance(result, str) else "")
     text = whole[-WINDOW:]
@@ -170,12 +156,12 @@ def _find_background(value: Any, text: str) -> str:
         given = next((one for name in _BEHIND if isinstance(one := fields.get(name), str | int) and one), "")
         if given:
             return str(given)[:64]
-    found = _compiled(_LEFT_RUNNING).search(text[:200])
+    found = _LEFT_RUNNING.search(text[:200])
     return "" if found is None else found[1] or found[2]
 
 
 def _is_cut_short(text: str) -> bool:
-    return any(_compiled(_CUT_SHORT).search(part) is not None for part in (text[:_EDGE], text[-_EDGE:]))
+    return any(_CUT_SHORT.search(part) is not None for part in (text[:_EDGE], text[-_EDGE:]))
 
 
 def _lacks_code(value: Any) -> bool:
@@ -189,21 +175,10 @@ def exit_code_of(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
-        return int(value) if _compiled(_NUMBER).fullmatch(value) is not None else None
+        return int(value) if _NUMBER.fullmatch(value) is not None else None
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
     return value if isinstance(value, int) else None
-
-
-def _decoded(result: Any) -> Any:
-    if not isinstance(result, str):
-        return result
-    if len(result) > _LONGEST_JSON or not result.lstrip().startswith(("{", "[")):
-        return result
-    try:
-        return json.loads(result)
-    except (ValueError, RecursionError):
-        return result
 
 
 def _text(value: Any, depth: int) -> str:
@@ -254,7 +229,7 @@ def _written_code(text: str) -> int | None:
     for part in (text[:_EDGE], text[-_EDGE:]) if len(text) > _EDGE else (text,):
         if part.isascii() and "code" not in (lowered := part.lower()) and "status" not in lowered:
             continue
-        found = _compiled(_EXIT).search(part)
+        found = _EXIT.search(part)
         if found is not None:
             return int(found["first"] or found["second"] or found["third"])
     return None
@@ -309,8 +284,3 @@ def _has(fields: Mapping[Any, Any], names: Iterable[str], *, flag: bool) -> bool
 def _status(fields: Mapping[Any, Any]) -> str:
     status = fields.get("status", fields.get("state"))
     return status.lower() if isinstance(status, str) else ""
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
