@@ -28,8 +28,8 @@ from punchlist.core.overview import AgentOverview, KeptItem, PersonWait, is_unde
 from punchlist.core.report import (
     ItemReport,
     Report,
-    TaskBooks,
     TaskEntry,
+    fold_task_entry,
     group_by_agent,
     known_stints,
     sum_stints,
@@ -301,10 +301,10 @@ class ReportReader:
         found: list[tuple[int, ItemReport]] = []
         for task in dict.fromkeys(tasks):
             events = [event for event in self._tx.log.of_task(*task) if self._is_event_in_scope(event, task)]
-            for entry in TaskBooks(events).entries.values():
-                if entry.is_work:
-                    agent, of = self._numbers.get(entry.worker), entry.subject
-                    found.append((events[0].seq, self._describe(agent, of, of.item, entry)))
+            entry = fold_task_entry(events)
+            if entry is not None and entry.is_work:
+                agent, of = self._numbers.get(entry.worker), entry.subject
+                found.append((events[0].seq, self._describe(agent, of, of.item, entry)))
         return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
     def _is_own_task(self, task: Sequence[int | None]) -> bool:

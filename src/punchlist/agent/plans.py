@@ -287,9 +287,9 @@ class PlanMessages:
             row = agent.join(tx, now)
             dropped = drop(tx.plans.history(row.number), stream.item)
             if dropped is not None:
-                tx.plans.delete(row.number, dropped.draft.revision)
-                if dropped.back is not None:
-                    tx.plans.save(row.number, dropped.back, at=now)
+                tx.plans.delete(row.number, dropped.plan.revision)
+                for back in dropped.changed:
+                    tx.plans.save(row.number, back, at=now)
                 tx.add_events(row, dropped.events, by=agent.name, at=now)
 
         agent.board.store.transact(work)

@@ -98,16 +98,8 @@ def begin(current: Plan | None, *, id: str, item: str, by: str, now: datetime) -
     return _supersede(current, PlanChange(plan, (plan,), (_draft("started", plan, item=item),)), by, now)
 
 
-class Dropped(NamedTuple):
-    """A draft that was not shown, and the plan that waits again in its place, if there was one."""
-
-    draft: Plan
-    back: Plan | None
-    events: tuple[Draft, ...]
-
-
-def drop(history: Sequence[Plan], item: str) -> Dropped | None:
-    """End the draft of an `item` that turned out to have no text; the plan that it superseded waits again.
+def drop(history: Sequence[Plan], item: str) -> PlanChange | None:
+    """End the draft of an `item` that turned out to have no text; `changed` is the plan that waits again instead.
 
     `history` holds all revisions, oldest first. Return None if the latest is no draft of this item.
     """
@@ -116,12 +108,11 @@ def drop(history: Sequence[Plan], item: str) -> Dropped | None:
         return None
     before = history[-2] if len(history) > 1 else None
     replaced = before is not None and before.state is PlanState.SUPERSEDED and before.decided_at == draft.created_at
-    back = None
-    if before is not None and replaced and before.proposed_at is not None:
-        back = replace(before, state=PlanState.PROPOSED, decided_at=None, decided_by=None)
     event = _draft("dropped", draft, item=item)
-    again = () if back is None else (_draft("proposed", back, item=back.item, text=back.text),)
-    return Dropped(draft, back, (event, *again))
+    if before is None or not replaced or before.proposed_at is None:
+        return PlanChange(draft, (), (event,))
+    back = replace(before, state=PlanState.PROPOSED, decided_at=None, decided_by=None)
+    return PlanChange(draft, (back,), (event, _draft("proposed", back, item=back.item, text=back.text)))
 
 
 def propose(

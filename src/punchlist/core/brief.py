@@ -88,6 +88,7 @@ def assemble_brief(
 ) -> Brief:
     """Sort reports of items into a brief. `calls` are those that began or ended since."""
     done = [entry for entry in _with(items, Status.COMPLETED) if entry.touched > after]
+    under_way = [entry for entry in items if entry.is_under_way]
     return Brief(
         sessions=worst_first(sessions),
         verified=tuple(entry for entry in done if entry.grade == "verified"),
@@ -97,7 +98,7 @@ def assemble_brief(
         unjudged=tuple(entry for entry in done if entry.grade is None),
         failed=_with(items, Status.FAILED),
         waits=waits,
-        under_way=tuple(sorted((entry for entry in items if entry.is_under_way), key=_is_only_helped)),
+        under_way=tuple(sorted(under_way, key=lambda entry: entry.item.status is not Status.IN_PROGRESS)),
         noticed=noticed,
         lists=lists,
         work=tally_of(calls),
@@ -105,10 +106,6 @@ def assemble_brief(
         until=until,
         red=tuple(red),
     )
-
-
-def _is_only_helped(entry: ItemReport) -> bool:
-    return entry.item.status is not Status.IN_PROGRESS
 
 
 def _with(items: Iterable[ItemReport], status: Status) -> tuple[ItemReport, ...]:

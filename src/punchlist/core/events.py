@@ -19,7 +19,6 @@ from punchlist.errors import InvalidInput, suggest
 
 REPORTS: Final = frozenset({"tool.started", "tool.updated", "tool.finished", "tool.failed"})
 TURN_ENDS: Final = frozenset({"turn.ended", "agent.finished"})
-DROPPED: Final = "reports.dropped"
 
 KINDS: Mapping[str, str] = {
     "plan.started": "a new list began; the items of the list before are history: {plan_id}",

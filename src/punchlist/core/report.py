@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,37 +59,26 @@ class TaskEntry(Struct, frozen=True):
         return replace(task_as_item(self.task), id=self.task.id)
 
 
-class TaskBooks:
-    """Tasks as a report needs them, folded from the log."""
-
-    def __init__(self, events: Iterable[Event] = ()) -> None:
-        self.entries: dict[Subject, TaskEntry] = {}
-        for event in events:
-            self.add(event)
-
-    def add(self, event: Event) -> None:
-        """Add an event that may be about a task."""
+def fold_task_entry(events: Iterable[Event]) -> TaskEntry | None:
+    """Return a task as a report needs it, from its events; None if none is about it."""
+    known: TaskEntry | None = None
+    for event in events:
         name, number, subject = (event.data.get(part) for part in ("list", "id", "subject"))
         if not (isinstance(name, str) and isinstance(number, str) and isinstance(subject, str)):
-            return
-        of = task_subject(name, number)
-        known = self.entries.get(of) or TaskEntry(Task(list=name, id=number, subject=subject))
+            continue
+        known = known or TaskEntry(Task(list=name, id=number, subject=subject))
         worker = (event.session or "", event.agent) if event.agent else known.worker
         if event.kind == "task.deleted":
             gone = known.task.status not in (TaskStatus.COMPLETED, TaskStatus.CANCELLED)
             stints = extend_stints(known.stints, known.item.status, event.at)
-            self.entries[of] = replace(known, is_gone=gone, touched=event.seq, stints=stints)
-            return
-        entry = TaskEntry(_fold_event(known.task, event), worker, touched=event.seq)
-        self.entries[of] = replace(entry, stints=extend_stints(known.stints, entry.item.status, event.at))
-
-
-def _fold_event(task: Task, event: Event) -> Task:
-    data: dict[str, Any] = dict(event.data)
-    try:
-        return fold_task(task, event.kind, data, event.at) or task
-    except (LookupError, TypeError, ValueError):
-        return task  # of a later version
+            known = replace(known, is_gone=gone, touched=event.seq, stints=stints)
+            continue
+        task = known.task
+        with suppress(LookupError, TypeError, ValueError):  # an event of a later version
+            task = fold_task(task, event.kind, event.data, event.at) or task
+        entry = TaskEntry(task, worker, touched=event.seq)
+        known = replace(entry, stints=extend_stints(known.stints, entry.item.status, event.at))
+    return known
 
 
 class ItemReport(Struct, frozen=True):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
 
-from punchlist.core.events import json_time
 from punchlist.dialects.base import Dialect
 from punchlist.guidance.tools import NONE, Kind, OwnTools, changes, kind
 from punchlist.guidance.words import FROM
@@ -66,17 +65,12 @@ class PlanMode(Struct, frozen=True):
 
     def record(self) -> dict[str, Any]:
         """Return the stored form, which `decode_plan_mode` reads back."""
-        at = json_time(self.entered_at)
-        return {"entered_at": at, "because": self.because, "reason": self.reason, "by": self.by}
+        return to_builtins(self)
 
 
 def decode_plan_mode(data: Mapping[str, Any]) -> PlanMode:
-    """Read a stored stay in plan mode. Raises `ValueError`, `KeyError` or `TypeError` for a damaged record."""
-    because = data["because"]
-    if because not in get_args(Because):
-        raise ValueError(because)
-    at = datetime.fromisoformat(data["entered_at"])
-    return PlanMode(at, cast("Because", because), data.get("reason"), data.get("by", ""))
+    """Read a stored stay in plan mode. Raises `ValueError` for a damaged record."""
+    return convert(data, PlanMode)
 
 
 class Refusal(Struct, frozen=True):

@@ -19,7 +19,7 @@ def as_object(arguments: Any) -> Any:
     if not isinstance(arguments, str) or arguments.lstrip()[:1] != "{":
         return arguments
     read = parse_json(arguments, _LONGEST)
-    return read if type(read) is dict else arguments
+    return cast("Any", read) if isinstance(read, dict) else arguments
 
 
 def parse_json(text: str, longest: int) -> Any:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -284,19 +284,23 @@ _WRITES_IN_CODE: Final = compile_later(
 )
 
 
-class FoundCheck(NamedTuple):
-    """A command that is a check. `is_script`: it is known only by its name, so its exit status alone proves nothing.
+class Check(Struct, frozen=True, omit_defaults=True):
+    """One check of a line. `is_script`: it is known only by its name, so its exit status alone proves nothing.
 
-    `hides_failure`: it may end with 0 though it failed. `scope` are the paths that it names, `folder` the one that it
-    is told to work in.
+    `scope`: the paths that it covers, `folder`: where it ran.
     """
 
     name: str
     family: Family
+    program: str
     is_script: bool = False
-    hides_failure: bool = False
     scope: tuple[str, ...] = ()
     folder: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which its summary lines are known: the program, with its verb, with its family."""
+        return self.program, self.name, f"{self.program} {self.family}"
 
 
 class Pattern(Struct, frozen=True):
@@ -384,30 +388,23 @@ def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) ->
     return found
 
 
-def find_check(command: SimpleCommand, patterns: Patterns) -> FoundCheck | None:
-    """Return the check that a simple command is, or None."""
-    words = command.words
-    if len(words) > 1 and _INTERPRETER.fullmatch(program(words)) and program(words[1:]) in _HOSTS:
+def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None, bool]:
+    """Return the check that a simple command is, or None; and True if it may end with 0 though it failed."""
+    words, name = command.words, program(command.words)
+    if len(words) > 1 and _INTERPRETER.fullmatch(name) and program(words[1:]) in _HOSTS:
         words = words[1:]  # `python manage.py test`
     if not words or is_idle(words):
-        return None
+        return None, False
     found = patterns.find(words)
-    script = None if found is not None else find_script(words, patterns) or _find_probe(command)
-    if found is None and script is None:
-        return None
-    name, family = found or script or ("", "probe")
+    label, family = found or find_script(words, patterns) or _find_probe(command) or ("", None)
+    if family is None:
+        return None, False
     if family == "test" and _skips_tests(words):
         family = "build"
     is_script = found is None and family != "probe"
     folder = next((value for _, value in read_options(words[1:], _FOLDER_OPTIONS)), "")
-    return FoundCheck(
-        name=name,
-        family=family,
-        is_script=is_script,
-        hides_failure=_hides_failure(words),
-        scope=_find_scope(words, name, is_script=is_script),
-        folder=folder,
-    )
+    check = Check(label, family, name, is_script, _find_scope(words, label, is_script=is_script), folder)
+    return check, _hides_failure(words)
 
 
 def is_idle(words: Sequence[str]) -> bool:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.core.checks.commands import (
     FAMILIES,
     RUNS_OTHERS,
+    Check,
     Family,
     Patterns,
     find_check,
@@ -58,22 +60,6 @@ _PYTEST_EMPTY: Final = frozenset({4, 5})
 """pytest's exit codes for a wrong path or option, and for a run without tests."""
 
 _WORST: Final[tuple[Outcome, ...]] = ("failed", "unknown", "empty", "passed")
-
-
-class Check(Struct, frozen=True, omit_defaults=True):
-    """One check of a line. `scope`: the paths that it covers, `folder`: where it ran."""
-
-    name: str
-    family: Family
-    program: str
-    is_script: bool = False
-    scope: tuple[str, ...] = ()
-    folder: str = ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names by which its summary lines are known: the program, with its verb, with its family."""
-        return self.program, self.name, f"{self.program} {self.family}"
 
 
 class CheckedLine(Struct, frozen=True, omit_defaults=True):
@@ -131,7 +117,7 @@ def analyse_command(line: str | Sequence[str], patterns: Patterns | None = None)
     changes_before, changes_after, reads, count = False, tree.is_cut, True, 0
     for command, folder in _walk_folders(tree, ""):
         name = program(command.words)
-        found = find_check(command, known)
+        found, hides_failure = find_check(command, known)
         count += name not in _TALK
         reads = reads and found is None and effect_of(command) == "reads"
         if found is None:
@@ -139,9 +125,8 @@ def analyse_command(line: str | Sequence[str], patterns: Patterns | None = None)
                 is_checked = any(check.family != "probe" for check in checks)
                 changes_before, changes_after = changes_before or not is_checked, changes_after or is_checked
             continue
-        place = _join(folder, found.folder)
-        checks.append(Check(found.name, found.family, name, found.is_script, found.scope, place))
-        watched.append(Watched(command, found.hides_failure))
+        checks.append(replace(found, folder=_join(folder, found.folder)))
+        watched.append(Watched(command, hides_failure))
         changes_after = changes_after or any(_FIXES.fullmatch(word) for word in command.words)
     line_check = None
     if checks:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
@@ -155,7 +154,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str) -> Co
     return replace(
         window,
         calls=len(seen),
-        only_read=bool(seen) and all(map(_only_reads, seen)),
+        only_read=bool(seen) and all(call.reads for call in seen),
         files=tuple(sorted(files)[:MOST_FILES]),
         failed=tuple(failed)[:_MOST_FAILED],
     )
@@ -167,10 +166,6 @@ def is_about_failure(text: str) -> bool:
     return is_named and _REPAIR.search(text) is None
 
 
-def _only_reads(call: ToolCall) -> bool:
-    return call.reads
-
-
 def judge(done: Completion, record: SessionRecord) -> Judgement:
     """Return the grade of a completion by the checks of its session that are known by now."""
     grade, why, run = _judge(done, record)
@@ -178,7 +173,8 @@ def judge(done: Completion, record: SessionRecord) -> Judgement:
         grade, why, run = "unchecked", "reports of tool calls were lost", None
     remarks = [why, "" if run is None or not run.edited_test else f"the failing test was edited ({run.edited_test})"]
     if done.failed:
-        remarks.append(_describe_failed(done.failed))
+        noun = "command" if len(done.failed) == 1 else "commands"
+        remarks.append(f"{len(done.failed)} {noun} failed: {', '.join(dict.fromkeys(done.failed))}")
     if done.batch > 1:
         remarks.append(f"with {done.batch - 1} {'other' if done.batch == 2 else 'others'}")
     return Judgement(grade, tuple(remark for remark in remarks if remark), run)
@@ -264,8 +260,3 @@ def _stem(path: str) -> str:
 def _describe_place(files: Sequence[str]) -> str:
     folders = {path.rpartition("/")[0] for path in files}
     return f"{folders.pop()}/" if len(folders) == 1 and folders != {""} else files[0]
-
-
-def _describe_failed(failed: Sequence[str]) -> str:
-    named = ", ".join(Counter(failed))
-    return f"{len(failed)} {'command' if len(failed) == 1 else 'commands'} failed: {named}"

@@ -18,9 +18,8 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from punchlist.core.checks.commands import Patterns
+from punchlist.core.checks.commands import Check, Patterns
 from punchlist.core.checks.outcome import (
-    Check,
     CheckedLine,
     CommandAnalysis,
     Outcome,

@@ -20,10 +20,6 @@ _PATHS: Final = (
     *(f"{stem}{end}" for stem in _STEMS for end in ("Path", "_path")),
 )  # fmt: skip
 _LINES: Final = ("line", "lineNumber", "line_number", "startLine", "start_line")
-_KNOWN: Final = frozenset((*_PATHS, "content"))
-_NOWHERE: Final = (int, float, type(None))
-"""Types of values that name no place."""
-
 _DEEPEST: Final = 4
 _MOST_NODES: Final = 100
 _LONGEST_PATH: Final = 4_096
@@ -74,9 +70,7 @@ class _Search:
         if self.nodes >= _MOST_NODES or depth > _DEEPEST:
             return
         self.nodes += 1
-        if isinstance(value, dict):  # before the rest, because to ask for any mapping takes long
-            self._record(cast("dict[Any, Any]", value), depth)
-        elif isinstance(value, str):
+        if isinstance(value, str):
             self._markers(value)
         elif isinstance(value, list | tuple):
             for entry in cast("list[Any]", value)[:_MOST_NODES]:
@@ -85,21 +79,14 @@ class _Search:
             self._record(cast("Mapping[Any, Any]", value), depth)
 
     def _record(self, record: Mapping[Any, Any], depth: int) -> None:
-        if not (_is_dict(record) and _KNOWN.isdisjoint(record)):
-            self.look_at(record)
-            self._look_into(record)
+        self.look_at(record)
+        self._look_into(record)
         if depth == _DEEPEST:
             return
         for key, inner in record.items():
             if self.nodes >= _MOST_NODES:
                 return
-            if key == "content":
-                continue
-            if isinstance(inner, _NOWHERE) or (
-                isinstance(inner, str) and "FILE:" not in inner and "MEDIA:" not in inner
-            ):
-                self.nodes += 1  # most are of these, and need no closer look
-            else:
+            if key != "content":
                 self.look(inner, depth + 1)
 
     def look_at(self, record: Mapping[Any, Any]) -> None:
@@ -139,11 +126,6 @@ class _Search:
                 return
             self.places = [place for place in self.places if place["path"] != path or "line" in place]
         self.places.append({"path": path} if line is None else {"path": path, "line": line})
-
-
-def _is_dict(value: object) -> bool:
-    """True for a plain dict; another mapping may answer to keys that it does not list."""
-    return type(value) is dict
 
 
 def _line(value: Any) -> int | None:

@@ -128,9 +128,11 @@ def read_result(result: Any, is_error: bool | None = None, *, coded: bool = Fals
     background = _find_background(value, whole)
     if code is not None:
         return ToolResult(text, code, failed=False, background=background)
-    has_end = not _is_cut_short(whole) and (is_text or not _lacks_code(value))
+    is_cut_short = any(map(_CUT_SHORT.search, (whole[:_EDGE], whole[-_EDGE:])))
+    has_end = not is_cut_short and (is_text or not _lacks_code(value))
     told = has_end and (is_error is not None or said is True)
-    runs_on = bool(background) or (not is_text and _runs_on(value))
+    statuses = set[str]() if is_text else {_status(fields) for fields in _answers(value)}
+    runs_on = bool(background) or not statuses <= {"", *_ENDED}
     return ToolResult(text, code, False if told else None, runs_on, background)
 
 
@@ -158,10 +160,6 @@ def _find_background(value: Any, text: str) -> str:
             return str(given)[:64]
     found = _LEFT_RUNNING.search(text[:200])
     return "" if found is None else found[1] or found[2]
-
-
-def _is_cut_short(text: str) -> bool:
-    return any(_CUT_SHORT.search(part) is not None for part in (text[:_EDGE], text[-_EDGE:]))
 
 
 def _lacks_code(value: Any) -> bool:
@@ -270,11 +268,6 @@ def _has_timed_out(value: Any) -> bool:
         if isinstance(outcome, dict) and cast("dict[Any, Any]", outcome).get("type") == "timeout":
             return True
     return False
-
-
-def _runs_on(value: Any) -> bool:
-    statuses = {_status(fields) for fields in _answers(value)}
-    return not statuses <= {"", *_ENDED}
 
 
 def _has(fields: Mapping[Any, Any], names: Iterable[str], *, flag: bool) -> bool:

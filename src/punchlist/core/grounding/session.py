@@ -15,8 +15,8 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.checks.commands import FAMILIES, Family
-from punchlist.core.checks.outcome import Check, Outcome
+from punchlist.core.checks.commands import FAMILIES, Check, Family
+from punchlist.core.checks.outcome import Outcome
 from punchlist.core.grounding.tool_call import ToolCall, relative_path
 from punchlist.text.patterns import compile_later
 
