@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from base64 import b64encode
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from email.header import Header
 from typing import Any, Final, Literal
 from urllib.error import HTTPError
 
@@ -36,9 +36,6 @@ _LONGEST_ESCAPE: Final = 400
 """Characters of a notification of a terminal; few show more, and tmux cuts long escapes."""
 
 _LONGEST_VARIABLE: Final = 2_000
-_LONGEST_WORD: Final = 45
-"""Bytes of an encoded word in a header: it has 75 characters at most, with 12 around four for every three bytes."""
-
 _PRIORITIES: Final[Mapping[NoticeKind, str]] = {"waits": "high", "red": "high", "progress": "low"}
 _TAGS: Final[Mapping[NoticeKind, str]] = {
     "waits": "question",
@@ -194,19 +191,7 @@ def encode_header(text: str) -> str:
     line = " ".join(text.split())
     if line.isascii() and line.isprintable() and "=?" not in line:
         return line
-    words: list[str] = []
-    part = b""
-    for character in line:
-        piece = character.encode(errors="replace")
-        if len(part) + len(piece) > _LONGEST_WORD:
-            words.append(_encode_word(part))
-            part = b""
-        part += piece
-    return " ".join([*words, _encode_word(part)])
-
-
-def _encode_word(part: bytes) -> str:
-    return f"=?UTF-8?B?{b64encode(part).decode()}?="
+    return Header(line.encode(errors="replace"), "utf-8").encode(linesep="")
 
 
 def is_in_tmux() -> bool:

@@ -12,14 +12,12 @@ import os
 import queue
 import re
 import signal
-import socket
 import subprocess
 import threading
 import urllib.request
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPResponse
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -84,85 +82,13 @@ def _refuse(place: str, problem: str) -> ConfigInvalid:
     return ConfigInvalid(name="webhook", value=place, problem=problem)
 
 
-# Requests.
-
-
-class Post(threading.Thread):
-    """One request, begun at once, that is over in time whatever the server does. Redirects are not followed.
-
-    The timeouts of sockets are for each read and write, so a server that sends a byte now and then would hold them up
-    for ever. The request has a thread of its own instead, which is abandoned when the time is up.
-    """
-
-    def __init__(self, request: urllib.request.Request, seconds: float) -> None:
-        super().__init__(name="punchlist-post", daemon=True)
-        self._request = request
-        self._seconds = seconds
-        self._connections: list[HTTPConnection] = []
-        self._error: Exception | None = None
-        self.start()
-
-    def is_over(self) -> bool:
-        """Wait; True if the answer came in time. Raises what went wrong, or `HTTPError` if it is no 2xx."""
-        self.join(self._seconds)
-        if self.is_alive():
-            self._hang_up()
-            return False
-        if self._error is not None:
-            raise self._error
-        return True
-
-    def run(self) -> None:
-        keep = self._connections.append
-        opener = urllib.request.build_opener(_NoRedirects, _Plain(keep), _Secure(keep))
-        try:
-            opener.open(self._request, timeout=self._seconds).close()
-        except HTTPError as error:
-            self._error = error
-            error.close()
-        except Exception as error:
-            self._error = error
-
-    def _hang_up(self) -> None:
-        """Hang up, so that the thread ends."""
-        for connection in self._connections:
-            with suppress(OSError, AttributeError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
-
-
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
-class _KeepsConnections(urllib.request.AbstractHTTPHandler):
-    """Hands out the connections that it makes."""
-
-    def __init__(self, keep: Callable[[HTTPConnection], None]) -> None:
-        super().__init__()
-        self._keep = keep
-
-    def do_open(self, http_class: Any, req: urllib.request.Request, **http_conn_args: Any) -> HTTPResponse:
-        def make_connection(*args: Any, **options: Any) -> HTTPConnection:
-            connection: HTTPConnection = http_class(*args, **options)
-            self._keep(connection)
-            return connection
-
-        return super().do_open(make_connection, req, **http_conn_args)
-
-
-class _Plain(_KeepsConnections, urllib.request.HTTPHandler):
-    pass
-
-
-class _Secure(_KeepsConnections, urllib.request.HTTPSHandler):
-    pass
-
-
 SECONDS: Final = 10.0
 LENGTH: Final = 256
-_MOST_LEFT: Final = 8
-"""Abandoned requests of a webhook, each a thread; beyond that messages are dropped."""
 
 
 class Sink(Protocol):
@@ -185,19 +111,16 @@ class Webhook:
         self._url = address.url
         self._headers = {"Content-Type": "application/json", **address.headers, **_check_headers(headers or {})}
         self._seconds = _check_seconds(seconds)
-        self._left: list[Post] = []
 
     def deliver(self, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         """Post a message; `headers` are those of this one alone."""
-        self._left = [post for post in self._left if post.is_alive()]
-        if len(self._left) >= _MOST_LEFT:
-            raise TimeoutError("deliveries before this one have no end")
         every = {**self._headers, **_check_headers(headers or {})}
         request = urllib.request.Request(self._url, data=body, headers=every, method="POST")
-        post = Post(request, self._seconds)
-        if not post.is_over():
-            self._left.append(post)
-            raise TimeoutError(f"no answer after {self._seconds:g} seconds")
+        try:
+            urllib.request.build_opener(_NoRedirects).open(request, timeout=self._seconds).close()
+        except HTTPError as error:
+            error.close()
+            raise
 
 
 class Command:
