@@ -203,6 +203,10 @@ STEPS = steps.StepFormat(
     read_facts=read_facts,
     writers=frozenset({TOOL, *TOOLS}),
     read_write=read_write,
+    logs=(
+        r"[^/]+/(?!agent-)(?P<session>[^/]+)\.jsonl",
+        r"[^/]+/(?P<session>[^/]+)/subagents/(.+/)?agent-(?P<agent>[^/]+)\.jsonl",
+    ),
     find_subagents=find_subagents,
 )
 FORMAT = LineFormat(

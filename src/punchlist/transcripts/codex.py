@@ -154,6 +154,8 @@ STEPS = steps.StepFormat(
     read_facts=read_facts,
     writers=frozenset({TOOL}),
     read_write=read_write,
+    logs=(r"(.+/)?rollout-[^/]*\.jsonl(\.zst)?",),
+    read_owner=lambda first: read_head([first], (), "").origin,
     find_subagents=find_subagents,
 )
 FORMAT = LineFormat(

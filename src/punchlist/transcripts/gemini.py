@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from punchlist.transcripts import steps
-from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, object_at, objects, path, text_of
+from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.tokens import read_tokens, without_cached
 from punchlist.transcripts.values import CallOutcome, Origin
 
@@ -86,8 +86,21 @@ def _read_responses(parts: list[dict[str, Any]]) -> str | None:
 
 
 STEPS = steps.StepFormat(
-    dialect="gemini", read_facts=read_facts, writers=frozenset({"write_todos"}), has_counted_ids=True
+    dialect="gemini",
+    read_facts=read_facts,
+    writers=frozenset({"write_todos"}),
+    logs=(r"[^/]+/chats/[^/]+\.jsonl", r"[^/]+/chats/(?P<session>[^/]+)/[^/]+\.jsonl"),
+    read_owner=lambda first: Origin(session=name(first.get("sessionId"))),
+    folder_file=".project_root",
+    has_counted_ids=True,
 )
 QWEN_STEPS = steps.StepFormat(
-    dialect="qwen", read_facts=read_qwen_facts, writers=frozenset({"todo_write"}), has_counted_ids=True
+    dialect="qwen",
+    read_facts=read_qwen_facts,
+    writers=frozenset({"todo_write"}),
+    logs=(
+        r"[^/]+/chats/(?P<session>[^/]+)\.jsonl",
+        r"[^/]+/subagents/(?P<session>[^/]+)/agent-(?P<agent>[^/]+)\.jsonl",
+    ),
+    has_counted_ids=True,
 )

@@ -136,8 +136,19 @@ def read_head(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], 
     return TranscriptHead(Origin(MAIN, session, path(start.get("cwd"))), () if session is None else (session,))
 
 
+def read_owner(first: dict[str, Any]) -> Origin:
+    """Return the session that a session file of pi begins with."""
+    return Origin(session=name(first.get("id")) if first.get("type") == "session" else None)
+
+
 STEPS = steps.StepFormat(
-    dialect="oh-my-pi", read_facts=read_facts, writers=TOOLS, read_write=read_write, has_counted_ids=True
+    dialect="oh-my-pi",
+    read_facts=read_facts,
+    writers=TOOLS,
+    read_write=read_write,
+    logs=(r"[^/]+/[^/]+\.jsonl",),
+    read_owner=read_owner,
+    has_counted_ids=True,
 )
 FORMAT = LineFormat(
     name="oh-my-pi",

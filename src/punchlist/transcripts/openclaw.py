@@ -15,7 +15,7 @@ from punchlist.dialects.repair import as_status, mend
 from punchlist.transcripts import steps
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, objects, path
 from punchlist.transcripts.lines import LineFormat, LineTranscript, TranscriptHead, hold_records
-from punchlist.transcripts.oh_my_pi import read_entry
+from punchlist.transcripts.oh_my_pi import read_entry, read_owner
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Removed, TranscriptCall, Written
 
@@ -137,7 +137,14 @@ def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], _
     return TranscriptHead(Origin(MAIN, session, cwd), () if session is None else (session,))
 
 
-STEPS = steps.StepFormat(dialect="openclaw", read_facts=read_entry, writers=frozenset({TOOL}), has_counted_ids=True)
+STEPS = steps.StepFormat(
+    dialect="openclaw",
+    read_facts=read_entry,
+    writers=frozenset({TOOL}),
+    logs=(r"[^/]+/sessions/[^/]+(?<!\.acp-stream)\.jsonl",),
+    read_owner=read_owner,
+    has_counted_ids=True,
+)
 """The session files, which have the form of pi's."""
 
 FORMAT = LineFormat(

@@ -154,6 +154,12 @@ class StepFormat(Struct, frozen=True, kw_only=True):
     """The facts in a record, in the order in which they happened."""
     writers: frozenset[str]
     """The tools that write a list or a task."""
+    logs: tuple[str, ...] = ()
+    """Patterns of the paths of its logs, within their folder. Groups `session` and `agent` tell whose a log is."""
+    read_owner: Callable[[dict[str, Any]], Origin] | None = None
+    """Agent and session of a log by its first record. Where the path has the session, the record's is the subagent."""
+    folder_file: str = ""
+    """The file, in the folder of a project among the logs, that names the project's folder."""
     read_write: Callable[[TranscriptCall, CallOutcome], ListWrite | None] | None = None
     """What a call of one of them wrote, None if nothing; by default its arguments."""
     has_counted_ids: bool = False

@@ -7,21 +7,22 @@ one, because people keep their settings elsewhere.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Container, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from punchlist.bridges.programs import find_logs
 from punchlist.core.programs import PROGRAMS
 from punchlist.transcripts import claude_code, codex, zst
 from punchlist.transcripts.decoding import LARGEST, name, record
 from punchlist.transcripts.decoding import path as folder_path
+from punchlist.transcripts.formats import LOGS
 from punchlist.transcripts.steps import SubagentStart
 from punchlist.transcripts.values import MAIN
 
 COMPRESSED: Final = ".zst"
 _LOG: Final = ".jsonl"
-_CHILD: Final = "agent-"
 _LONGEST_PATH: Final = 4096
 _DEEPEST: Final = 12
 """Folders in folders that are looked at; the deepest logs, of subagents of workflows, lie five deep."""
@@ -101,57 +102,21 @@ def open_log(path: str) -> int:
 
 def describe_log(host: str, root: str, path: str) -> LogFile | None:
     """Return whose log a file is; None if it is none, or does not tell yet."""
-    parts = os.path.relpath(path, root).split(os.sep)
-    stem = parts[-1].removesuffix(_LOG)
-    match host:
-        case "codex":
-            return _describe_rollout(path)
-        case "gemini":
-            return _describe_chat(root, parts, path)
-        case "oh-my-pi" if len(parts) == 2:
-            return _describe_session(host, path)
-        case "openclaw" if len(parts) == 3 and parts[1] == "sessions" and not stem.endswith(".acp-stream"):
-            return _describe_session(host, path)
-        case "qwen" if len(parts) == 3 and parts[1] == "chats":
-            return _make_log(path, host, stem)
-        case "qwen" if len(parts) == 4 and parts[1] == "subagents" and stem.startswith(_CHILD):
-            return _make_log(path, host, parts[2], stem.removeprefix(_CHILD))
-        case "claude-code" if len(parts) == 2 and not stem.startswith(_CHILD):
-            return _make_log(path, host, stem)
-        case "claude-code" if len(parts) >= 4 and parts[2] == "subagents" and stem.startswith(_CHILD):
-            return _make_log(path, host, parts[1], stem.removeprefix(_CHILD))
-        case _:
-            return None
-
-
-def _make_log(path: str, host: str, session: Any, agent: Any = MAIN, cwd: str | None = None) -> LogFile | None:
+    form, inside = LOGS[host], os.path.relpath(path, root)
+    found = next((match for pattern in form.logs if (match := re.fullmatch(pattern, inside)) is not None), None)
+    if found is None:
+        return None
+    told = found.groupdict()
+    session, agent = told.get("session"), told.get("agent", MAIN)
+    if form.read_owner is not None:
+        owner = form.read_owner(_read_first(path) or {})
+        session, agent = (owner.session, owner.agent) if session is None else (session, owner.session)
     if name(session) is None or name(agent) is None:
         return None
-    return LogFile(path, host, session, agent, cwd)
-
-
-def _describe_rollout(path: str) -> LogFile | None:
-    if not os.path.basename(path).startswith("rollout-"):
-        return None
-    first = _read_first(path)
-    if first is None or first.get("type") != "session_meta":
-        return None
-    head = codex.read_head([first], (), path).origin
-    return None if head.session is None else LogFile(path, "codex", head.session, head.agent)
-
-
-def _describe_session(host: str, path: str) -> LogFile | None:
-    first = _read_first(path)
-    return None if first is None or first.get("type") != "session" else _make_log(path, host, first.get("id"))
-
-
-def _describe_chat(root: str, parts: list[str], path: str) -> LogFile | None:
-    """Return whose chat of Gemini CLI it is; those of subagents are in a folder named after the session."""
-    if len(parts) not in (3, 4) or parts[1] != "chats":
-        return None
-    own = (_read_first(path) or {}).get("sessionId")
-    cwd = _read_text(os.path.join(root, parts[0], ".project_root"))
-    return _make_log(path, "gemini", *((own,) if len(parts) == 3 else (parts[2], own)), cwd=cwd)
+    cwd = None
+    if form.folder_file:
+        cwd = _read_text(os.path.join(root, inside.split(os.sep)[0], form.folder_file))
+    return LogFile(path, host, cast("str", session), cast("str", agent), cwd)
 
 
 def _read_text(path: str) -> str | None:
@@ -173,7 +138,7 @@ def describe_start(log: LogFile) -> SubagentStart:
     return claude_code.read_start(log.path, log.agent)
 
 
-def _read_first(path: str) -> dict[str, object] | None:
+def _read_first(path: str) -> dict[str, Any] | None:
     """Return the first record of a log; None as long as its first line has no end."""
     if path.endswith(COMPRESSED):
         return next(iter(zst.read_first(path, 1)), None)
