@@ -11,7 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from punchlist.board import Board, parse_cursor
 from punchlist.core.events import Event, fold
@@ -141,13 +141,6 @@ class Feed(Protocol[T_co]):
     def tick(self, now: datetime) -> Iterable[T_co]: ...
 
 
-@runtime_checkable
-class ListFeed(Protocol):
-    """A feed that has to know lists as they were before the events that it sees."""
-
-    lists: Lists
-
-
 def pass_on(
     board: Board,
     feed: Feed[T],
@@ -161,8 +154,9 @@ def pass_on(
     Starts now unless `after` says where. A feed that follows lists can look up earlier ones on the board.
     Errors of `deliver` are logged. It should be quick, as `bridges.sinks.Outbox.put` is.
     """
-    if isinstance(feed, ListFeed):
-        feed.lists.join(looking_into(board))
+    lists = getattr(feed, "lists", None)
+    if isinstance(lists, Lists):
+        lists.join(looking_into(board))
     try:
         cursor = board.store.last_seq() if after is None else parse_cursor(after)
         while not stop.is_set():

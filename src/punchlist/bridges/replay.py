@@ -27,6 +27,7 @@ from punchlist.errors import PunchlistError
 from punchlist.settings.options import AgentOptions
 from punchlist.store import Transaction
 from punchlist.store.agents import AgentRow
+from punchlist.store.hosts import Conversation
 from punchlist.store.records import StoredCall
 from punchlist.tasks.gates import Gate
 from punchlist.text import clean, cut
@@ -157,6 +158,20 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
     return ReplayedCalls(replay.seen, replay.new, replay.tasks, replay.has_list)
 
 
+def open_replay(tx: Transaction, board: Board, *, host: str, session: str, folder: str, source: str) -> Replay:
+    """Return the replay of a log that is watched. Where a session began is its project, wherever it goes later."""
+    clock = ReplayClock(latest=board.now)
+    return Replay(
+        ReplayBoard(board.store, clock=clock),
+        clock,
+        session=session,
+        project=tx.session_project(session) or folder,
+        dialect=host,
+        restores=True,
+        source=source,
+    )
+
+
 def mark_watched(agent: Agent, source: str, format: str, *, at: datetime) -> None:
     """Note that an agent is known from its log alone, unless it is heard of already: its list is read-only here."""
 
@@ -218,6 +233,12 @@ class Replay:
         self._is_marked = False
         self._is_new = False
         """True if a call was recorded since the last turn: only then is there a turn to end."""
+
+    def meet(self, conversation: Conversation | None, read_before: datetime | None) -> None:
+        """Go by what the board knows of the conversation, and up to when the log was read before."""
+        self.is_served = conversation is not None
+        self.is_attached = conversation is not None and conversation.event != ""
+        self.read_before = read_before
 
     def run(self, steps: Iterable[Step]) -> None:
         """Replay the steps of a session that is over."""

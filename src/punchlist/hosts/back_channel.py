@@ -22,11 +22,12 @@ from punchlist.board import Board
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Event
 from punchlist.errors import PunchlistError, StoreTooNew
-from punchlist.hosts.conversations import MAIN, Conversation
+from punchlist.hosts.own_lists import MAIN
 from punchlist.hosts.presence import is_claude_idle
 from punchlist.hosts.receipts import Receipt, add_step, load_receipt, write_message
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
+from punchlist.store.hosts import Conversation
 from punchlist.text import clean, cut
 from punchlist_hook import log_error
 

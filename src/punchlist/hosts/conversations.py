@@ -11,7 +11,7 @@ from punchlist.core.events import Draft
 from punchlist.hosts.own_lists import MAIN
 from punchlist.settings.environment import Folder, project_of
 from punchlist.store import Transaction
-from punchlist.store.hosts import Conversation, ConversationState
+from punchlist.store.hosts import Conversation
 from punchlist.text.patterns import compile_later
 
 HANDOFF_MARK = "punchlist-handoff-"
@@ -72,17 +72,3 @@ def continue_session(board: Board, host: str, conversation: str, payload: Mappin
         tx.add_events(row, [Draft("session.continued", data)], by=host, at=max(at, tx.log.last_time(row.number) or at))
 
     board.store.transact(work)
-
-
-__all__ = [
-    "HANDOFF_MARK",
-    "MAIN",
-    "Conversation",
-    "ConversationState",
-    "bind",
-    "continue_session",
-    "find_call",
-    "find_session",
-    "find_source",
-    "list_conversations",
-]

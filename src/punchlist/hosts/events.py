@@ -23,13 +23,14 @@ from punchlist.core.events import Draft
 from punchlist.core.task import Task
 from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
-from punchlist.hosts.conversations import MAIN, Conversation, continue_session
+from punchlist.hosts.conversations import continue_session
+from punchlist.hosts.own_lists import MAIN
 from punchlist.hosts.receipts import NEWS, is_message, note_seen, note_turn
 from punchlist.settings.environment import project_of
 from punchlist.settings.options import AgentOptions
 from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
-from punchlist.store.hosts import ConversationState
+from punchlist.store.hosts import Conversation, ConversationState
 from punchlist.tasks.gates import Gate, ask_gates
 from punchlist.text import cut
 from punchlist.text.hashing import blake2b

@@ -211,11 +211,11 @@ def opencode_file(launch: Launch) -> bytes:
     return _OPENCODE.format(settings=settings).encode()
 
 
-def hook_groups(launch: Launch, host: str, events: dict[str, int], unit: int = 1) -> dict[str, Any]:
-    """Return the hooks in the form that Claude Code, Codex and Gemini share; `unit` is the host's second."""
+def hook_groups(launch: Launch, host: str, events: dict[str, int]) -> dict[str, Any]:
+    """Return the hooks in the form that Claude Code, Codex and Gemini share."""
     command = launch.hook(host)
     return {
-        event: [{"hooks": [{"type": "command", "command": command, "timeout": seconds * unit}]}]
+        event: [{"hooks": [{"type": "command", "command": command, "timeout": seconds}]}]
         for event, seconds in events.items()
     }
 

@@ -14,8 +14,10 @@ from msgspec import Struct
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.events import Draft, json_time
-from punchlist.hosts.conversations import MAIN, Conversation, list_conversations
+from punchlist.hosts.conversations import list_conversations
+from punchlist.hosts.own_lists import MAIN
 from punchlist.store import Transaction
+from punchlist.store.hosts import Conversation
 from punchlist.text.hashing import blake2b
 
 NEWS: Final = frozenset({"answer", "changed"})

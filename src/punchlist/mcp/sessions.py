@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
-from punchlist.hosts.conversations import MAIN, find_call, find_session, list_conversations
+from punchlist.hosts.conversations import find_call, find_session, list_conversations
 from punchlist.hosts.inbox import ingest
+from punchlist.hosts.own_lists import MAIN
 from punchlist.mcp.stdio import read_object
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import read_setting

@@ -8,8 +8,8 @@ import select
 import struct
 import sys
 import time
-from collections.abc import Iterable
-from typing import Final, Protocol
+from contextlib import suppress
+from typing import Final
 
 from punchlist.hosts.watch.logs import list_files, list_folders
 
@@ -21,32 +21,12 @@ _HEAD: Final = struct.Struct("iIII")
 _BUFFER: Final = 1 << 16
 
 
-class Changes(Protocol):
-    """Tells which files below some folders have changed."""
-
-    def add(self, root: str) -> None:
-        """Watch a folder and all folders in it."""
-        ...
-
-    def wait(self, seconds: float) -> set[str] | None:
-        """Return paths that changed, perhaps of no logs; empty when the time is up, None if any may have changed."""
-        ...
-
-    def close(self) -> None: ...
-
-
-def open_changes(roots: Iterable[str], *, native: bool = True) -> Changes:
-    """Return what tells of changes in these folders: of the kernel where it has that, else by looking."""
-    changes: Changes | None = None
+def open_changes(*, native: bool = True) -> Changes:
+    """Return what tells of changes in folders: the kernel where it can, else a look at them."""
     if native and sys.platform == "linux":
-        try:
-            changes = Inotify()
-        except OSError:
-            changes = None  # the user has too many already
-    changes = changes or Polling()
-    for root in roots:
-        changes.add(root)
-    return changes
+        with suppress(OSError):  # the user has too many already
+            return Inotify()
+    return Polling()
 
 
 class Inotify:
@@ -64,6 +44,7 @@ class Inotify:
         self._poll.register(self._handle, select.POLLIN)
 
     def add(self, root: str) -> None:
+        """Watch a folder and all folders in it."""
         self._roots.append(root)
         self._add_folders(root)
         if self._polling is not None:
@@ -81,6 +62,7 @@ class Inotify:
                     self._polling.add(root)
 
     def wait(self, seconds: float) -> set[str] | None:
+        """Return paths that changed, perhaps of no logs; empty when the time is up, None if any may have changed."""
         if self._polling is not None:
             return self._polling.wait(seconds)
         if not self._poll.poll(max(0, round(seconds * 1000))):
@@ -140,3 +122,6 @@ class Polling:
             time.sleep(max(0.0, min(ends, self._next) - now))
 
     def close(self) -> None: ...
+
+
+Changes = Inotify | Polling

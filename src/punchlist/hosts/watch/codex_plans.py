@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.bridges.programs import find_home
-from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
+from punchlist.bridges.replay import open_replay
 from punchlist.errors import StoreClosed
 from punchlist.hosts.codex_socket import CodexDaemon
 from punchlist.store import Transaction
@@ -134,17 +134,9 @@ class CodexPlans:
             tx.watched = True
             if tx.hosts.find_conversation(_HOST, thread.id) is not None:
                 return  # it is attached: its hooks tell of the call
-            clock = ReplayClock(latest=self._board.now)
-            board = ReplayBoard(self._board.store, clock=clock)
-            project = tx.session_project(thread.id) or thread.cwd
-            Replay(
-                board,
-                clock,
-                session=thread.id,
-                project=project,
-                dialect=_HOST,
-                restores=True,
-                source=thread.rollout,
-            ).take(step)
+            found = open_replay(
+                tx, self._board, host=_HOST, session=thread.id, folder=thread.cwd, source=thread.rollout
+            )
+            found.take(step)
 
         self._board.store.joined(work, durable=False, wait=_LOCK_SECONDS)

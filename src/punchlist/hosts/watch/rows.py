@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from punchlist.agent.tool_reports import SAME_CALL
 from punchlist.board import Board
-from punchlist.bridges.replay import OWN, Replay, ReplayBoard, ReplayClock
+from punchlist.bridges.replay import OWN, Replay, open_replay
 from punchlist.errors import PunchlistError, StoreError
 from punchlist.hosts.watch.scope import WatchScope
 from punchlist.settings.environment import project_of
@@ -89,9 +89,7 @@ class StoreRows:
             conversation = tx.hosts.find_conversation(self._host, piece.session)
             conversation = conversation or bind_served(tx, self._host, piece.session, piece.folder, piece.steps)
             replay = self._find_replay(tx, piece, piece.session if conversation is None else conversation.session)
-            replay.is_served = conversation is not None
-            replay.is_attached = conversation is not None and conversation.event != ""
-            replay.read_before = moment(saved + 1) if self._is_timed else None
+            replay.meet(conversation, moment(saved + 1) if self._is_timed else None)
             for step in piece.steps:
                 try:
                     if piece.agent != MAIN:
@@ -107,15 +105,8 @@ class StoreRows:
 
     def _find_replay(self, tx: Transaction, piece: Piece, session: str) -> Replay:
         if session not in self._replays:
-            clock = ReplayClock(latest=self._board.now)
-            self._replays[session] = Replay(
-                ReplayBoard(self._board.store, clock=clock),
-                clock,
-                session=session,
-                project=tx.session_project(session) or piece.folder,
-                dialect=self._host,
-                restores=True,
-                source=self._store,
+            self._replays[session] = open_replay(
+                tx, self._board, host=self._host, session=session, folder=piece.folder, source=self._store
             )
         return self._replays[session]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from punchlist.settings.table import WatchSettings, load_settings, read_age
+from punchlist.settings.table import load_settings, read_age
 
 
 class WatchScope(Struct, frozen=True):
@@ -30,6 +30,6 @@ def load_scope() -> WatchScope:
     return WatchScope(watch.agents, tuple(os.path.realpath(os.path.expanduser(one)) for one in watch.folders))
 
 
-def find_beginning(now: datetime, watch: WatchSettings | None = None) -> datetime:
+def find_beginning(now: datetime) -> datetime:
     """Return the time from which on logs are read, by the settings."""
-    return now - read_age((watch or load_settings().watch).since)
+    return now - read_age(load_settings().watch.since)

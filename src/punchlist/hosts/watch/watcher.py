@@ -14,8 +14,10 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from punchlist.board import Board
-from punchlist.bridges.replay import Replay, ReplayBoard, ReplayClock
+from punchlist.bridges.replay import Replay, open_replay
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, StoreFailed
 from punchlist.hosts.watch.changes import Changes, open_changes
 from punchlist.hosts.watch.lists import ListFiles
@@ -77,13 +79,13 @@ class Watcher:
         self._urgent: OrderedDict[SessionKey, dict[str, LogFile]] = OrderedDict()
         """Sessions with logs that grow just now; they are read before the waiting ones."""
         self._running: dict[SessionKey, Generator[int]] = {}
-        self._replays: OrderedDict[SessionKey, tuple[Replay, ReplayClock]] = OrderedDict()
+        self._replays: OrderedDict[SessionKey, Replay] = OrderedDict()
         self._logs: dict[str, LogFile] = {}
         self._reported: set[str] = set()
         self._sizes: dict[str, int] = {}
         self._done = 0
         self.roots: dict[str, str] = {}
-        self._changes: Changes = open_changes((), native=native)
+        self._changes: Changes = open_changes(native=native)
         self.lists = ListFiles(board, self._since, self._scope, self._report_once)
         self._next_look = 0.0
         self._forget_deleted()
@@ -271,13 +273,11 @@ class Watcher:
                 session = key.session if conversation is None else conversation.session
                 if self._scope.folders and not self._scope.has_folder(tx.session_project(session) or cwd):
                     continue
-                replay, clock = self._find_replay(tx, key, session, source, cwd)
-                replay.is_served, replay.read_before = conversation is not None, source.read_before
-                replay.is_attached = conversation is not None and conversation.event != ""
+                replay = self._find_replay(tx, key, session, source, cwd)
+                replay.meet(conversation, source.read_before)
                 if source.log.agent != MAIN and not source.is_begun:
                     source.is_begun = True
-                    clock.move_to(steps[0].at)
-                    self._take(tx, replay, describe_start(source.log))
+                    steps.insert(0, replace(describe_start(source.log), at=steps[0].at))
                 for step in steps:
                     self._take(tx, replay, step)
                 taken += len(steps)
@@ -298,28 +298,16 @@ class Watcher:
         if not tx.connection.in_transaction:
             raise StoreFailed(path=self._board.store.path, problem="a fault rolled back the transaction")
 
-    def _find_replay(
-        self, tx: Transaction, key: SessionKey, session: str, source: Source, cwd: str
-    ) -> tuple[Replay, ReplayClock]:
+    def _find_replay(self, tx: Transaction, key: SessionKey, session: str, source: Source, cwd: str) -> Replay:
         known = self._replays.get(key)
-        if known is not None and known[0].session == session:
+        if known is not None and known.session == session:
             self._replays.move_to_end(key)
             return known
-        clock = ReplayClock(latest=self._board.now)
-        made = Replay(
-            ReplayBoard(self._board.store, clock=clock),
-            clock,
-            session=session,
-            # Where the session began is its project, whichever folder it goes to later.
-            project=tx.session_project(session) or cwd,
-            dialect=key.host,
-            restores=True,
-            source=source.log.path,
-        )
-        self._replays[key] = made, clock
+        made = open_replay(tx, self._board, host=key.host, session=session, folder=cwd, source=source.log.path)
+        self._replays[key] = made
         if len(self._replays) > _MOST_REPLAYS:
             self._replays.popitem(last=False)
-        return made, clock
+        return made
 
 
 def _find_folder(source: Source, record: dict[str, Any] | None) -> str:
@@ -339,6 +327,3 @@ def _merge(sources: list[Source]) -> Iterable[Source]:
 def _time_of(source: Source) -> float:
     at = source.entries[0].at
     return 0.0 if at is None else at.timestamp()
-
-
-__all__ = ["SessionKey", "WatchProgress", "Watcher"]
