@@ -11,7 +11,7 @@ from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.todo import Status
 from punchlist.server.access import SECURITY_HEADERS
-from punchlist.server.pages.fragments import render_topic
+from punchlist.server.pages.handlers import render_topic
 from punchlist.server.pages.rendering import content_digest, element_id
 from punchlist.settings.environment import login_name
 from tests.server.conftest import Running, make_token

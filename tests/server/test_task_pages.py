@@ -8,7 +8,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.core.task import TaskStatus
-from punchlist.server.pages.fragments import render_topic
+from punchlist.server.pages.handlers import render_topic
 from punchlist.server.pages.rendering import list_path, task_path
 from punchlist.server.pages.task_graph import HEIGHT, lay_out_graph
 from punchlist.settings.environment import project_of

@@ -265,9 +265,10 @@ def is_loopback(host: str) -> bool:
 class AccessGate:
     """Stands before the application: refuses what is not allowed, and sets the security headers."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, check_board: Callable[[], None]) -> None:
         self._app = app
         self._access = access
+        self._check_board = check_board
         self.received = 0
         """Bytes of the bodies of all requests that are under way."""
 
@@ -307,7 +308,11 @@ class AccessGate:
             token = await self._find_cookie(headers)
             if token is not None and not _is_same_origin(headers):
                 _check_origin_of_cookie(scope["method"], headers)
-        scope.setdefault("state", {})["grant"] = None if token is None else token.grant
+        if token is not None:
+            self._check_board()
+        # The token of the link is not revoked while the server runs.
+        digest = token.digest if token is not None and token.id != _LINK_TOKEN else None
+        scope.setdefault("state", {}).update(grant=token and token.grant, token=digest)
         return None
 
     def _check_headers(self, method: str, path: str, headers: Headers) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -26,8 +25,7 @@ from punchlist.hosts.sockets import HookServer, serve_hooks
 from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
 from punchlist.server.pages import handlers
-from punchlist.server.pages.fragments import render_topic
-from punchlist.server.problems import exception_handlers, respond_to_error
+from punchlist.server.problems import exception_handlers
 from punchlist.server.state import ServerState, state_of
 from punchlist.server.streams import TopicHub
 from punchlist_hook import ANY_HOST
@@ -48,7 +46,6 @@ def list_routes(mcp: McpEndpoint) -> Iterator[BaseRoute]:
     yield from handlers.routes
 
 
-@needs("edit")
 class McpEndpoint:
     """Answers `/mcp`. The SDK takes a second to import, so only the first request does that."""
 
@@ -87,7 +84,6 @@ async def check_health(request: Request) -> Response:
     return PlainTextResponse("ok\n") if problem is None else PlainTextResponse(f"{problem.code}\n", 503)
 
 
-@needs("look")
 async def show_metrics(request: Request) -> Response:
     lines = await run_in_threadpool(lambda: list(_list_metrics(state_of(request))))
     return PlainTextResponse("".join(lines), media_type="text/plain; version=0.0.4")
@@ -113,25 +109,14 @@ def _metric(name: str, kind: str, about: str, value: float, labels: str = "") ->
 # The application.
 
 
-class BoardCheck:
-    """Refuses every request with a token once the board's file is another one: what could be read is gone."""
-
-    def __init__(self, app: ASGIApp, state: ServerState) -> None:
-        self._app = app
-        self._state = state
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = self._state.broadcaster.problem
-        if isinstance(problem, StoreReplaced) and scope["type"] == "http" and scope["state"]["grant"] is not None:
-            response = respond_to_error(problem, Headers(scope=scope))
-            await response(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-
 def make_app(state: ServerState) -> ASGIApp:
     """Return the application that serves a board. The gate stands before it, also before its error pages."""
-    hub, mcp = TopicHub(partial(render_topic, state)), McpEndpoint()
+    hub, mcp = TopicHub(partial(handlers.render_topic, state)), McpEndpoint()
+
+    def check_board() -> None:
+        """Refuse every request with a token once the board's file is another one: what could be read is gone."""
+        if isinstance(state.broadcaster.problem, StoreReplaced):
+            raise state.broadcaster.problem
 
     @asynccontextmanager
     async def live(_app: Starlette) -> AsyncGenerator[None]:
@@ -149,7 +134,7 @@ def make_app(state: ServerState) -> ASGIApp:
     app = Starlette(
         routes=guard_routes(list_routes(mcp)),
         # Streams are left as they are: an event is encoded once for all readers.
-        middleware=[Middleware(BoardCheck, state), Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)],
+        middleware=[Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)],
         exception_handlers=exception_handlers,
         lifespan=live,
     )
@@ -157,7 +142,7 @@ def make_app(state: ServerState) -> ASGIApp:
     app.state.topics = hub
     state.broadcaster.on_change.append(hub.mark_changed)
     state.app = app
-    return AccessGate(app, state.access)
+    return AccessGate(app, state.access, check_board)
 
 
 def _serve_hooks(state: ServerState) -> HookServer | None:

@@ -25,7 +25,6 @@ from starlette.types import Receive, Scope, Send
 from punchlist.board import Board
 from punchlist.core.events import Event, EventFilter
 from punchlist.errors import StoreClosed, StoreError, StoreReplaced, StoreTooNew
-from punchlist.server.access import Grant, make_owner
 
 _log = logging.getLogger("punchlist.server")
 
@@ -265,13 +264,6 @@ class Broadcaster:
         reader.is_over = self._is_closed or isinstance(self.problem, StoreReplaced | StoreTooNew)
         self.readers.add(reader)
 
-    def find_token(self, grant: Grant) -> bytes | None:
-        """Return the digest of a caller's token, by its name; None for that of the link. Runs on a worker thread."""
-        row = self._board.store.read(lambda tx: tx.tokens.find(name=grant.name))
-        if row is not None:
-            return row.digest
-        return None if grant == make_owner() else b""  # revoked this moment: no token has this digest
-
     def is_behind(self, reader: FeedReader) -> bool:
         """True if a reader needs events that are no longer in the window."""
         return reader.place < self.oldest
@@ -319,6 +311,7 @@ class StreamResponse(Response):
             await send({"type": "http.response.body", "body": b""})
             return
         reader, clock = self.reader, asyncio.get_running_loop().time
+        reader.token = scope["state"]["token"]
         self.broadcaster.join_reader(reader)
         leaving = asyncio.ensure_future(_wait_for_end(receive))
         leaving.add_done_callback(lambda _: reader.end())
@@ -329,7 +322,6 @@ class StreamResponse(Response):
             reader.sends_since = None
 
         try:
-            reader.token = await run_in_threadpool(self.broadcaster.find_token, scope["state"]["grant"])
             await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
             await write(_RETRY)
             sent_at = clock()

@@ -230,7 +230,6 @@ class TopicStream(StreamResponse):
         self._hub.leave(self.reader)
 
 
-@needs("look")
 async def stream_topics(request: Request) -> Response:
     """Answer `GET /live?topic=…&topic=…`."""
     state = state_of(request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
@@ -48,32 +48,6 @@ _FILLS: Mapping[TaskStatus, tuple[str, str]] = {
     TaskStatus.CANCELLED: ("#f6f8fa", "#8c959f"),
 }
 """The colours of a box and of its edge."""
-
-
-class TaskColumns:
-    """Settings that the rows of one table share: the width of the ids, and whether priorities are shown."""
-
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        self.id = max((len(task.id) for task in tasks), default=1)
-        self.priority = any(task.priority != USUAL for task in tasks)
-
-
-def task_line(task: Task, display: Display, now: datetime, columns: TaskColumns, *, before: str = "") -> Line:
-    """Return one row: box, id, priority where they differ, subject, and why it waits or who has it."""
-    glyphs = display.glyphs
-    (box, box_style), style = find_box(task), TASK_STYLES[task.status][1]
-    priority = f"p{task.priority} " if columns.priority else ""
-    start = (
-        Span(before, "dim"),
-        Span(glyphs.boxes[box], box_style),
-        Span(f" {safe_line(task.id):>{columns.id}} {priority}", "dim"),
-    )
-    text = safe_line(task.label if task.status is TaskStatus.IN_PROGRESS else task.subject)
-    rest = _remarks(task, glyphs, now)
-    if display.columns is not None:
-        room = display.columns - cells(start)
-        text = fit(text, max(room - cells(rest), room // 2), glyphs.ellipsis)
-    return display.cut((*start, Span(text, style), *rest))
 
 
 def find_box(task: Task) -> tuple[str, Style]:
@@ -150,13 +124,31 @@ def until_words(at: datetime, now: datetime) -> str:
 
 def task_lines(tasks: Sequence[Task], display: Display, now: datetime) -> Iterator[Line]:
     """Yield a row for each task, those that are part of another below it."""
-    columns = TaskColumns(tasks)
-    for depth, task in walk_tree(tasks, lambda task: task.id, lambda task: task.parent):
-        yield task_line(task, display, now, columns, before=_indent(depth, display.glyphs))
+    return _draw_rows(tasks, lambda task: task.parent, display, now)
 
 
-def _indent(depth: int, glyphs: Glyphs) -> str:
-    return "" if depth == 0 else "  " * (min(depth, _DEEPEST) - 1) + f"{glyphs.branch} "
+def _draw_rows(
+    tasks: Sequence[Task], parent: Callable[[Task], str | None], display: Display, now: datetime
+) -> Iterator[Line]:
+    """Yield one row each: box, id, priority where they differ, subject, and why it waits or who has it."""
+    glyphs = display.glyphs
+    digits = max((len(task.id) for task in tasks), default=1)
+    has_priority = any(task.priority != USUAL for task in tasks)
+    for depth, task in walk_tree(tasks, lambda task: task.id, parent):
+        box, box_style = find_box(task)
+        before = "" if depth == 0 else "  " * (min(depth, _DEEPEST) - 1) + f"{glyphs.branch} "
+        priority = f"p{task.priority} " if has_priority else ""
+        start = (
+            Span(before, "dim"),
+            Span(glyphs.boxes[box], box_style),
+            Span(f" {safe_line(task.id):>{digits}} {priority}", "dim"),
+        )
+        text = safe_line(task.label if task.status is TaskStatus.IN_PROGRESS else task.subject)
+        rest = _remarks(task, glyphs, now)
+        if display.columns is not None:
+            room = display.columns - cells(start)
+            text = fit(text, max(room - cells(rest), room // 2), glyphs.ellipsis)
+        yield display.cut((*start, Span(text, TASK_STYLES[task.status][1]), *rest))
 
 
 # All about one task.
@@ -164,7 +156,7 @@ def _indent(depth: int, glyphs: Glyphs) -> str:
 
 def task_card(task: Task, display: Display, now: datetime) -> Iterator[Line]:
     """Yield the row of a task, each fact about it on a line, its checklist and its description."""
-    yield task_line(task, display, now, TaskColumns([task]))
+    yield from task_lines([task], display, now)
     for name, text in task_facts(task, display.glyphs, now):
         line = (Span(f"  {name:<{_LABEL}}  ", "dim"), Span(text))
         yield display.cut(line)
@@ -272,11 +264,9 @@ def find_neighbours(id: str, edges: Sequence[Edge]) -> set[str]:
 
 def graph_lines(tasks: Sequence[Task], edges: Sequence[Edge], display: Display, now: datetime) -> Iterator[Line]:
     """Yield a tree in the order of work: each task once, below the last of its blockers; the row names all of them."""
-    columns = TaskColumns(tasks)
     known = {task.id for task in tasks}
     under = _last_blockers(tasks, [edge for edge in edges if known.issuperset(edge)])
-    for depth, task in walk_tree(tasks, lambda task: task.id, lambda task: under.get(task.id)):
-        yield task_line(task, display, now, columns, before=_indent(depth, display.glyphs))
+    return _draw_rows(tasks, lambda task: under.get(task.id), display, now)
 
 
 def _last_blockers(tasks: Sequence[Task], edges: Sequence[Edge]) -> dict[str, str]:

@@ -1,10 +1,13 @@
-"""Apply what a person does to a list in the page: one form, one change."""
+"""Apply what a person does to lists and tasks in the page: one form, one change."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Final
+from datetime import timedelta
+from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from punchlist.agent import Agent
@@ -12,10 +15,19 @@ from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Operation, Target
 from punchlist.core.todo import TodoItem, TodoList, put_in_phase, sort_by_phase
-from punchlist.errors import EditRefused, RevisionConflict, SessionUnknown
+from punchlist.errors import EditRefused, RevisionConflict, SessionUnknown, TaskTaken
 from punchlist.hosts.back_channel import deliver
+from punchlist.hosts.copies import check_own_tasks
 from punchlist.server.pages.rendering import content_digest
+from punchlist.server.pages.tasks import open_list
+from punchlist.settings.environment import project_of
+from punchlist.tasks import NewTask, TaskChanges, Tasks
+from punchlist.text import repair
 
+_BETWEEN: Final = re.compile(r"[,\s]+")
+_LENGTH: Final = re.compile(r"(\d{1,6})\s*(s|m|min|h|d)")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days"}
+_PRIORITIES: Final = ("0", "1", "2", "3", "4")
 _TRIES: Final = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
 
@@ -131,3 +143,162 @@ def _move(todos: TodoList, form: Mapping[str, str]) -> TodoList:
     phase = next((one for one in todos.phases if one.id == beside.phase_id), None)
     others.insert(place, put_in_phase(item, phase))
     return replace(todos, items=tuple(others))
+
+
+# Tasks.
+
+
+def add_task(board: Board, name: str, form: Mapping[str, str], *, by: str) -> str:
+    """Add a task to a list, by default that of the project in which the server runs; return the name of the list."""
+    own = f"project:{project_of()}"
+    if (name or own) == own:
+        tasks = board.tasks(own, by=by)
+    else:
+        _, tasks = open_list(board, name, by=by)
+    check_own_tasks(tasks)
+    subject = _read(form, "text")
+    if not subject:
+        raise EditRefused(problem="Write the task first.")
+    tasks.create(subject, **_read_new(form))
+    return tasks.name
+
+
+def _read_new(form: Mapping[str, str]) -> NewTask:
+    """Return the fields of a new task that were filled in."""
+    given: NewTask = {}
+    if description := _read(form, "description"):
+        given["description"] = description
+    if form.get("priority", "2") in _PRIORITIES:
+        given["priority"] = int(form.get("priority", "2"))
+    if labels := _split(form, "labels"):
+        given["labels"] = labels
+    if blockers := _split_ids(form, "blocked_by"):
+        given["blocked_by"] = blockers
+    if parent := _split_ids(form, "parent"):
+        given["parent"] = parent[0]
+    if owner := _read(form, "owner"):
+        given["owner"] = owner
+    return given
+
+
+def deliver_signal(board: Board, name: str, form: Mapping[str, str], *, by: str) -> str:
+    """Deliver an event to the tasks that wait for it; return the word of the notice."""
+    _, tasks = open_list(board, name, by=by)
+    check_own_tasks(tasks)
+    topic, correlation = _read(form, "topic"), _read(form, "correlation")
+    if not (topic and correlation):
+        raise EditRefused(problem="An event needs a topic and a correlation id.")
+    keeps = "keep" in form
+    woken = tasks.signal(topic, correlation, _parse_value(_read(form, "payload")), keep=keeps)
+    if woken:
+        return "delivered"
+    if not keeps:
+        raise EditRefused(problem=f"No task waits for `{topic}` `{correlation}`; nothing was changed.")
+    return "kept"
+
+
+def change_task(board: Board, name: str, wanted: str, form: Mapping[str, str], *, by: str, person: bool) -> bool:
+    """Change a task as a form says; return False if it is gone after that. Raise a `TaskError` if it is refused."""
+    _, tasks = open_list(board, name, by=by)
+    check_own_tasks(tasks)
+    verb, text = form.get("do", ""), _read(form, "text")
+    force = "force" in form
+    try:
+        match verb:
+            case "done":
+                tasks.complete(wanted, person=person, force=force)
+            case "cancel":
+                tasks.cancel(wanted, text or None, force=force)
+            case "ask_cancel":
+                tasks.cancel(wanted, text or None, request=True)
+            case "delete":
+                tasks.delete(wanted)
+                return False
+            case _:
+                _change_more(tasks, wanted, verb, text, form)
+    except TaskTaken as error:
+        taken = f"Task {wanted} is under the lease of {error.data['owner']}{error.data['until']}"
+        raise EditRefused(problem=f"{taken}. Its page has a box to do this all the same.") from error
+    return True
+
+
+def _change_more(tasks: Tasks, wanted: str, verb: str, text: str, form: Mapping[str, str]) -> None:
+    match verb:
+        case "start":
+            tasks.update(wanted, status="in_progress")
+        case "release":
+            tasks.release(wanted)
+        case "fail":
+            tasks.fail(wanted, text)
+        case "retry":
+            tasks.retry(wanted)
+        case "resume":
+            tasks.resume(wanted, state={"answer": text} if text else None)
+        case "wait":
+            length = _read(form, "until")
+            tasks.wait(wanted, until=_parse_length(length) if length else None)
+        case "check":
+            tasks.update(wanted, checked=[_read_place(form)])
+        case "uncheck":
+            tasks.update(wanted, unchecked=[_read_place(form)])
+        case "block":
+            tasks.update(wanted, add_blocked_by=_split_ids(form, "blocked_by"))
+        case "unblock":
+            tasks.update(wanted, remove_blocked_by=_split_ids(form, "blocked_by"))
+        case "save":
+            tasks.update(wanted, **_read_changes(form))
+        case _:
+            raise EditRefused(problem="This page does not know that change.")
+
+
+def _read_changes(form: Mapping[str, str]) -> TaskChanges:
+    """Return the fields of the form; one that is empty clears its field, but a task keeps its subject."""
+    changes: TaskChanges = {}
+    if subject := _read(form, "text"):
+        changes["subject"] = subject
+    if "description" in form:
+        changes["description"] = _read(form, "description")
+    if form.get("priority") in _PRIORITIES:
+        changes["priority"] = int(form["priority"])
+    if "labels" in form:
+        changes["labels"] = _split(form, "labels")
+    return changes
+
+
+# Fields.
+
+
+def _read(form: Mapping[str, str], name: str) -> str:
+    return repair(form.get(name, "")).replace("\r\n", "\n").strip()
+
+
+def _split(form: Mapping[str, str], name: str) -> list[str]:
+    return [word for word in _BETWEEN.split(_read(form, name)) if word]
+
+
+def _split_ids(form: Mapping[str, str], name: str) -> list[str]:
+    return [word.removeprefix("#") for word in _split(form, name)]
+
+
+def _read_place(form: Mapping[str, str]) -> int:
+    place = form.get("place", "")
+    if not (place.isascii() and place.isdecimal() and len(place) < 6):
+        raise EditRefused(problem="That line is not on the checklist.")
+    return int(place)
+
+
+def _parse_length(text: str) -> timedelta:
+    found = _LENGTH.fullmatch(text)
+    if found is None:
+        raise EditRefused(problem="Say how long: 90s, 10m, 2h or 3d.")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _parse_value(text: str) -> Any:
+    """Return what an event tells: JSON, or else a text."""
+    if not text:
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return text

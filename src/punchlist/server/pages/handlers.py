@@ -1,11 +1,18 @@
-"""Answer the requests of the pages. Forms are answered by a redirect, so that they work without a script."""
+"""Answer the requests of the pages, and render their parts that follow the board.
+
+Forms are answered by a redirect, so that they work without a script. A topic of `/live` is `now`; `session:` and the id
+of a session; `tasks` for all lists of tasks; `tasks-states:`, `tasks-table:` or `tasks-graph:` and the name of a list;
+`task:`, the name of a list, a slash and the id of a task. Its parts are elements with these ids; a page replaces those
+that it has. They hold no more than a reader with the scope `look` may see: what a reader may not do, their page hides.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from starlette.requests import Request
@@ -15,12 +22,12 @@ from starlette.staticfiles import StaticFiles
 
 from punchlist.board import Board
 from punchlist.core.overview import PersonWait
-from punchlist.errors import StoreClosed
+from punchlist.errors import InvalidInput, StoreClosed
 from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
 from punchlist.hosts.reports import load_brief, save_mark
 from punchlist.server.access import needs
-from punchlist.server.pages.edits import edit_list
+from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.frame import (
     LONGEST_QUERY,
     Values,
@@ -29,13 +36,12 @@ from punchlist.server.pages.frame import (
     own_path,
     set_theme,
 )
-from punchlist.server.pages.now import find_agent, load_now
+from punchlist.server.pages.now import count_waits, find_agent, load_now
 from punchlist.server.pages.plan import load_plan
-from punchlist.server.pages.rendering import element_id, list_path, session_path, task_path
+from punchlist.server.pages.rendering import element_id, list_path, render, session_path, task_path
 from punchlist.server.pages.search import search
 from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.stats import load_stats
-from punchlist.server.pages.task_edits import add_task, change_task, deliver_signal
 from punchlist.server.pages.tasks import TableQuery, find_look, load_list, load_lists, load_task
 from punchlist.server.state import ServerState, grant_of, has_person
 from punchlist.store import Transaction
@@ -48,10 +54,6 @@ _TASKS: Final = b"/tasks/"
 
 
 # Now.
-
-
-def _load_now(request: Request, state: ServerState, roster: Roster) -> Values:
-    return {"now": load_now(state.board, roster)}
 
 
 def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
@@ -117,10 +119,6 @@ def _parse_number(text: str) -> int | None:
 # Tasks. A slash that is part of a list's name is sent as `%2F`.
 
 
-def _load_task_lists(_request: Request, state: ServerState, _: Roster) -> Values:
-    return {"lists": load_lists(state.board)}
-
-
 def add_anywhere(request: Request, board: Board, form: Mapping[str, str]) -> str:
     """Add a task to the list that the form names."""
     return list_path(add_task(board, form.get("list", ""), form, by=grant_of(request).name))
@@ -174,11 +172,7 @@ def _read_place(request: Request) -> tuple[str, str | None]:
     return "/".join(parts), None
 
 
-# Figures, search, the brief.
-
-
-def _load_stats(_request: Request, state: ServerState, _: Roster) -> Values:
-    return {"stats": load_stats(state.board)}
+# Search, the brief.
 
 
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
@@ -233,9 +227,63 @@ def _perform(board: Board) -> None:
         _playing.release()
 
 
-_show_now: Final = make_page("now.html", _load_now)
+# The parts of pages.
+
+_PARTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "now": {"waits": "waits", "agents": "agents", "done": "done"},
+    "session": {
+        "head": "head",
+        "session-waits": "session_waits",
+        "lists": "lists",
+        "timeline": "timeline",
+        "events": "events",
+    },
+    "tasks": {"tasks": "tasks"},
+    "tasks-states": {"tasks-head": "task_list_head", "tasks-states": "task_states"},
+    "tasks-table": {"tasks-head": "task_list_head", "tasks-table": "task_table"},
+    "tasks-graph": {"tasks-head": "task_list_head", "tasks-graph": "task_graph"},
+    "task": {"task-head": "task_head", "task-body": "task_body", "task-history": "task_history"},
+}
+"""The template of each part of a topic, by the id of its element."""
+
+_CLOCK: Final = re.compile(r"(<time [^>]*data-(?:age|until)[^>]*>)[^<]*|(<rect class=\"left\") width=\"[^\"]*\"")
+
+
+def render_topic(state: ServerState, topic: str) -> dict[str, str]:
+    """Return the parts of a topic as they are now, by the ids of their elements; raise `InvalidInput` for no topic."""
+    kind, _, name = topic.partition(":")
+    roster = state.load_roster()
+    values: dict[str, Any] = {"page": {"waits": count_waits(roster)}}
+    match kind:
+        case "now" if not name:
+            values["now"] = load_now(state.board, roster)
+        case "session" if name:
+            values["session"] = load_session(state.board, name, find_agent(roster, name))
+        case "tasks" if not name:
+            values["lists"] = load_lists(state.board)
+        case "tasks-states" | "tasks-table" | "tasks-graph" if name:
+            values["tasks"] = load_list(state.board, name, find_look(kind.removeprefix("tasks-")))
+        case "task" if name.rpartition("/")[2].isdecimal():
+            where, _, number = name.rpartition("/")
+            values["task"] = load_task(state.board, where, number)
+        case "":
+            pass  # a page without parts of its own still counts what waits
+        case _:
+            raise InvalidInput(problem=f"`{topic}` is no topic; use `now`, `session:ID` or `tasks`.")
+    parts = {"count": "count", **_PARTS.get(kind, {})}
+    return {element: _stop_clocks(render(f"parts/{template}.html", values)) for element, template in parts.items()}
+
+
+def _stop_clocks(html: str) -> str:
+    """Leave out how long ago times were: the page says that itself, and a part would change all the time."""
+    return _CLOCK.sub(r"\1\2", html).strip()
+
+
+# Routes.
+
+_show_now: Final = make_page("now.html", lambda _, state, roster: {"now": load_now(state.board, roster)})
 _show_session: Final = make_page("session.html", _load_session)
-_show_task_lists: Final = make_page("tasks.html", _load_task_lists)
+_show_task_lists: Final = make_page("tasks.html", lambda _, state, __: {"lists": load_lists(state.board)})
 _static: Final = needs("public")(StaticFiles(packages=[("punchlist.server", "static")]))
 
 routes: list[BaseRoute] = [
@@ -248,7 +296,7 @@ routes: list[BaseRoute] = [
     Route("/tasks", make_form(add_anywhere, _show_task_lists), methods=["POST"]),
     Route("/tasks/{place:path}", show_place, methods=["GET"]),
     Route("/tasks/{place:path}", make_form(change_place, show_place), methods=["POST"]),
-    Route("/stats", make_page("stats.html", _load_stats)),
+    Route("/stats", make_page("stats.html", lambda _, state, __: {"stats": load_stats(state.board)})),
     Route("/search", make_page("search.html", _load_search)),
     Route("/brief", make_page("brief.html", _load_brief), methods=["GET"]),
     Route("/brief", needs("answer")(make_form(mark_read, _show_now)), methods=["POST"]),

@@ -6,7 +6,7 @@ not move. Edges over several layers are led between the tasks of those in the mi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -132,19 +132,12 @@ def _order(layers: list[list[_Key]], chains: Iterable[Sequence[_Key]]) -> list[l
         for number in steps:
             beside = layers[number - 1] if forward else layers[number + 1]
             places = {key: place for place, key in enumerate(beside)}
-            own = {key: place for place, key in enumerate(layers[number])}
-            layers[number].sort(key=_rank(near, places, own))
+            means: dict[_Key, float] = {}
+            for own, key in enumerate(layers[number]):
+                found = [places[other] for other in near.get(key, ()) if other in places]
+                means[key] = sum(found) / len(found) if found else own
+            layers[number].sort(key=means.__getitem__)
     return layers
-
-
-def _rank(
-    near: Mapping[_Key, Sequence[_Key]], places: Mapping[_Key, int], own: Mapping[_Key, int]
-) -> Callable[[_Key], tuple[float, int]]:
-    def rank(key: _Key) -> tuple[float, int]:
-        found = [places[other] for other in near.get(key, ()) if other in places]
-        return (sum(found) / len(found) if found else own[key], own[key])
-
-    return rank
 
 
 def _height(key: _Key) -> int:
