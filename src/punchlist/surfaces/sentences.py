@@ -20,6 +20,7 @@ _STALLS: Final = {
     "silent_after_output": "has been silent{for}; perhaps it waits for an answer",
     "timed_out": "never ended its turn, and is no longer watched",
 }
+_FIELD: Final = re.compile(r"{(\w+)}")
 _SINCE: Final = frozenset({"nothing_submitted", "no_runtime_event"})
 _LOOPS: Final = {
     "generic_repeat": "keeps calling {tool} with the same arguments",
@@ -31,22 +32,6 @@ _LOOPS: Final = {
 }
 """Loops in words for people: what a detector of loops says itself is written for the model."""
 
-_ITEM_VERBS = {
-    "item.added": "added",
-    "item.started": "started",
-    "item.paused": "paused",
-    "item.completed": "completed",
-    "item.failed": "failed at",
-    "item.cancelled": "cancelled",
-    "item.blocked": "blocked",
-    "item.unblocked": "unblocked",
-    "item.reopened": "reopened",
-    "item.changed": "changed",
-    "item.omitted": "left out",
-    "item.restored": "restored",
-    "item.removed": "removed",
-    "item.graded": "graded",
-}
 _DEEDS = {
     "plan.started": "began a new list",
     "list.refused": "was refused: {problem}",
@@ -75,10 +60,27 @@ _DEEDS = {
     "session.continued": "continues the session, which was begun with {from}",
     "session.copied": "began as a copy of session {source}",
     "session.moved": "came over from session {source}",
-}
-"""Deeds with fields of the event's data in braces."""
-
-_PLAN_DEEDS = {
+    "tool.started": "began a call of {name}",
+    "tool.finished": "ended a call of {name}",
+    "tool.updated": "is at a call of {name}: {preview}",
+    "tool.failed": "ended a call of {name}, which failed",
+    "guidance.said": "was told something ({kind}, {characters} characters)",
+    "question.asked": "asks about {item}: {question}",
+    "question.answered": "answered {item}: {answer}",
+    "item.added": "added {item}",
+    "item.started": "started {item}",
+    "item.paused": "paused {item}",
+    "item.completed": "completed {item}",
+    "item.failed": "failed at {item}",
+    "item.cancelled": "cancelled {item}",
+    "item.blocked": "blocked {item}",
+    "item.unblocked": "unblocked {item}",
+    "item.reopened": "reopened {item}",
+    "item.changed": "changed {item}",
+    "item.omitted": "left out {item}",
+    "item.restored": "restored {item}",
+    "item.removed": "removed {item}",
+    "item.graded": "graded {item}",
     "approval.started": "began to write {plan}",
     "approval.delta": "wrote more of {plan}",
     "approval.dropped": "dropped {plan}",
@@ -86,8 +88,6 @@ _PLAN_DEEDS = {
     "approval.approved": "approved {plan}",
     "approval.rejected": "rejected {plan}",
     "approval.superseded": "replaced {plan} by a newer one",
-}
-_LIST_DEEDS = {
     "list.ordered": "put {list} in another order",
     "list.wiped": "cleared {list}, which is finished",
     "list.replaced": "wrote {list}",
@@ -96,7 +96,22 @@ _LIST_DEEDS = {
     "list.undone": "rolled back a change to {list}",
     "list.graded": "graded completed items of {list} again",
     "list.confirmed": "wrote {list} as it was",
+    "flow.created": "created {flow}",
+    "flow.started": "started {flow}",
+    "flow.waiting": "set {flow} waiting",
+    "flow.resumed": "resumed {flow}",
+    "flow.finished": "finished {flow}",
+    "flow.failed": "failed at {flow}",
+    "flow.cancel_requested": "asked to cancel {flow}",
+    "flow.cancelled": "cancelled {flow}",
+    "flow.state_updated": "moved {flow} on",
+    "flow.step_observed": "saw a step of {flow}: {run_id} {status}",
+    "flow.linked": "lets {flow} come after another one",
+    "flow.unlinked": "no longer lets {flow} come after another one",
+    "flow.pruned": "deleted {flow}, which ended long ago",
 }
+"""Deeds with fields of the event's data in braces, or what they are about: an item, a list, a plan, a flow."""
+
 _TASK_DEEDS = {
     "task.created": "added {task}",
     "task.changed": "changed {task}",
@@ -125,21 +140,8 @@ _BY_ITSELF = {
     "task.cancelled": "{task} was cancelled, as asked",
 }
 """Events that come with the time have no author."""
-_FLOW_DEEDS = {
-    "flow.created": "created {flow}",
-    "flow.started": "started {flow}",
-    "flow.waiting": "set {flow} waiting",
-    "flow.resumed": "resumed {flow}",
-    "flow.finished": "finished {flow}",
-    "flow.failed": "failed at {flow}",
-    "flow.cancel_requested": "asked to cancel {flow}",
-    "flow.cancelled": "cancelled {flow}",
-    "flow.state_updated": "moved {flow} on",
-    "flow.step_observed": "saw a step of {flow}",
-    "flow.linked": "lets {flow} come after another one",
-    "flow.unlinked": "no longer lets {flow} come after another one",
-    "flow.pruned": "deleted {flow}, which ended long ago",
-}
+_MISSING: Final = {"name": "a tool", "kind": "guidance", "characters": "0"}
+"""The words for fields that an event may lack."""
 
 
 def sentence(event: Event, glyphs: Glyphs) -> str:
@@ -150,63 +152,60 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
     author = safe_line(event.by) or agent or "someone"
     if event.kind.startswith("agent."):
         author = agent or author  # a person may have brought the news
-    other = bool(agent) and agent != author
+    other = f" of {agent}" if agent and agent != author else ""
     if event.kind == "finding.raised":
         return _finding_sentence(author, event.data)
-    if event.kind in _LIST_DEEDS:
-        return f"{author} {_LIST_DEEDS[event.kind].replace('{list}', f'the list of {agent}' if other else 'the list')}"
     if event.kind == "mode.changed" and other:
-        into = "put {0} into plan mode" if event.data.get("mode") == "plan" else "let {0} leave plan mode"
-        return f"{author} {into.replace('{0}', agent)}"
-    if event.kind in _PLAN_DEEDS:
-        plan = f"the plan of {agent}" if other else "the plan"
-        number = f"{plan} (revision {_text(event.data, 'plan_revision')})"
-        return f"{author} {_PLAN_DEEDS[event.kind].replace('{plan}', number)}{_reason(event)}"
-    if event.kind in _FLOW_DEEDS:
-        return f"{author} {_flow_deed(event.kind, event.data, glyphs)}{f' for {agent}' if other else ''}"
-    whose = f" for {agent}" if other and event.kind.partition(".")[0] in ("item", "list", "plan") else ""
-    return f"{author} {_deed(event.kind, event.data, glyphs)}{whose}{_reason(event)}"
+        is_plan = event.data.get("mode") == "plan"
+        return f"{author} put {agent} into plan mode" if is_plan else f"{author} let {agent} leave plan mode"
+    deed = _choose_deed(event.kind, event.data)
+
+    def fill(found: re.Match[str]) -> str:
+        match found[1]:
+            case "item":
+                data = event.data
+                content = data.get("content") or _inner(data, "item").get("content") or data.get("id") or ""
+                return quote(str(content), glyphs)
+            case "list":
+                return f"the list{other}"
+            case "plan":
+                return f"the plan{other} (revision {_text(event.data, 'plan_revision')})"
+            case "flow":
+                return f"the flow {quote(str(event.data.get('goal') or ''), glyphs)}"
+            case name:
+                return _text(event.data, name) or _MISSING.get(name, "")
+
+    said = _FIELD.sub(fill, deed)
+    is_for = event.kind.startswith(("item.", "list.", "plan.")) and "{list}" not in deed
+    whose = f" for {agent}" if other and (is_for or "{flow}" in deed) else ""
+    return f"{author} {said}{whose}{_reason(event)}"
 
 
-def _deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
-    name = _text(data, "name") or "a tool"
+def _choose_deed(kind: str, data: Mapping[str, Any]) -> str:
+    """Return the deed of an event; of some kinds it depends on the fields that are there."""
     match kind:
-        case _ if kind in _ITEM_VERBS:
-            content = data.get("content") or _inner(data, "item").get("content") or data.get("id") or ""
-            return f"{_ITEM_VERBS[kind]} {quote(str(content), glyphs)}"
-        case "tool.started":
-            return f"began a call of {name}"
-        case "tool.finished":
-            return f"ended a call of {name}{', which failed' if data.get('is_error') else ''}"
-        case "tool.updated":
-            return f"is at a call of {name}: {_text(data, 'preview')}"
-        case "tool.failed":
-            return f"ended a call of {name}, which failed"
+        case "tool.finished" if data.get("is_error"):
+            return _DEEDS["tool.failed"]
         case "turn.ended" if data.get("abandoned"):
-            return f"ended a turn with {_text(data, 'abandoned')} calls still open"
+            return "ended a turn with {abandoned} calls still open"
         case "agent.output" if data.get("preview"):
-            return f"said: {_text(data, 'preview')}"
+            return "said: {preview}"
         case "agent.finished" if data.get("outcome") == "failed":
             return "failed"
         case "finding.cleared" if data.get("detector") in STALLS:
             return "is no longer silent"
         case "finding.cleared" if data.get("subject"):
-            return f"gives no more cause for concern ({_text(data, 'detector')}) about {_text(data, 'subject')}"
-        case "guidance.said":
-            characters = _text(data, "characters") or 0
-            return f"was told something ({_text(data, 'kind') or 'guidance'}, {characters} characters)"
-        case "question.asked":
-            return f"asks about {quote(str(data.get('content', '')), glyphs)}: {_text(data, 'question')}"
-        case "question.answered":
-            return f"answered {quote(str(data.get('content', '')), glyphs)}: {_text(data, 'answer')}"
+            return "gives no more cause for concern ({detector}) about {subject}"
         case "agent.spawned" if data.get("label"):
-            return f"started the agent {_text(data, 'child')} ({_text(data, 'label')})"
+            return "started the agent {child} ({label})"
         case "mode.changed" if data.get("mode") == "plan":
             return "entered plan mode"
-        case _ if kind in _DEEDS:
-            return re.sub(r"{(\w+)}", lambda found: _text(data, found[1]), _DEEDS[kind])
+        case "flow.state_updated" if data.get("next_step"):
+            return "moved {flow} on to {next_step}"
+        case "flow.failed" if data.get("reason"):
+            return "failed at {flow}: {reason}"
         case _:
-            return safe_line(kind)
+            return _DEEDS.get(kind, safe_line(kind))
 
 
 def _finding_sentence(author: str, data: Mapping[str, Any]) -> str:
@@ -221,7 +220,7 @@ def _reason(event: Event) -> str:
     data = event.data
     if event.kind == "item.blocked":
         data = _inner(_inner(data, "set"), "blocker")
-    elif event.kind not in _PLAN_DEEDS:
+    elif "{plan}" not in _DEEDS.get(event.kind, ""):
         return ""
     reason = _text(data, "reason")
     return f": {reason}" if reason else ""
@@ -245,21 +244,6 @@ def _task_sentence(event: Event, glyphs: Glyphs) -> str:
     reason = _text(event.data, "reason") or _text(_inner(event.data, "set"), "failure")
     author = safe_line(event.by or event.agent or "") or "someone"
     return f"{author} {said}{f': {reason}' if reason else ''}"
-
-
-def _flow_deed(kind: str, data: Mapping[str, Any], glyphs: Glyphs) -> str:
-    """Return an event of a flow without its author: `started the flow “Sort the inbox”`."""
-    flow = f"the flow {quote(str(data.get('goal') or ''), glyphs)}"
-    said = _FLOW_DEEDS[kind].replace("{flow}", flow)
-    match kind:
-        case "flow.state_updated":
-            return f"{said} to {_text(data, 'next_step')}" if data.get("next_step") else said
-        case "flow.failed":
-            return f"{said}: {_text(data, 'reason')}" if data.get("reason") else said
-        case "flow.step_observed":
-            return f"{said}: {_text(data, 'run_id')} {_text(data, 'status')}"
-        case _:
-            return said
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:

@@ -153,12 +153,9 @@ def _fill_agent(
         changes = said.get(entry.subject, ())
         item = view_item(entry.subject, entry.item, entry, entry.helpers, project=project, changes=changes)
         phases[_name_phase(agent, entry)].append(item)
-    progress = TodoList(items=tuple(entry.item for entry in entries if not entry.is_gone)).progress
     return replace(
         agent,
-        done=progress.done,
-        total=progress.total,
-        percent=progress.percent,
+        progress=TodoList(items=tuple(entry.item for entry in entries if not entry.is_gone)).progress,
         phases=[PhaseView(name, items) for name, items in phases.items() if items],
         tasks=(),
     )

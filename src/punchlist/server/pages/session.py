@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.board import Board
 from punchlist.core.events import Event
@@ -15,7 +16,7 @@ from punchlist.core.overview import PersonWait
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport, Report
 from punchlist.core.task import Task
-from punchlist.core.todo import Status, TodoItem, TodoList
+from punchlist.core.todo import Progress, Status, TodoItem, TodoList
 from punchlist.errors import SessionUnknown
 from punchlist.hosts.receipts import Receipt, load_receipt
 from punchlist.server.pages.rendering import element_id
@@ -43,24 +44,19 @@ _SIGNS = {"ok": "", "failed": " failed", "passed": " passed", "running": " runs"
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
-    """One item of a list. `word` says its status; `is_fixed` ones cannot be changed here."""
+    """One item of a list with what a report says of it. `word` says its status."""
 
     element: str
-    id: str
+    item: TodoItem
     glyph: str
     style: Style
     text_style: Style
     word: str
-    status: str
-    text: str
-    content: str
-    is_open: bool
-    grade: str = ""
-    remarks: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    proof: Sequence[str] = ()
+    grade: str
+    remarks: Sequence[str]
     check: CheckRun | None = None
     """The run of a check that decided the grade."""
+    proof: Sequence[str] = ()
     elapsed: str = ""
     work: Sequence[str] = ()
     changes: Sequence[str] = ()
@@ -105,9 +101,7 @@ class AgentView(Struct, frozen=True, kw_only=True):
     depth: int = 0
     is_planning: bool = False
     plan_id: str = ""
-    done: int = 0
-    total: int = 0
-    percent: int = 0
+    progress: Progress = Progress(0, 0, 0)
     phases: Sequence[PhaseView] = ()
     tasks: Sequence[TaskView] = ()
     omitted: int = 0
@@ -250,7 +244,6 @@ def _view_agent(
 ) -> AgentView:
     todos = row.todos if old is None else old
     is_past = old is not None
-    done, total, percent = todos.progress
 
     def view(item: TodoItem) -> ItemView:
         subject = Subject(row.session, row.agent, item_key(todos.plan_id, item.id))
@@ -266,9 +259,7 @@ def _view_agent(
         depth=depth,
         is_planning=row.mode == "plan",
         plan_id=todos.plan_id,
-        done=done,
-        total=total,
-        percent=percent,
+        progress=todos.progress,
         phases=[phase for phase in phases if phase.items],
         tasks=() if is_past else [_view_task(task, now) for task in row.tasks],
         omitted=len(todos.omitted),
@@ -296,26 +287,27 @@ def view_item(
     remarks = [helper_words(helpers)] if helpers else []
     if why := blocker_words(item):
         remarks.append(why)
-    return ItemView(
+    view = ItemView(
         element=element_id(("item", subject.agent, subject.item)),
-        id=item.id,
-        glyph=UNICODE.boxes[item.status.value],
+        item=item,
+        glyph=UNICODE.boxes[item.status],
         style=style,
         text_style=text_style,
-        word=item.status.value.replace("_", " ") if entry is None else status_words(entry),
-        status=item.status.value,
-        text=item.label if item.status is Status.IN_PROGRESS else item.content,
-        content=item.content,
-        is_open=item.is_open,
+        word=item.status.replace("_", " "),
         grade=grade_word(item),
         remarks=remarks,
-        notes=item.notes,
-        proof=() if entry is None else proof_words(entry, frozenset()),
-        check=None if entry is None else entry.check,
-        elapsed="" if entry is None else span(entry.elapsed),
-        work=() if entry is None or entry.tally.is_empty else item_words(entry)[bool(entry.helpers) :],
         changes=changes,
-        files=() if entry is None else file_words(entry.tally, project),
+    )
+    if entry is None:
+        return view
+    return replace(
+        view,
+        word=status_words(entry),
+        check=entry.check,
+        proof=proof_words(entry, frozenset()),
+        elapsed=span(entry.elapsed),
+        work=() if entry.tally.is_empty else item_words(entry)[bool(entry.helpers) :],
+        files=file_words(entry.tally, project),
     )
 
 
