@@ -16,11 +16,14 @@ import pytest
 
 from punchlist import Board
 from punchlist.cli import main
+from punchlist.errors import StoreDamaged
 from punchlist.store.files import SCHEMA
 from punchlist.store.migrate import list_backups
 from tests.store.boards import OLD_BOARDS, keep_common, read_rows, unpack_board
 from tests.store.boards.make_board import list_empty_tables
 from tests.store.writers import operation, operations_of, run
+
+_BOARD_107 = next(packed for packed in OLD_BOARDS if packed.name.startswith("schema-107"))
 
 
 @pytest.fixture(params=OLD_BOARDS, ids=lambda packed: packed.name)
@@ -57,6 +60,52 @@ def test_a_migrated_board_has_every_row_that_it_had(old_board: Path) -> None:
     after = read_rows(old_board)
     assert keep_common(after, before) == keep_common(before, after)
     assert _schema(old_board) == SCHEMA
+
+
+_DAMAGE = {
+    "a list": "UPDATE lists SET todos = CAST(replace(CAST(todos AS TEXT), 'Next', 'Last') AS BLOB)",
+    "a list that is no JSON": "UPDATE lists SET todos = x'FF00'",
+    "changes of a list": "UPDATE agents SET since = CAST(replace(CAST(since AS TEXT), 'Ask', 'Tax') AS BLOB)",
+    "changes that are no JSON": "UPDATE agents SET since = x'FF00'",
+    "what an agent was shown": "UPDATE agents SET shown = x'5B5D'",
+    "the name of an agent": "UPDATE agents SET name = CAST(x'FF' AS TEXT)",
+}
+
+
+@pytest.mark.parametrize("damage", _DAMAGE.values(), ids=_DAMAGE)
+def test_a_damaged_row_is_still_known_to_be_one_and_keeps_no_other_from_its_upgrade(
+    tmp_path: Path, damage: str
+) -> None:
+    board_file = unpack_board(_BOARD_107, tmp_path)
+    with closing(sqlite3.connect(board_file)) as connection:
+        number = "(SELECT id FROM agents WHERE session = 'night')"
+        key = "agent" if damage.startswith("UPDATE lists") else "id"
+        assert connection.execute(f"{damage} WHERE {key} = {number}").rowcount == 1
+        connection.commit()
+    with Board.open(board_file) as board:
+        with pytest.raises(StoreDamaged):
+            board.store.lists(session="night")
+        assert board.agent("main", session="checked").todos.items[0].content == "Fix the form"
+    assert _schema(board_file) == SCHEMA
+
+
+_STRAY_ROWS = {
+    "a list without an agent": "INSERT INTO lists (agent, sum, todos) VALUES (999, 1, x'7B7D')",
+    "changes without a list": "UPDATE agents SET since = x'FF00' WHERE session = 'hooked'",
+    "a memory that is a number": "UPDATE agents SET memory = 5 WHERE session = 'night'",
+    "an empty memory": "UPDATE agents SET memory = x'00000000' WHERE session = 'night'",
+    "a memory of another kind": "UPDATE agents SET memory = x'90' || x'' WHERE session = 'night'",
+}
+
+
+@pytest.mark.parametrize("stray", _STRAY_ROWS.values(), ids=_STRAY_ROWS)
+def test_a_stray_row_does_not_keep_a_board_from_its_upgrade(tmp_path: Path, stray: str) -> None:
+    board_file = unpack_board(_BOARD_107, tmp_path)
+    with closing(sqlite3.connect(board_file)) as connection:
+        connection.execute(stray)
+        connection.commit()
+    with Board.open(board_file) as board:
+        assert board.store.lists(session="night")[0].todos.items[0].content == "Next plan"
 
 
 _OLD_HASH = "read:0123456789abcdef"

@@ -21,6 +21,9 @@ from punchlist.store.files import APPLICATION_ID, SCHEMA, UNRELEASED, create_pri
 from punchlist.store.records import migrations, statements
 
 _BACKUPS_KEPT = 2
+_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, msgspec.MsgspecError)
+"""Errors about what is in a damaged row. None may end a migration: the other rows are good."""
+
 _decode_changes = msgspec.json.Decoder(tuple[str, dict[str, Any]]).decode_lines
 
 
@@ -36,7 +39,8 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         _back_up(connection, path, found)
     connection.create_function("forget_hashes", 1, forget_hashes, deterministic=True)
     connection.create_function("fold_list", 2, _fold_list)
-    connection.create_function("seal_row", 2, records.checksum)
+    connection.create_function("is_sealed", 4, _is_sealed)
+    connection.create_function("seal_row", 3, _seal_row)
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = read_schema_version(connection, path)  # again: without `flock`, another process may have been quicker
@@ -60,13 +64,16 @@ def forget_hashes(sealed: bytes) -> bytes:
     """
     if crc32(sealed[:-4]).to_bytes(4) != sealed[-4:]:
         return sealed
-    memory: dict[str, Any] = msgspec.msgpack.decode(sealed[:-4])
-    for name in ("warned", "guard", "held"):
-        memory.get("loops", {}).pop(name, None)
-    guardrail: dict[str, Any] = memory.get("guardrail") or {}
-    guardrail.pop("running", None)
-    for name in ("failures", "repeats"):
-        guardrail.get("state", {}).pop(name, None)
+    try:
+        memory: dict[str, Any] = msgspec.msgpack.decode(sealed[:-4])
+        for name in ("warned", "guard", "held"):
+            memory.get("loops", {}).pop(name, None)
+        guardrail: dict[str, Any] = memory.get("guardrail") or {}
+        guardrail.pop("running", None)
+        for name in ("failures", "repeats"):
+            guardrail.get("state", {}).pop(name, None)
+    except _DAMAGED:
+        return sealed
     body = msgspec.msgpack.encode(memory)
     return body + crc32(body).to_bytes(4)
 
@@ -79,15 +86,31 @@ def list_backups(path: str) -> list[str]:
     return sorted((os.path.join(folder, each) for each in names), key=os.path.getmtime, reverse=True)
 
 
-def _fold_list(whole: bytes | None, since: bytes) -> bytes | None:
-    """Return a list of schema 108 whole: it was stored with the changes since. A damaged one stays as it is."""
+def _fold_list(whole: bytes | None, since: bytes | None) -> bytes:
+    """Return a list of schema 109 whole: it was stored with the changes since. A damaged one stays as it is."""
     try:
         todos = TodoList() if whole is None else records.decode_list(whole)
-        for kind, data in _decode_changes(since):
+        for kind, data in _decode_changes(since or b""):
             todos = fold(todos, kind, data)
         return records.encode_list(todos)
-    except (ValueError, LookupError, TypeError, msgspec.MsgspecError):
-        return whole
+    except _DAMAGED:
+        return whole or b""
+
+
+def _is_sealed(total: int | None, head: bytes, body: bytes | None, more: bytes | None) -> bool:
+    """True if a row of schema 109 agrees with its checksum, if it has one."""
+    try:
+        return total is None or total == records.checksum(head.decode(), body or b"", more)
+    except _DAMAGED:
+        return False
+
+
+def _seal_row(was_sealed: int, head: bytes, body: bytes | None) -> int:
+    """Return the checksum of a row; another one for a row that was damaged before."""
+    try:
+        return records.checksum(head.decode() if was_sealed else "damaged", body or b"")
+    except _DAMAGED:
+        return 0
 
 
 def _back_up(connection: sqlite3.Connection, path: str, schema: int) -> None:

@@ -14,4 +14,4 @@ PRAGMA secure_delete = ON;
 
 UPDATE tool_calls SET loop_seq = NULL, loop = NULL WHERE loop IS NOT NULL;
 
-UPDATE agents SET memory = forget_hashes(memory) WHERE memory IS NOT NULL;
+UPDATE agents SET memory = forget_hashes(CAST(memory AS BLOB)) WHERE memory IS NOT NULL;
