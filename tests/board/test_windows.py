@@ -53,6 +53,29 @@ def test_a_finished_item_that_is_sent_again_keeps_its_grade_and_moves_no_window(
     assert [item.grade for item in session.agent.todos.items] == ["verified", "unchecked", None]
 
 
+def test_what_a_subagent_finished_and_the_agent_sends_again_ends_no_window_of_the_agent() -> None:
+    session = Session()
+    session.write("> a", "z")
+    session.edit().run().write("x a", "z")
+    child = session.agent.spawn("explore")
+    session.edit("src/c.py", by=child)
+    child.call("TodoWrite", {"todos": [todo("c", "completed"), todo("d", "pending")]})
+    session.write("x a", "x c", "z")
+    session.fail()
+    assert session.agent.todos.items[0].grade == "failing"
+
+
+def test_a_window_that_has_ended_stays_so_when_the_item_that_ended_it_is_completed_again() -> None:
+    session = Session()
+    session.write("> a", "b", "z")
+    session.edit().write("x a", "> b", "z")
+    session.edit().write("x a", "x b", "z")
+    session.write("x a", "> b", "z")
+    session.fail().write("x a", "x b", "z")
+    session.fail()
+    assert session.grades == {"a": "unchecked", "b": "failing", "z": None}
+
+
 def test_a_finished_item_that_was_sent_again_is_graded_again_with_the_first() -> None:
     session = Session()
     session.write("> a")

@@ -273,8 +273,13 @@ class CompletionRows(Rows):
         rows: list[tuple[Any, ...]] = []
         for done, grade in given:
             total, body = _completion.encode(_completion_head(done.agent, done.key), done)
-            rows.append((done.agent, done.key, done.position, records.microseconds(done.at), grade, total, body))
+            at = records.microseconds(done.at)
+            rows.append((done.agent, done.key, done.position, done.until, at, grade, total, body))
         self._rows.insert("save_completion", rows)
+
+    def close(self, agent: int, position: int) -> None:
+        """End the windows in which later failures count for earlier completions of an agent."""
+        self._rows.run("close_completions", {"agent": agent, "position": position})
 
     def move(self, done: Completion, *, agent: int, key: str) -> None:
         """Move a completion to the item under which its text was sent again."""

@@ -150,6 +150,7 @@ class SqliteStore:
         self._joined: Transaction | None = None  # that of `joined`, for the thread that holds the lock
         self._step: Transaction | None = None  # that of a savepoint of it
         self._key = b""
+        self._syncs = True  # what the writer does at a commit
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         with faults(self.path), ExitStack() as undo:
@@ -193,6 +194,7 @@ class SqliteStore:
         except BaseException:
             connection.close()
             raise
+        self._syncs = True
         return connection
 
     @property
@@ -308,8 +310,9 @@ class SqliteStore:
         connection = self._writer
         if connection.in_transaction:
             connection.execute("ROLLBACK")  # a second Ctrl-C struck while the last transaction was rolled back
-        if self._file and self._durability == "full":
+        if self._file and self._durability == "full" and durable != self._syncs:
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._syncs = durable
         connection.execute("BEGIN IMMEDIATE")
         return Transaction(connection)
 

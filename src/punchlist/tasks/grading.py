@@ -64,7 +64,9 @@ def calls_since(tx: Transaction, agent: int, begun: datetime, position: int) -> 
 def save_completions(tx: Transaction, agent: int, given: Sequence[tuple[Completion, Grade]]) -> None:
     """Save the completions of one write with their grades; the windows of earlier ones end here."""
     tx.completions.save(given)
-    for done, _ in given:
+    if given:
+        done, _ = given[-1]
+        tx.completions.close(agent, done.position)
         tx.record(agent).completed = CompletingWrite(done.position, done.at)
 
 

@@ -27,6 +27,3 @@ DROP TABLE overviews;
 ALTER TABLE agents DROP COLUMN since;
 
 ALTER TABLE agents DROP COLUMN base;
-
--- When the next completing write of an agent was follows from its completions.
-ALTER TABLE completions DROP COLUMN until;

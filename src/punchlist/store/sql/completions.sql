@@ -18,27 +18,24 @@ SELECT state FROM sessions WHERE id = ?;
 SELECT position, at FROM completions WHERE agent = :agent AND at <= :at ORDER BY position DESC LIMIT 1;
 
 -- name: save_completion
-INSERT INTO completions (agent, key, position, at, grade, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (agent, key) DO UPDATE SET position = excluded.position, at = excluded.at,
+INSERT INTO completions (agent, key, position, until, at, grade, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (agent, key) DO UPDATE SET position = excluded.position, until = excluded.until, at = excluded.at,
   grade = excluded.grade, sum = excluded.sum, body = excluded.body;
+
+-- name: close_completions
+-- The windows of earlier completions end at a write. They stay so when what it completed is completed again, or moved.
+UPDATE completions SET until = :position WHERE agent = :agent AND until IS NULL AND position < :position;
 
 -- name: delete_completion
 DELETE FROM completions WHERE agent = ? AND key = ?;
 
 -- name: find_completion
-SELECT c.agent, c.key, (SELECT min(n.position) FROM completions n WHERE n.agent = c.agent AND n.position > c.position),
-  c.grade, c.sum, c.body
-FROM completions c WHERE c.agent = ? AND c.key = ?;
+SELECT agent, key, until, grade, sum, body FROM completions WHERE agent = ? AND key = ?;
 
 -- name: completions_open_to_checks
--- Completions of a session whose grade a check may still change, the latest first: those of the last completing write of
--- each agent, and those that are not verified.
-SELECT a.name, c.agent, c.key, (SELECT min(n.position) FROM completions n WHERE n.agent = c.agent AND n.position > c.position),
-  c.grade, c.sum, c.body
-FROM agents a JOIN completions c ON c.agent = a.id
-WHERE a.session = ? AND (c.grade IN ('unchecked', 'failing')
-  OR c.position = (SELECT max(n.position) FROM completions n WHERE n.agent = c.agent))
-ORDER BY c.position DESC LIMIT ?;
+-- Completions of a session whose grade a check may still change, the latest first.
+SELECT a.name, c.agent, c.key, c.until, c.grade, c.sum, c.body FROM agents a JOIN completions c ON c.agent = a.id
+WHERE a.session = ? AND (c.until IS NULL OR c.grade IN ('unchecked', 'failing')) ORDER BY c.position DESC LIMIT ?;
 
 -- name: count_completions_since
 SELECT count(*) FROM agents a JOIN completions c ON c.agent = a.id WHERE a.session = ? AND c.position >= ?;
