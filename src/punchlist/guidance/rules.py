@@ -36,44 +36,8 @@ class ReminderSchedule(Struct, frozen=True, kw_only=True):
     role: Role = "user"
     limit: int | None = None
     """Most characters of a reminder, fence included."""
-    changed: bool = False
-    """Tell the model that another author changed the list."""
-    failed: bool = False
-    """Tell it that a write failed."""
-    stops: int = 0
-    """How often a prompt may be kept from ending with work open."""
-    verify: int = 0
-    """Items completed at once that ask for a check."""
-    finds: bool = False
-    """Tell it what detectors found."""
     main_only: bool = False
     """Say nothing to subagents."""
-
-
-NEVER = ReminderSchedule()
-_CLAUDE = ReminderSchedule(after=7, again=3, when_empty=True, changed=True, verify=3)
-_EVERY_TURN = ReminderSchedule(after=0)
-
-SCHEDULES: Mapping[str, ReminderSchedule] = {
-    "none": NEVER,
-    "punchlist": replace(_CLAUDE, after=10, again=10, when_empty=False, stops=1),
-    "claude-code": _CLAUDE,
-    "claude-tasks": replace(_CLAUDE, after=10, again=10, changed=False, verify=0),
-    "claude-code-10": replace(_CLAUDE, after=10, again=10),
-    "gencode": ReminderSchedule(after=10, again=10, lists="none", when_empty=True, hint="first"),
-    "learn-claude-code": ReminderSchedule(
-        after=3, counts="rounds", lists="none", when_empty=True, place="before_results"
-    ),
-    "oh-my-pi": ReminderSchedule(role="developer", changed=True, failed=True, stops=3),
-    "qwen": ReminderSchedule(after=3, counts="rounds", lists="open", restarts=True, limit=800),
-    "roo": replace(_EVERY_TURN, when_empty=True),
-    "goose": replace(_EVERY_TURN, when_empty=True),
-    "copilot": _EVERY_TURN,
-    "openclaw": ReminderSchedule(finds=True),
-    "hermes": ReminderSchedule(finds=True),
-    "crush": ReminderSchedule(hint="prompt", main_only=True),
-}
-"""By dialect, or by the name of a variant. A dialect that is not listed has an original that never reminds."""
 
 
 MOST = 1_000_000_000
@@ -108,19 +72,25 @@ class GuidanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """The rules of one handle. `speaks` is False in the profile `off`."""
+    """The rules of one handle, by default those of an original that never reminds."""
 
     speaks: bool = True
-    schedule: ReminderSchedule = NEVER
+    """False in the profile `off`."""
+    schedule: ReminderSchedule = ReminderSchedule()
     drift_after: int = 0
     reminders_per_prompt: int = MOST
     reminders_per_session: int = MOST
     stop_tries: int = 0
+    """How often a prompt may be kept from ending with work open."""
     verify_after: int = 0
-    tell_changes: bool = True
+    """Items completed at once that ask for a check."""
+    tell_changes: bool = False
+    """Tell the model that another author changed the list."""
     tell_failures: bool = False
+    """Tell it that a write failed."""
     tell_problems: bool = True
     tell_findings: bool = False
+    """Tell it what detectors found."""
     plan_notice_every: int = 5
     turn_characters: int = 8_000
     turn_injections: int = 3
@@ -128,7 +98,36 @@ class Rules(Struct, frozen=True, kw_only=True):
     session_injections: int = 500
 
 
+_CLAUDE = Rules(
+    schedule=ReminderSchedule(after=10, again=10, when_empty=True),
+    tell_changes=True,
+    verify_after=3,
+)
+_EVEN_IF_EMPTY = ReminderSchedule(after=0, when_empty=True)
+
+SCHEDULES: Mapping[str, Rules] = {
+    "none": Rules(),
+    "punchlist": replace(_CLAUDE, schedule=ReminderSchedule(after=10, again=10), stop_tries=1),
+    "claude-code": replace(_CLAUDE, schedule=ReminderSchedule(after=7, again=3, when_empty=True)),
+    "claude-tasks": Rules(schedule=_CLAUDE.schedule),
+    "claude-code-10": _CLAUDE,
+    "gencode": Rules(schedule=ReminderSchedule(after=10, again=10, lists="none", when_empty=True, hint="first")),
+    "learn-claude-code": Rules(
+        schedule=ReminderSchedule(after=3, counts="rounds", lists="none", when_empty=True, place="before_results")
+    ),
+    "oh-my-pi": Rules(schedule=ReminderSchedule(role="developer"), tell_changes=True, tell_failures=True, stop_tries=3),
+    "qwen": Rules(schedule=ReminderSchedule(after=3, counts="rounds", lists="open", restarts=True, limit=800)),
+    "roo": Rules(schedule=_EVEN_IF_EMPTY),
+    "goose": Rules(schedule=_EVEN_IF_EMPTY),
+    "copilot": Rules(schedule=ReminderSchedule(after=0)),
+    "openclaw": Rules(tell_findings=True),
+    "hermes": Rules(tell_findings=True),
+    "crush": Rules(schedule=ReminderSchedule(hint="prompt", main_only=True)),
+}
+"""The rules of originals, by dialect, or by the name of a variant. One that is not listed never reminds."""
+
 QUIET = Rules(
+    tell_changes=True,
     drift_after=12,
     reminders_per_prompt=2,
     reminders_per_session=6,
@@ -144,18 +143,9 @@ def rules(dialect: str, profile: str, settings: GuidanceSettings) -> Rules:
     """Return the rules that a dialect, a profile and the settings give a handle."""
     if profile == "off":
         return SILENT
-    own = SCHEDULES.get(dialect if settings.rhythm is None else settings.rhythm, NEVER)
+    found = SCHEDULES.get(dialect if settings.rhythm is None else settings.rhythm, SCHEDULES["none"])
     if profile == "quiet":
-        found = QUIET if settings.rhythm is None else replace(QUIET, schedule=own)
-    else:
-        found = Rules(
-            schedule=own,
-            stop_tries=own.stops,
-            verify_after=own.verify,
-            tell_changes=own.changed,
-            tell_failures=own.failed,
-            tell_findings=own.finds,
-        )
+        found = QUIET if settings.rhythm is None else replace(QUIET, schedule=found.schedule)
     given = asdict(settings)
     after, again = given.pop("remind_after"), given.pop("remind_again")
     del given["rhythm"]
