@@ -210,7 +210,8 @@ class ListMerge(Struct):
             form = self.cleaner.text(form)
             if form and form not in same:
                 changes["active_form"] = form
-        if entry.notes is not None and (notes := self.cleaner.notes(entry.notes)) not in _show_notes(known):
+        joined = (" ".join(known.notes),)  # as a dialect with one note per item shows them
+        if entry.notes is not None and (notes := self.cleaner.notes(entry.notes)) not in (known.notes, joined):
             changes["notes"] = notes
         if entry.priority is not None and (priority := self.cleaner.optional(entry.priority)) != known.priority:
             changes["priority"] = priority
@@ -312,8 +313,3 @@ class ListMerge(Struct):
             items.append(item)
             items.extend(behind.get(item.id, ()))
         return tuple(items if neighbour is not None else [*items, *orphans])
-
-
-def _show_notes(item: TodoItem) -> tuple[tuple[str, ...], ...]:
-    """Return the notes of an item as they are, and joined, as a dialect with one note per item shows them."""
-    return (item.notes, (" ".join(item.notes),)) if len(item.notes) > 1 else (item.notes,)

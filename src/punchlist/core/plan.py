@@ -15,6 +15,9 @@ _CITATION = ("<oai-mem-citation>", "</oai-mem-citation>")
 # What the original, in Rust, takes for a blank: Python's own idea has four control characters more.
 _BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
+_LONGEST_TAG = 1_000
+"""Characters of a line that may be a tag: with more blanks around it a tag is text."""
+
 Kind = Literal["normal", "start", "delta", "end"]
 
 
@@ -58,31 +61,13 @@ class _Citations:
         return left
 
 
-class _Line:
-    """A line that is held back while it may still be a tag. Work is in the new piece only."""
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self.word = ""
-        self.may_be_tag = True
-        self._blank_behind = False
-
-    def add(self, piece: str) -> None:
-        self.pieces.append(piece)
-        word = piece.strip(_BLANKS)
-        if word:
-            apart = self._blank_behind or (self.word and piece[0] in _BLANKS)
-            self.word += word
-            self.may_be_tag = not apart and (OPEN.startswith(self.word) or CLOSE.startswith(self.word))
-        self._blank_behind = bool(self.word) and piece[-1] in _BLANKS
-
-
 class ProposedPlanParser:
     """Parse text that comes in pieces. The concatenated `normal` segments are what a person is to see."""
 
     def __init__(self) -> None:
         self._inside = False
-        self._line = _Line()
+        self._held = ""  # the beginning of a line that may still be a tag
+        self._is_text = False  # the line has begun as text
         self._citations = _Citations()
 
     def push(self, text: str) -> list[Segment]:
@@ -94,40 +79,29 @@ class ProposedPlanParser:
         """Return the rest: an unfinished line is still tested for a tag, an open block is closed."""
         segments = list[Segment]()
         self._read(self._citations.finish(), segments)
-        if self._line.pieces:
-            self._end_line(segments)
+        if self._held:
+            self._end_line(self._held, segments)
         if self._inside:
             segments.append(Segment("end"))
-        self._inside, self._line = False, _Line()
+        self._inside, self._held, self._is_text = False, "", False
         return _join(segments)
 
     def _read(self, text: str, segments: list[Segment]) -> None:
-        *lines, rest = text.split("\n")
+        *lines, rest = (self._held + text).split("\n")
+        self._held = ""
         for line in lines:
-            if "<" not in line and self._line.may_be_tag and not self._line.pieces:
-                self._say(f"{line}\n", segments)
-            else:
-                self._take(f"{line}\n", segments)
-        if rest:
-            self._take(rest, segments)
+            self._end_line(f"{line}\n", segments)
+        word = rest.strip(_BLANKS)
+        may_be_tag = len(rest) < _LONGEST_TAG and (OPEN.startswith(word) or CLOSE.startswith(word))
+        if may_be_tag and not self._is_text:
+            self._held = rest
+        elif rest:
+            self._is_text = True
+            self._say(rest, segments)
 
-    def _take(self, piece: str, segments: list[Segment]) -> None:
-        """Read a piece of one line; its newline, if any, is at the end."""
-        line = self._line
-        if line.may_be_tag:
-            line.add(piece)
-            if piece.endswith("\n"):
-                self._end_line(segments)
-            elif not line.may_be_tag:
-                self._say("".join(line.pieces), segments)
-                line.pieces.clear()
-        else:
-            self._say(piece, segments)
-        if piece.endswith("\n"):
-            self._line = _Line()
-
-    def _end_line(self, segments: list[Segment]) -> None:
-        tag = self._line.word if self._line.may_be_tag else ""
+    def _end_line(self, line: str, segments: list[Segment]) -> None:
+        tag = "" if self._is_text or len(line) > _LONGEST_TAG else line.strip(_BLANKS)
+        self._is_text = False
         if tag == OPEN and not self._inside:
             self._inside = True
             segments.append(Segment("start"))
@@ -135,7 +109,7 @@ class ProposedPlanParser:
             self._inside = False
             segments.append(Segment("end"))
         else:
-            self._say("".join(self._line.pieces), segments)
+            self._say(line, segments)
 
     def _say(self, text: str, segments: list[Segment]) -> None:
         segments.append(Segment("delta" if self._inside else "normal", text))

@@ -152,7 +152,10 @@ def _changes(found: Kind, name: str, args: Any, own: OwnTools) -> bool:
     word = _normalize(name)
     if found != "shell":
         return word in own.changing
-    return word in _UNREAD or word in own.changing or not _reads_only(args)
+    if word in _UNREAD or word in own.changing:
+        return True
+    lines = find_command_lines(as_object(args))
+    return not lines or any(effect_of_line(line) != "reads" for line in lines)
 
 
 def may_change(name: str, found: Kind) -> bool:
@@ -191,11 +194,6 @@ def _is_viewing(args: Any, key: str, reading: frozenset[str]) -> bool:
     given = as_object(args)
     value = cast("Mapping[Any, Any]", given).get(key) if isinstance(given, Mapping) else None
     return isinstance(value, str) and value in reading
-
-
-def _reads_only(args: Any) -> bool:
-    lines = find_command_lines(as_object(args))
-    return bool(lines) and all(effect_of_line(line) == "reads" for line in lines)
 
 
 def is_own(name: str, own: frozenset[str]) -> bool:

@@ -79,7 +79,8 @@ def _scrub(text: str, *, lines: bool) -> Cleaned:
             text, count = pattern.subn("", text)
             if count:
                 removed.add(kind)
-    if _has_joiner(found) or _STACKED.search(text):
+    has_joiner = any(char in _JOINERS or _is_selector(char) for char in found)
+    if has_joiner or _STACKED.search(text):
         text, unsettled = _settle(text)
         removed |= unsettled
     if not lines:
@@ -129,11 +130,6 @@ _MOST_MARKS: Final = 8
 """Marks kept on one base. Living scripts need four at most; more cover the lines around."""
 
 _JOINERS: Final = "\u200c\u200d"
-
-
-def _has_joiner(text: str) -> bool:
-    """True if a joiner or a variation selector is in the text."""
-    return any(char in _JOINERS or _is_selector(char) for char in text)
 
 
 def _settle(text: str) -> tuple[str, set[str]]:
