@@ -50,8 +50,10 @@ def rows(name: str, todos: TodoList) -> list[Row]:
         for row, seen in zip(made, copilot.rows_of(todos), strict=True):
             row.name = seen["id"]
     if name == "qwen":
-        for row, seen in zip(made, qwen.rows_of(todos), strict=True):
-            row.more = {"blockedBy": seen["blockedBy"]} if "blockedBy" in seen else {}
+        names = {str(row.name) for row in made}
+        for row, (item, _) in zip(made, shown, strict=True):
+            before = qwen.find_predecessors(item, names)
+            row.more = {"blockedBy": before} if before else {}
     return made
 
 

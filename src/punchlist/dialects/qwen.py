@@ -14,10 +14,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace
-from punchlist.core.identity import item_names
-from punchlist.core.todo import Blocker, TodoItem, TodoList
+from punchlist.core.todo import Blocker, TodoItem
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
-from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import key_name, mend, read_fields
 
@@ -156,29 +155,16 @@ def _show_todo(entry: Entry, kept: TodoItem | None, names: set[str]) -> dict[str
     todo: dict[str, Any] = {"id": entry.alias, "content": entry.content, "status": entry.status.value}
     if entry.word is not None:
         todo["blockedBy"] = json.loads(entry.word)
-    elif kept is not None and (before := _find_predecessors(kept, names)):
+    elif kept is not None and (before := find_predecessors(kept, names)):
         todo["blockedBy"] = before
     return todo
 
 
-def _find_predecessors(item: TodoItem, names: set[str]) -> list[str]:
+def find_predecessors(item: TodoItem, names: set[str]) -> list[str]:
     """Return the ids in use that come before the item."""
     if item.blocker is None or not item.blocker.is_order:
         return []
     return [name for name in item.blocker.reason.removeprefix("after ").split(", ") if name in names]
-
-
-def rows_of(todos: TodoList) -> list[dict[str, Any]]:
-    """Return the list as the model writes it."""
-    shown = shown_items(todos, POLICY)
-    names = item_names([item for item, _ in shown], "qwen")
-    rows: list[dict[str, Any]] = []
-    for name, (item, near) in zip(names, shown, strict=True):
-        row: dict[str, Any] = {"id": name, "content": item.content, "status": near.value}
-        if before := _find_predecessors(item, set(names)):
-            row["blockedBy"] = before
-        rows.append(row)
-    return rows
 
 
 DIALECT = Dialect(

@@ -6,15 +6,16 @@ the plan or the question waits on the board as it does for a client that has no 
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from punchlist.dialects.advice import Schema, object_of
+from punchlist.dialects.repair import read_fields
 from punchlist.errors import PunchlistError
-from punchlist.mcp.stdio import Connection, Unanswered, read_object
+from punchlist.mcp.stdio import Connection, Unanswered
+from punchlist.settings.environment import login_name
 from punchlist.text import cut, for_terminal
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Dialogs:
         action = result.get("action")
         if not isinstance(action, str) or (action == "decline" and self._is_codex):
             return "cancel", {}
-        return action, read_object(result.get("content"))
+        return action, read_fields(result.get("content"))
 
 
 def _describe_plan(plan: Plan, *, shortly: bool) -> str:
@@ -162,11 +163,3 @@ def _shorten(text: str) -> str:
     if len(cleaned) <= _LONGEST:
         return cleaned
     return f"{cleaned[:_LONGEST]}\n… ({len(cleaned) - _LONGEST} characters more: `punchlist plan show`)"
-
-
-def login_name() -> str:
-    """Return the name under which a person's answers are recorded."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "user"

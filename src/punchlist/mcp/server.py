@@ -17,6 +17,7 @@ from punchlist import __version__
 from punchlist.core.commands import Elsewhere, Query
 from punchlist.dialects import dialect
 from punchlist.dialects.base import Dialect, Reply, Tool, reply_unknown_tool
+from punchlist.dialects.repair import read_fields
 from punchlist.errors import InvalidInput, PunchlistError, StoreBusy
 from punchlist.mcp.dialogs import Dialogs, has_dialogs
 from punchlist.mcp.resources import PROMPTS, RESOURCES, TEMPLATES, read_resource, write_prompt
@@ -29,7 +30,6 @@ from punchlist.mcp.stdio import (
     Later,
     Message,
     RpcError,
-    read_object,
 )
 
 if TYPE_CHECKING:
@@ -189,9 +189,9 @@ class McpServer:
     def _initialize(self, call: Call) -> Message:
         wanted = call.params.get("protocolVersion")
         version = wanted if wanted in VERSIONS else VERSIONS[-1]
-        name = read_object(call.params.get("clientInfo")).get("name")
+        name = read_fields(call.params.get("clientInfo")).get("name")
         self.client = name[:100] if isinstance(name, str) else ""
-        self.capabilities = read_object(call.params.get("capabilities"))
+        self.capabilities = read_fields(call.params.get("capabilities"))
         return {
             "protocolVersion": version,
             "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
@@ -255,7 +255,7 @@ class McpServer:
         if not isinstance(name, str) or not isinstance(arguments, dict | None):
             raise RpcError(INVALID_PARAMS, "`name` is the name of a prompt, `arguments` an object.")
         board, sessions = self._open_for_reading()
-        return write_prompt(board, sessions.find(call.params.get("_meta")), name, read_object(arguments))
+        return write_prompt(board, sessions.find(call.params.get("_meta")), name, read_fields(arguments))
 
     def _open_for_reading(self) -> tuple[Board, SessionFinder]:
         try:
@@ -266,7 +266,7 @@ class McpServer:
 
 def _find_asked(reply: Reply) -> list[str]:
     """Return the items about which a call asked the person."""
-    asked = read_object(reply.data).get("asked")
+    asked = read_fields(reply.data).get("asked")
     return cast("list[str]", asked) if isinstance(asked, list) and not reply.is_error else []
 
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
+from punchlist.dialects.repair import read_fields
 from punchlist.hosts.conversations import find_call, find_session, list_conversations
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.own_lists import MAIN
-from punchlist.mcp.stdio import read_object
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
@@ -55,11 +55,11 @@ class SessionFinder:
         return self._find(meta)._replace(project=self._project)
 
     def _find(self, meta: Any) -> Caller:
-        given = read_object(meta)
+        given = read_fields(meta)
         call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
         ingest(self._board)
         told = None if call_id is None else find_call(self._board, call_id)
-        codex = read_object(given.get("x-codex-turn-metadata"))
+        codex = read_fields(given.get("x-codex-turn-metadata"))
         thread = next((name for key in _CODEX_KEYS if (name := _read_text({**given, **codex}, key))), None)
         if thread is None:
             return Caller(*told, call_id) if told is not None else Caller(self._default(), MAIN, call_id)

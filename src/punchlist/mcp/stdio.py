@@ -14,6 +14,8 @@ from contextlib import suppress
 from queue import Full, Queue
 from typing import Any, BinaryIO, cast
 
+from punchlist.dialects.repair import read_fields
+
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -184,7 +186,7 @@ class Dispatcher:
         if "id" not in given:
             self._take_notification(method, params)
             return
-        call = Call(given["id"], method, read_object(params))
+        call = Call(given["id"], method, read_fields(params))
         if not isinstance(params, dict | None):
             self._answer(call, _describe_error(call.id, RpcError(INVALID_PARAMS, "`params` is no object.")))
         elif method == "ping":
@@ -238,11 +240,6 @@ class Dispatcher:
         """Send the answer to a request; a cancelled one is not answered."""
         if not call.cancelled.is_set():
             self._connection.send(message)
-
-
-def read_object(value: Any) -> Message:
-    """Return a value that is a JSON object, an empty one for anything else."""
-    return cast("Message", value) if isinstance(value, dict) else {}
 
 
 def _is_id(value: Any) -> bool:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any, Literal, NamedTuple, cast
+from typing import IO, Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +35,9 @@ MOST_OUTPUT = 256 * 1024
 _CHUNK = 64 * 1024
 _DRAIN_SECONDS = 1.0
 """Wait for the output of a command after its end: its children may hold its pipes open for ever."""
+
+_LOOK_SECONDS = 0.02
+"""How often a command that holds its outputs open is looked at: it may have ended."""
 
 _LONGEST_REASON = 2_000
 _HOOKS = {"create": "TaskCreated", "complete": "TaskCompleted"}
@@ -87,7 +90,9 @@ def _ask_callable(check: Callable[[Task], Answer], task: Task, gate: Gate) -> st
         except BaseException as error:  # a gate that leaves the program ends only its thread
             outcome.append(f"The gate failed: {type(error).__name__}: {error}")
 
-    _start_thread(run).join(gate.seconds)
+    thread = threading.Thread(target=run, name="punchlist-gate", daemon=True)
+    thread.start()
+    thread.join(gate.seconds)
     return outcome[0] if outcome else f"The gate did not answer within {gate.seconds:g} seconds."
 
 
@@ -122,91 +127,65 @@ def _ask_command(gate: Gate, task: Task) -> str | None:
         return f"The gate could not be started: {error.strerror or error}."
     if answer is None:
         return f"The gate did not answer within {gate.seconds:g} seconds."
-    if answer.code:
-        said = (answer.err.strip() or answer.out.strip()).decode(errors="replace")
-        return said or f"The gate ended with code {answer.code}."
-    if answer.is_cut and answer.out.lstrip().startswith(b"{"):
+    code, out, err = answer
+    if code:
+        said = (err.strip() or out.strip()).decode(errors="replace")
+        return said or f"The gate ended with code {code}."
+    if len(out) > MOST_OUTPUT and out.lstrip().startswith(b"{"):
         return "The gate's answer is too long to be read."
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-        return _find_refusal(msgspec.json.decode(answer.out, type=dict[str, Any]))
+        return _find_refusal(msgspec.json.decode(out, type=dict[str, Any]))
     return None
 
 
-# Commands.
+def _run_command(command: str | Sequence[str], given: bytes, seconds: float) -> tuple[int, bytes, bytes] | None:
+    """Run a command in its own process group; return its exit code and the beginning of its two outputs.
 
-
-class _CommandAnswer(NamedTuple):
-    """The exit code of a command, and its output as far as it is kept. `is_cut`: there was more on stdout."""
-
-    code: int
-    out: bytes
-    err: bytes
-    is_cut: bool
-
-
-class _Output:
-    """Keeps the beginning of what a pipe brings, on a thread of its own, until its end or until it is `over`."""
-
-    def __init__(self, pipe: IO[bytes] | None, over: threading.Event) -> None:
-        self.kept = bytearray()
-        self.is_cut = False
-        assert pipe is not None  # the command is started with all three pipes
-        self._pipe = pipe
-        self._over = over
-        self.thread = _start_thread(self._read)
-
-    def _read(self) -> None:
-        with suppress(OSError, ValueError), self._pipe:
-            while not self._over.is_set() and (chunk := os.read(self._pipe.fileno(), _CHUNK)):
-                room = MOST_OUTPUT - len(self.kept)
-                self.kept += chunk[:room]
-                self.is_cut |= len(chunk) > room
-
-
-def _run_command(command: str | Sequence[str], given: bytes, seconds: float) -> _CommandAnswer | None:
-    """Run a command in its own process group and return its answer; None if it takes too long.
-
-    A string is run by the shell. A command that does not end in time is killed with its whole group, and so are
-    processes that still hold its outputs after its end.
+    None if it takes too long. A string is run by the shell. A command that does not end in time is killed with its
+    whole group, and so are processes that still hold its outputs after its end.
     """
-    import subprocess  # few boards have gates, and it is loaded slowly
+    import selectors  # few boards have gates, and these are loaded slowly
+    import subprocess
+    import tempfile
 
     deadline = time.monotonic() + seconds
-    child = subprocess.Popen(
-        command,
-        shell=isinstance(command, str),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    over, has_ended = threading.Event(), False
-    out, err = _Output(child.stdout, over), _Output(child.stderr, over)
-    _start_thread(_feed, child.stdin, given)
+    with tempfile.TemporaryFile() as told:
+        told.write(given)
+        told.seek(0)
+        child = subprocess.Popen(
+            command,
+            shell=isinstance(command, str),
+            stdin=told,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    kept = {cast("IO[bytes]", pipe): bytearray() for pipe in (child.stdout, child.stderr)}
+    is_over = False
     try:
-        code = child.wait(seconds)
-        patience = min(deadline, time.monotonic() + _DRAIN_SECONDS)
-        for each in (out, err):
-            each.thread.join(max(0.0, patience - time.monotonic()))
-        has_ended = not out.thread.is_alive() and not err.thread.is_alive()
-        return _CommandAnswer(code, bytes(out.kept), bytes(err.kept), out.is_cut)
+        with selectors.DefaultSelector() as waiting:
+            for pipe, output in kept.items():
+                waiting.register(pipe, selectors.EVENT_READ, output)
+            last = time.monotonic()  # when the command was last seen to run
+            while waiting.get_map() and time.monotonic() < min(deadline, last + _DRAIN_SECONDS):
+                if child.poll() is None:
+                    last = time.monotonic()
+                for key, _ in waiting.select(_LOOK_SECONDS):
+                    chunk = os.read(key.fd, _CHUNK)
+                    key.data.extend(chunk[: MOST_OUTPUT + 1 - len(key.data)])
+                    if not chunk:
+                        waiting.unregister(key.fileobj)
+            is_over = not waiting.get_map()
+        code = child.wait(max(0.0, deadline - time.monotonic()))
+        out, err = map(bytes, kept.values())
+        return code, out, err
     except subprocess.TimeoutExpired:
         return None
     finally:
-        over.set()
-        if not has_ended:
+        if not is_over or child.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):
                 child.wait(1)
-
-
-def _feed(pipe: IO[bytes], given: bytes) -> None:
-    with suppress(OSError, ValueError), pipe:  # a command need not read
-        pipe.write(given)
-
-
-def _start_thread(work: Callable[..., None], *arguments: Any) -> threading.Thread:
-    thread = threading.Thread(target=work, args=arguments, name="punchlist-gate", daemon=True)
-    thread.start()
-    return thread
+        for pipe in kept:
+            pipe.close()
