@@ -172,26 +172,20 @@ def dumps(todos: TodoList, markers: str = "oh-my-pi") -> str:
 
 def _group_items(todos: TodoList) -> Iterator[tuple[str | None, list[TodoItem]]]:
     """Yield items by phase, in the order of the phases; a phase that only items name comes after them."""
-    groups: dict[str, tuple[str, list[TodoItem]]] = {phase.id: (phase.name, []) for phase in todos.phases}
-    by_name: dict[str, list[TodoItem]] = {}
-    for name, items in groups.values():
-        by_name.setdefault(name, items)
-    unnamed: list[tuple[str, list[TodoItem]]] = []
     unphased: list[TodoItem] = []
+    groups: dict[str, tuple[str, list[TodoItem]]] = {phase.id: (phase.name, []) for phase in todos.phases}
+    ids = {phase.name: phase.id for phase in reversed(todos.phases)}
     for item in todos.items:
         if item.phase_id in groups:
             groups[item.phase_id][1].append(item)
         elif item.phase is None:
             unphased.append(item)
         else:
-            if item.phase not in by_name:
-                by_name[item.phase] = []
-                unnamed.append((item.phase, by_name[item.phase]))
-            by_name[item.phase].append(item)
+            key = ids.setdefault(item.phase, f"named {item.phase}")
+            groups.setdefault(key, (item.phase, []))[1].append(item)
     if unphased:
         yield None, unphased
     yield from groups.values()
-    yield from unnamed
 
 
 def _write_item(item: TodoItem, chosen: MarkerSet) -> Iterator[str]:

@@ -32,6 +32,12 @@ def is_running(pid: int, *, ticks: str = "", before: datetime | None = None) -> 
     return before is None or started is None or started <= before + _TOLERANCE
 
 
+def find_start_ticks(pid: int) -> str:
+    """Return when a process started, as the kernel counts it; empty where the system does not tell."""
+    fields = _read_stat(pid)
+    return "" if fields is None else fields[_START]
+
+
 def _read_stat(pid: int) -> list[str] | None:
     """Return the fields after the name, which may hold anything, of a process; None if there is none."""
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from punchlist.dialects.repair import read_fields
 from punchlist.hosts.conversations import find_call, find_session, list_conversations
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.processes import find_start_ticks
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
@@ -132,23 +132,8 @@ def _open_lock_file(path: str) -> int:
 def name_session(host: str, project: str, parent: int) -> str:
     """Return a session id that is the same while the client process `parent` lives, and no other's."""
     name = "".join(char if char.isalnum() and char.isascii() else "-" for char in host).strip("-")[:24]
-    key = "\0".join((host, project, str(parent), _find_start(parent)))
+    key = "\0".join((host, project, str(parent), find_start_ticks(parent)))
     return f"{name or 'mcp'}-{blake2b(key.encode(errors='surrogateescape'), digest_size=5).hexdigest()}"
-
-
-def _find_start(process: int) -> str:
-    """Return when a process started, in the words of the system: a process id alone is used again."""
-    try:
-        with open(f"/proc/{process}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[19].decode()
-    except (OSError, IndexError):
-        pass
-    try:
-        command = ["ps", "-o", "lstart=", "-p", str(process)]
-        found = subprocess.run(command, capture_output=True, timeout=5, check=False, stdin=subprocess.DEVNULL)
-        return found.stdout.decode(errors="replace").strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""
 
 
 def _read_text(given: Mapping[str, Any], key: str) -> str | None:
