@@ -90,20 +90,18 @@ async def show_metrics(request: Request) -> Response:
 
 
 def _list_metrics(state: ServerState) -> Iterator[str]:
-    board = state.board
-    yield _metric("punchlist_info", "gauge", "The running version.", 1, f'{{version="{__version__}"}}')
-    uptime = (board.now() - state.started_at).total_seconds()
-    yield _metric("punchlist_uptime_seconds", "gauge", "Seconds since the server started.", round(uptime, 3))
-    yield _metric("punchlist_events_total", "counter", "Number of the latest event.", board.store.last_seq())
-    yield _metric("punchlist_waits", "gauge", "What waits on a person.", len(board.waits()))
-    yield _metric("punchlist_writes", "gauge", "Writes that run or wait for the lock.", state.writes.count)
-    feed = state.broadcaster
-    yield _metric("punchlist_streams", "gauge", "Open streams of events and pages.", len(feed.readers))
-    yield _metric("punchlist_streams_cut_off_total", "counter", "Streams cut off: nothing was read.", feed.cut_off)
-
-
-def _metric(name: str, kind: str, about: str, value: float, labels: str = "") -> str:
-    return f"# HELP {name} {about}\n# TYPE {name} {kind}\n{name}{labels} {value}\n"
+    feed, uptime = state.broadcaster, (state.board.now() - state.started_at).total_seconds()
+    for name, kind, about, value in (
+        (f'info{{version="{__version__}"}}', "gauge", "The running version.", 1),
+        ("uptime_seconds", "gauge", "Seconds since the server started.", round(uptime, 3)),
+        ("events_total", "counter", "Number of the latest event.", state.board.store.last_seq()),
+        ("waits", "gauge", "What waits on a person.", len(state.board.waits())),
+        ("writes", "gauge", "Writes that run or wait for the lock.", state.writes.count),
+        ("streams", "gauge", "Open streams of events and pages.", len(feed.readers)),
+        ("streams_cut_off_total", "counter", "Streams cut off: nothing was read.", feed.cut_off),
+    ):
+        plain = f"punchlist_{name.partition('{')[0]}"
+        yield f"# HELP {plain} {about}\n# TYPE {plain} {kind}\npunchlist_{name} {value}\n"
 
 
 # The application.

@@ -20,12 +20,6 @@ _MOST_TASKS: Final = 5_000
 """Tasks of one list."""
 
 
-class FoundSession(NamedTuple):
-    row: SessionRow
-    label: str
-    """The name that its first agent has for a person; may be empty."""
-
-
 class FoundItem(NamedTuple):
     """An item of a list, also of a past one, and the agent that has it."""
 
@@ -35,23 +29,21 @@ class FoundItem(NamedTuple):
     agent: str
 
 
-class FoundTask(NamedTuple):
-    list: TaskListRow
-    task: Task
+def find_sessions(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[tuple[SessionRow, str]]:
+    """Yield the sessions whose id, project or label holds all words, the latest first.
 
+    The label is the name that its first agent has for a person; it may be empty.
+    """
 
-def find_sessions(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[FoundSession]:
-    """Yield the sessions whose id, project or label holds all words, the latest first."""
-
-    def read(tx: Transaction) -> list[FoundSession]:
+    def read(tx: Transaction) -> list[tuple[SessionRow, str]]:
         lists = tx.lists(project=project, limit=_MOST_SESSIONS)
         labels = {row.session: row.label or "" for row in lists if row.parent is None}
         rows = tx.sessions(project=project, limit=_MOST_SESSIONS)
-        return [FoundSession(row, labels.get(row.id, "")) for row in rows]
+        return [(row, labels.get(row.id, "")) for row in rows]
 
-    for found in board.store.read(read):
-        if holds_words(f"{found.row.id} {found.row.project} {found.label}", words):
-            yield found
+    for row, label in board.store.read(read):
+        if holds_words(f"{row.id} {row.project} {label}", words):
+            yield row, label
 
 
 def find_items(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[FoundItem]:
@@ -65,11 +57,11 @@ def find_items(board: Board, words: Sequence[str], project: str | None = None) -
             yield found
 
 
-def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[FoundTask]:
+def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[tuple[TaskListRow, Task]]:
     """Yield the tasks whose subject, description, labels or owner hold all words."""
     for row, _ in board.store.read(lambda tx: tx.tasks.lists()):
         if project not in (None, row.project):
             continue
         for task in board.tasks(row.name).list(limit=_MOST_TASKS):
             if holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):
-                yield FoundTask(row, task)
+                yield row, task

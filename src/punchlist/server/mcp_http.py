@@ -75,8 +75,15 @@ class McpFront:
         async def receive_read() -> Message:
             return body.pop() if body else await receive()
 
+        async def send_reply(message: Message) -> None:
+            busy: StoreBusy | None = scope["state"].get("busy")
+            if busy is None:
+                await send(message)
+            elif message["type"] == "http.response.start":  # a problem with status 503 in place of the whole reply
+                await respond_to_error(busy, Headers(scope=scope))(scope, receive, send)
+
         await self._is_ready.wait()
-        await self._manager.handle_request(scope, receive_read, _ReplySender(scope, receive, send))
+        await self._manager.handle_request(scope, receive_read, send_reply)
 
     def _answer(self, method: str, kind: type[Result]) -> Callable[[Context, Any], Any]:
         """Return the handler of a method, which gives the request to our own server as it came."""
@@ -118,27 +125,6 @@ class McpFront:
             if may_write:
                 raise
             return None
-
-
-class _ReplySender:
-    """Sends the SDK's reply; in place of one to a call that found the board busy, a problem with status 503."""
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._scope = scope
-        self._receive = receive
-        self._send = send
-        self._is_replaced = False
-
-    async def __call__(self, message: Message) -> None:
-        busy: StoreBusy | None = self._scope["state"].get("busy")
-        if self._is_replaced:
-            return
-        if busy is None or message["type"] != "http.response.start":
-            await self._send(message)
-            return
-        self._is_replaced = True
-        response = respond_to_error(busy, Headers(scope=self._scope))
-        await response(self._scope, self._receive, self._send)
 
 
 def name_session(token: str) -> str:

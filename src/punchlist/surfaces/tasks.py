@@ -13,19 +13,10 @@ from typing import Any
 from msgspec.structs import asdict
 
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
+from punchlist.core.todo import Status
+from punchlist.surfaces.lists import STYLES
 from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
 from punchlist.text import fit, for_terminal
-
-_BOXES = {TaskStatus.WAITING: "blocked"}
-TASK_STYLES: dict[TaskStatus, tuple[Style, Style]] = {
-    TaskStatus.PENDING: ("plain", "plain"),
-    TaskStatus.IN_PROGRESS: ("focus", "focus"),
-    TaskStatus.WAITING: ("warning", "plain"),
-    TaskStatus.COMPLETED: ("good", "dim"),
-    TaskStatus.FAILED: ("bad", "plain"),
-    TaskStatus.CANCELLED: ("dim", "struck"),
-}
-"""The style of the box and of the text, for each status."""
 
 _MOST_NAMED = 5
 _DEEPEST = 20
@@ -50,11 +41,11 @@ _FILLS: Mapping[TaskStatus, tuple[str, str]] = {
 """The colours of a box and of its edge."""
 
 
-def find_box(task: Task) -> tuple[str, Style]:
-    """Return the name of a task's box, and the style of it."""
-    if task.is_blocked:
-        return "blocked", "warning"
-    return _BOXES.get(task.status, task.status.value), TASK_STYLES[task.status][0]
+def find_box(task: Task) -> tuple[str, Style, Style]:
+    """Return the name of a task's box, the style of it, and that of the text."""
+    box = "blocked" if task.is_blocked or task.status is TaskStatus.WAITING else task.status.value
+    style, text_style = STYLES[Status(box)]
+    return box, style, "dim" if task.status is TaskStatus.COMPLETED else text_style
 
 
 def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
@@ -135,7 +126,7 @@ def _draw_rows(
     digits = max((len(task.id) for task in tasks), default=1)
     has_priority = any(task.priority != USUAL for task in tasks)
     for depth, task in walk_tree(tasks, lambda task: task.id, parent):
-        box, box_style = find_box(task)
+        box, box_style, style = find_box(task)
         before = "" if depth == 0 else "  " * (min(depth, _DEEPEST) - 1) + f"{glyphs.branch} "
         priority = f"p{task.priority} " if has_priority else ""
         start = (
@@ -148,7 +139,7 @@ def _draw_rows(
         if display.columns is not None:
             room = display.columns - cells(start)
             text = fit(text, max(room - cells(rest), room // 2), glyphs.ellipsis)
-        yield display.cut((*start, Span(text, TASK_STYLES[task.status][1]), *rest))
+        yield display.cut((*start, Span(text, style), *rest))
 
 
 # All about one task.

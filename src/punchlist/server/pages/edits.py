@@ -15,7 +15,7 @@ from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Operation, Target
 from punchlist.core.todo import TodoItem, TodoList, put_in_phase, sort_by_phase
-from punchlist.errors import EditRefused, RevisionConflict, SessionUnknown, TaskTaken
+from punchlist.errors import EditRefused, SessionUnknown, TaskTaken
 from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.copies import check_own_tasks
 from punchlist.server.pages.rendering import content_digest
@@ -28,9 +28,6 @@ _BETWEEN: Final = re.compile(r"[,\s]+")
 _LENGTH: Final = re.compile(r"(\d{1,6})\s*(s|m|min|h|d)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days"}
 _PRIORITIES: Final = ("0", "1", "2", "3", "4")
-_TRIES: Final = 8
-"""An agent that writes at the same time moves the list on; the edit is then worked out again."""
-
 _MOVES: Final = ("up", "down", "move")
 _VERBS: Final = {
     "start": do.Start,
@@ -45,39 +42,29 @@ def edit_list(board: Board, session: str, form: Mapping[str, str], *, by: str, p
     """Change the list of an agent as a form says, and tell the agent if it is idle.
 
     The form names the agent, the plan whose items it means, what to `do`, and with what; for an item also the digest of
-    the text that was `read`. Raise `EditRefused` if that
-    cannot be done; nothing is changed then.
+    the text that was `read`. Raise `EditRefused` if that cannot be done; nothing is changed then.
     """
     name = form.get("agent", "")
-    row = board.store.agent(session, name)
-    if row is None:
+    if board.store.agent(session, name) is None:
         raise SessionUnknown(session=session)
     agent = board.agent(name, session=session)
     before = board.store.last_seq()
-    if form.get("do") == "undo":
-        agent.undo(by=by)
-    else:
-        _apply(agent, form, by=by, person=person)
+    # In one transaction: an agent that writes at the same time does so before or after.
+    board.store.joined(lambda _: _apply(agent, form, by=by, person=person))
     deliver(board, session, name, before)
 
 
 def _apply(agent: Agent, form: Mapping[str, str], *, by: str, person: bool) -> None:
-    for attempt in range(_TRIES):
-        todos = agent.todos
-        if form.get("plan") != todos.plan_id:
-            raise EditRefused(problem="The agent began a new list meanwhile; nothing was changed.")
-        try:
-            if form.get("do") in _MOVES:
-                # Not as a person's word: the completed items that are moved along would be confirmed by it.
-                agent.rewrite(_move(todos, form), by=by, revision=todos.revision)
-            else:
-                operations = _plan_operations(todos, form)
-                if operations:
-                    agent.edit(operations, by=by, revision=todos.revision, person=person)
-            return
-        except RevisionConflict:
-            if attempt == _TRIES - 1:
-                raise
+    todos = agent.todos
+    if form.get("do") == "undo":
+        agent.undo(by=by)
+    elif form.get("plan") != todos.plan_id:
+        raise EditRefused(problem="The agent began a new list meanwhile; nothing was changed.")
+    elif form.get("do") in _MOVES:
+        # Not as a person's word: the completed items that are moved along would be confirmed by it.
+        agent.rewrite(_move(todos, form), by=by)
+    elif operations := _plan_operations(todos, form):
+        agent.edit(operations, by=by, person=person)
 
 
 def _plan_operations(todos: TodoList, form: Mapping[str, str]) -> list[Operation]:

@@ -42,7 +42,7 @@ from punchlist.server.pages.rendering import element_id, list_path, render, sess
 from punchlist.server.pages.search import search
 from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.stats import load_stats
-from punchlist.server.pages.tasks import TableQuery, find_look, load_list, load_lists, load_task
+from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
 from punchlist.server.state import ServerState, grant_of, has_person
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_lines
@@ -127,7 +127,7 @@ def add_anywhere(request: Request, board: Board, form: Mapping[str, str]) -> str
 def _load_list(request: Request, state: ServerState, _: Roster) -> Values:
     name, query = _read_place(request)[0], request.query_params
     filters = TableQuery(**{field: query.get(field, "")[:200] for field in TableQuery.__struct_fields__})
-    look = find_look(query.get("view", ""))
+    look = query["view"] if query.get("view") in ("table", "graph") else "states"
     return {"tasks": load_list(state.board, name, look, filters, has_done=query.get("done") == "1")}
 
 
@@ -262,7 +262,7 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
         case "tasks" if not name:
             values["lists"] = load_lists(state.board)
         case "tasks-states" | "tasks-table" | "tasks-graph" if name:
-            values["tasks"] = load_list(state.board, name, find_look(kind.removeprefix("tasks-")))
+            values["tasks"] = load_list(state.board, name, kind.removeprefix("tasks-"))
         case "task" if name.rpartition("/")[2].isdecimal():
             where, _, number = name.rpartition("/")
             values["task"] = load_task(state.board, where, number)

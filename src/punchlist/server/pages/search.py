@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import starmap
 from typing import Final
 
 from msgspec import Struct
@@ -12,9 +13,10 @@ from msgspec import Struct
 from punchlist.board import Board
 from punchlist.core.matching import split_words
 from punchlist.core.task import Task
-from punchlist.server.matches import FoundItem, FoundSession, find_items, find_sessions, find_tasks
+from punchlist.server.matches import FoundItem, find_items, find_sessions, find_tasks
 from punchlist.server.pages.now import NowPage, load_now
 from punchlist.server.pages.rendering import session_path, task_path, title_of
+from punchlist.store import SessionRow
 from punchlist.surfaces.lists import STYLES, grade_word
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import find_box
@@ -60,8 +62,8 @@ def search(board: Board, roster: Roster, query: str) -> SearchView:
     if words:
         groups = [
             _make_group("items", map(_view_item, find_items(board, words))),
-            _make_group("sessions", map(_view_session, find_sessions(board, words))),
-            _make_group("tasks", (_view_task(found.task) for found in find_tasks(board, words))),
+            _make_group("sessions", starmap(_view_session, find_sessions(board, words))),
+            _make_group("tasks", (_view_task(task) for _, task in find_tasks(board, words))),
         ]
     return SearchView(query, roster.at, load_now(board, roster, query), [group for group in groups if group.number])
 
@@ -85,13 +87,13 @@ def _view_item(found: FoundItem) -> Hit:
     )
 
 
-def _view_session(found: FoundSession) -> Hit:
-    row, text = found.row, f"{found.row.id} {found.label}".strip()
+def _view_session(row: SessionRow, label: str) -> Hit:
+    text = f"{row.id} {label}".strip()
     return Hit(path=session_path(row.id), glyph="▤", style="dim", text=text, place=row.project, at=row.updated_at)
 
 
 def _view_task(task: Task) -> Hit:
-    box, style = find_box(task)
+    box, style, _ = find_box(task)
     return Hit(
         path=task_path(task.list, task.id),
         glyph=UNICODE.boxes[box],

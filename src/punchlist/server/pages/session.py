@@ -312,7 +312,7 @@ def view_item(
 
 
 def _view_task(task: Task, now: datetime) -> TaskView:
-    box, style = find_box(task)
+    box, style, _ = find_box(task)
     return TaskView(task.id, UNICODE.boxes[box], style, task.subject, standing_words(task, now))
 
 

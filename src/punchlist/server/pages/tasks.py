@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 from msgspec import Struct
@@ -21,11 +21,9 @@ from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.task_rows import TaskCounts, TaskListRow
 from punchlist.surfaces.spans import UNICODE, Style
-from punchlist.surfaces.tasks import TASK_STYLES, find_box, standing_words, task_facts
+from punchlist.surfaces.tasks import find_box, standing_words, task_facts
 from punchlist.tasks import Tasks
 from punchlist.tasks.work import name_workers
-
-Look = Literal["states", "table", "graph"]
 
 _MOST_LISTS: Final = 100
 _MOST_CLAIMS: Final = 100
@@ -38,15 +36,6 @@ _TABLE_PAGE: Final = 200
 _MOST_EVENTS: Final = 200
 _MOST_DRAWN: Final = 2_000
 """Tasks of each status that the graph is drawn from."""
-
-
-def find_look(name: str) -> Look:
-    """Return the look of that name, else by state."""
-    match name:
-        case "table" | "graph":
-            return name
-        case _:
-            return "states"
 
 
 # One task in a row.
@@ -69,14 +58,14 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
 def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) -> TaskLine:
     """Return a task as a row. `worker` is the session and the name of the agent of the board that has it."""
-    box, style = find_box(task)
+    box, style, text_style = find_box(task)
     left = 0.0 if task.lease_until is None else max(0.0, (task.lease_until - now).total_seconds())
     is_claimed = task.status is TaskStatus.IN_PROGRESS
     return TaskLine(
         task=task,
         glyph=UNICODE.boxes[box],
         style=style,
-        text_style=TASK_STYLES[task.status][1],
+        text_style=text_style,
         word=_name_status(task),
         text=task.label if is_claimed else task.subject,
         words=("to be cancelled" if task.cancel_requested else "") if is_claimed else _words(task, now),
@@ -233,7 +222,8 @@ class TaskListView(Struct, frozen=True, kw_only=True):
 
     at: datetime
     list: ListLine
-    look: Look
+    look: str
+    """`states`, `table` or `graph`."""
     groups: Sequence[StateGroup] = ()
     table: TableView | None = None
     graph: GraphView | None = None
@@ -247,7 +237,7 @@ class TaskListView(Struct, frozen=True, kw_only=True):
 
 
 def load_list(
-    board: Board, name: str, look: Look, query: TableQuery | None = None, *, has_done: bool = False
+    board: Board, name: str, look: str, query: TableQuery | None = None, *, has_done: bool = False
 ) -> TaskListView:
     """Return the page of a list; raise `TaskListUnknown` if the board has none of that name."""
     row, tasks = open_list(board, name)
@@ -393,12 +383,9 @@ def load_task(board: Board, name: str, wanted: str) -> TaskPage:
 def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: TaskPage) -> TaskPage:
     now = page.at
 
-    def find(ids: Iterable[str]) -> list[Task]:
-        def load(tx: Transaction) -> list[Task]:
-            rows = (tx.tasks.find(row, int(one), alone=True) for one in ids)
-            return [found.task for found in rows if found is not None]
-
-        return board.store.read(load)
+    def view(ids: Iterable[str]) -> list[TaskLine]:
+        found = board.store.read(lambda tx: [tx.tasks.find(row, int(one), alone=True) for one in ids])
+        return _view_lines(board, row, [one.task for one in found if one is not None], now)
 
     (line,) = _view_lines(board, row, [task], now)
     facts = list(task_facts(line.task, UNICODE, now))
@@ -407,8 +394,8 @@ def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: T
         line=line,
         words=line.words if line.word in ("in progress", "ready") else dict(facts)["status"].partition(", ")[2],
         facts=[fact for fact in facts if fact[0] not in _SHOWN_APART],
-        blockers=_view_lines(board, row, find(task.blocked_by[:_MOST_ROWS]), now),
-        dependents=_view_lines(board, row, find(task.blocks[:_MOST_ROWS]), now),
+        blockers=view(task.blocked_by[:_MOST_ROWS]),
+        dependents=view(task.blocks[:_MOST_ROWS]),
         children=_view_lines(board, row, tasks.list(parent=task.id, limit=_MOST_ROWS), now),
-        parent=None if task.parent is None else next(iter(_view_lines(board, row, find([task.parent]), now)), None),
+        parent=None if task.parent is None else next(iter(view([task.parent])), None),
     )
