@@ -59,9 +59,13 @@ def add_description(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
-def sample_items(text: str = "content", form: str | None = None) -> list[dict[str, str]]:
+def sample_items(
+    text: str = "content", form: str | None = None, ids: tuple[str, ...] | None = None
+) -> list[dict[str, str]]:
     """Return two items for an example: their texts in the field `text`, their active forms in `form`."""
     items = [{text: "Read the parser", "status": "in_progress"}, {text: "Fix the loop", "status": "pending"}]
+    if ids is not None:
+        items = [{"id": name, **item} for name, item in zip(ids, items, strict=True)]
     if form is not None:
         items[0][form], items[1][form] = "Reading the parser", "Fixing the loop"
     return items

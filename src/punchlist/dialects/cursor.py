@@ -12,19 +12,13 @@ from typing import Any, cast
 from punchlist.core.commands import Entry, Merge, Patch, Policy, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import as_id, as_list, as_status, mend, read_fields
 
 POLICY = Policy(dialect="cursor", shown=IN_FOUR)
 FEWEST = 2
-_EXAMPLE = {
-    "merge": False,
-    "todos": [
-        {"id": "read", "content": "Read the parser", "status": "in_progress"},
-        {"id": "fix", "content": "Fix the loop", "status": "pending"},
-    ],
-}
+_EXAMPLE = {"merge": False, "todos": sample_items(ids=("read", "fix"))}
 _LATER = {"merge": True, "todos": [{"id": "read", "status": "completed"}, {"id": "fix", "status": "in_progress"}]}
 
 TOOL = Tool(

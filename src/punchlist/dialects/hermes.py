@@ -13,7 +13,7 @@ from typing import Any, cast
 from punchlist.core.commands import Entry, Limits, Merge, Patch, Policy, Query, Replace
 from punchlist.core.identity import item_names
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
+from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import as_object, mend, read_fields
 from punchlist.text import repair
@@ -24,12 +24,7 @@ _TRUNCATED = "… [truncated]"
 _PLACEHOLDER = "(no description)"
 POLICY = Policy(dialect="hermes", limits=Limits(items=ITEMS), lead_with_focus=True, shown=IN_FOUR)
 
-_EXAMPLE = {
-    "todos": [
-        {"id": "1", "content": "Read the parser", "status": "in_progress"},
-        {"id": "2", "content": "Fix the loop", "status": "pending"},
-    ]
-}
+_EXAMPLE = {"todos": sample_items(ids=("1", "2"))}
 
 TOOL = Tool(
     name="todo",

@@ -77,7 +77,7 @@ class Dialogs:
                 continue
             title, text = question
             message = f"{_shorten(text)}\n\nAbout: {_shorten(title)}"
-            action, content = self._show(message, _ANSWER, partial(_is_answered, agent, item))
+            action, content = self._show(message, _ANSWER, lambda item=item: _find_question(agent, item) is None)
             answer = content.get("answer")
             if action == "accept" and isinstance(answer, str) and answer.strip():
                 _run(partial(agent.answer, item, answer, by=login_name(), person=True))
@@ -152,10 +152,6 @@ def _find_question(agent: Agent, item: str) -> tuple[str, str] | None:
         if (wait.kind, wait.agent, wait.id) == ("question", agent.name, item):
             return wait.title, wait.text
     return None
-
-
-def _is_answered(agent: Agent, item: str) -> bool:
-    return _find_question(agent, item) is None
 
 
 def _shorten(text: str) -> str:

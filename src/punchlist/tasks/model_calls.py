@@ -118,9 +118,7 @@ class TaskModelCall:
             case asked.ClaimTask():
                 return self._claim(work, command)
             case asked.BlockTask():
-                row = _find(work, command.id)
-                if row is None:
-                    raise TaskUnknown(id=command.id[:80], list=work.name)
+                row = _get(work, command.id)
                 _check_own(work, row)
                 state = {REASON: command.reason} if command.reason else None
                 return TaskResult(command, row.task, work.wait(row.task.id, state=state))
@@ -128,21 +126,18 @@ class TaskModelCall:
                 assert_never(command)
 
     def _claim(self, work: Work, command: asked.ClaimTask) -> TaskResult:
-        row = None if command.id is None else _find(work, command.id)
-        if command.id is not None and row is None:
-            raise TaskUnknown(id=command.id[:80], list=work.name)
-        if row is not None and row.task.status is TaskStatus.IN_PROGRESS and row.agent == self._agent_number(work):
-            return TaskResult(command, row.task, row.task)
-        claimed = work.claim(self._by, id=None if row is None else row.task.id, lease=read_setting("lease"))
-        return TaskResult(command, None if row is None else row.task, next(iter(claimed), None))
-
-    def _agent_number(self, work: Work) -> int | None:
-        return None if work.agent is None else work.agent.number
+        row = None if command.id is None else _get(work, command.id)
+        before = None if row is None else row.task
+        own = None if work.agent is None else work.agent.number
+        if row is not None and row.task.status is TaskStatus.IN_PROGRESS and row.agent == own:
+            return TaskResult(command, before, before)
+        claimed = work.claim(self._by, id=command.id, lease=read_setting("lease"))
+        return TaskResult(command, before, next(iter(claimed), None))
 
     def _update(self, work: Work, command: UpdateTask) -> TaskResult | Late:
-        row = _find(work, command.id)
-        before = None if row is None else row.task
-        if row is None or before is None or before.status is TaskStatus.CANCELLED:
+        row = _get(work, command.id)
+        before = row.task
+        if before.status is TaskStatus.CANCELLED:
             raise TaskUnknown(id=command.id[:80], list=work.name)
         if command.only_own:
             _check_own(work, row)
@@ -193,6 +188,13 @@ def _find(work: Work, id: str) -> TaskRow | None:
     """Return the task of exactly this id: `01` is not task 1."""
     row = work.find(id)
     return None if row is None or row.task.id != id else row
+
+
+def _get(work: Work, id: str) -> TaskRow:
+    row = _find(work, id)
+    if row is None:
+        raise TaskUnknown(id=id[:80], list=work.name)
+    return row
 
 
 class FlowModelCall:
