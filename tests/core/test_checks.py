@@ -486,7 +486,7 @@ def test_words_of_one_command_are_taken_as_they_are() -> None:
     assert find_checks(["echo", "pytest"]) is None
 
 
-def test_own_patterns_come_first_and_may_stand_alone() -> None:
+def test_own_patterns_come_before_the_known_ones() -> None:
     own = add_own_patterns({"./prove-it --all|-a": "test", "verifier run": "lint"})
     assert [find_checks(line, own) is None for line in ("./prove-it -a", "x/prove-it --all", "prove-it")] == [
         False,
@@ -495,8 +495,6 @@ def test_own_patterns_come_first_and_may_stand_alone() -> None:
     ]
     assert find_checks("verifier run x", own) is not None
     assert find_checks("pytest", own) is not None
-    alone = add_own_patterns({"verifier run": "lint"}, alone=True)
-    assert find_checks("pytest", alone) is None
 
 
 @pytest.mark.parametrize(("text", "family"), [("", "test"), ("pytest", "proof")])

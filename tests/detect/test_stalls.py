@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.core.brief import STALLS
+from punchlist.core.overview import STALLS
 from punchlist.detect.findings import Finding
 from punchlist.detect.stalls import (
     StallOptions,

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 from punchlist import Board
-from punchlist.core.brief import STALLS, assemble_brief, find_noticed
+from punchlist.core.brief import assemble_brief, find_noticed
 from punchlist.core.events import Event
-from punchlist.core.overview import NO_ACTIVITY, fold_activity
+from punchlist.core.overview import NO_ACTIVITY, STALLS, fold_activity
 from punchlist.surfaces.brief import brief_data, brief_lines
 from punchlist.surfaces.headlines import Around
 from punchlist.surfaces.sentences import Silent, sentence, stall_words

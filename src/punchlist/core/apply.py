@@ -394,14 +394,10 @@ def _walk_operation_texts(operation: do.Operation) -> Iterator[Named]:
 
 def _walk_entry_texts(entries: Iterable[Entry]) -> Iterator[Named]:
     for entry in entries:
-        if entry.alias is not None:
-            yield "id", entry.alias
-        if entry.phase is not None:
-            yield "phase", entry.phase
-        if entry.priority is not None:
-            yield "priority", entry.priority
-        if entry.parent is not None:
-            yield "parent", entry.parent
+        yield "id", entry.alias
+        yield "phase", entry.phase
+        yield "priority", entry.priority
+        yield "parent", entry.parent
         for note in entry.notes or ():
             yield "note", note
         if entry.blocker is not None:

@@ -11,11 +11,9 @@ from punchlist.core.grounding.grades import DOUBTFUL
 from punchlist.core.grounding.session import SessionState
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import ToolCall
-from punchlist.core.overview import STALLS, Activity, PersonWait
+from punchlist.core.overview import Activity, PersonWait
 from punchlist.core.report import ItemReport, worst_first
 from punchlist.core.todo import Status
-
-__all__ = ["STALLS", "Brief", "Noticed", "assemble_brief", "find_noticed"]
 
 
 class Noticed(Struct, frozen=True):

@@ -60,16 +60,10 @@ def find_phase(phases: Sequence[Phase], query: str) -> Phase | None:
     if not wanted:
         return None
     names = [(phase, phase.name.strip().lower()) for phase in phases]
-    for phase, name in names:
-        if name == wanted:
-            return phase
-    for found in (
-        [phase for phase, name in names if name.startswith(wanted)],
-        [phase for phase, name in names if wanted in name],
-    ):
-        if len(found) == 1:
-            return found[0]
-    return None
+    equal = [phase for phase, name in names if name == wanted][:1]
+    first = [phase for phase, name in names if name.startswith(wanted)]
+    holding = [phase for phase, name in names if wanted in name]
+    return next((found[0] for found in (equal, first, holding) if len(found) == 1), None)
 
 
 def find_tasks(tasks: Sequence[Task], query: str) -> Sequence[Task]:

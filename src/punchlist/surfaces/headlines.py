@@ -10,10 +10,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from punchlist.core.brief import STALLS, Noticed
+from punchlist.core.brief import Noticed
 from punchlist.core.events import json_time
 from punchlist.core.grounding.session import CheckState, SessionState
-from punchlist.core.overview import PersonWait
+from punchlist.core.overview import STALLS, PersonWait
 from punchlist.surfaces.lists import STATES
 from punchlist.surfaces.sentences import Silent, finding_words, stall_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line

@@ -95,7 +95,7 @@ def parse(text: str, depth: int = 0) -> CommandList:
     reader = _ShellReader(text[:LONGEST], depth)
     entries: list[ListEntry] = []
     while reader.at < len(reader.text):
-        entries += reader.read_list(frozenset()).entries
+        entries += reader.read_list().entries
         reader.at += 1  # a closing token that closes nothing
     return CommandList(tuple(entries), reader.is_cut or len(text) > LONGEST)
 
@@ -125,10 +125,6 @@ _RESERVED: Final = compile_later(
 _BRACES: Final = compile_later(r"\{[^{}]*(?:,|\.\.)")
 _LEADING_SET: Final = compile_later(r"\[[^\]\[]")
 _FUNCTION: Final = compile_later(r"[ \t]*\([ \t]*\)\s*")
-_THEN: Final = frozenset({"then"})
-_AFTER_THEN: Final = frozenset({"elif", "else", "fi"})
-_DO: Final = frozenset({"do"})
-_DONE: Final = frozenset({"done"})
 
 
 class _ShellReader:
@@ -146,7 +142,7 @@ class _ShellReader:
 
     # Lists and compound commands.
 
-    def read_list(self, closers: frozenset[str]) -> CommandList:
+    def read_list(self, *closers: str) -> CommandList:
         """Read commands up to one of the closing tokens, which is left to the caller, or to the end."""
         entries: list[ListEntry] = []
         self.depth += 1
@@ -156,7 +152,7 @@ class _ShellReader:
         while True:
             self._skip_separators()
             start = self.at
-            if start >= len(self.text) or self._peek_closer() in closers | {")"}:
+            if start >= len(self.text) or self._peek_closer() in (*closers, ")"):
                 break
             node = self._read_pipeline()
             operator = self._read_operator()
@@ -245,20 +241,20 @@ class _ShellReader:
             return SimpleCommand((self.text[start : self.at],), ((start, self.at),))
         if self.text[self.at] == "(":
             self.at += 1
-            return self._close_group("subshell", (self.read_list(frozenset({")"})),), ")")
+            return self._close_group("subshell", (self.read_list(")"),), ")")
         if word == "{":
             self.at += 1
-            return self._close_group("brace", (self.read_list(frozenset({"}"})),), "}")
+            return self._close_group("brace", (self.read_list("}"),), "}")
         if word == "if":
             return self._read_if()
         if word in ("while", "until"):
             self.at += len(word)
-            condition = self.read_list(_DO)
+            condition = self.read_list("do")
             self._take("do")
-            return self._close_group("loop", (condition, self.read_list(_DONE)), "done")
+            return self._close_group("loop", (condition, self.read_list("done")), "done")
         if word in ("for", "select"):
             self._skip_to_body()
-            return self._close_group("loop", (self.read_list(_DONE),), "done")
+            return self._close_group("loop", (self.read_list("done"),), "done")
         if word == "case":
             return self._read_case()
         if word == "function":
@@ -273,24 +269,22 @@ class _ShellReader:
         if self.text.startswith(word, self.at):
             self.at += len(word)
 
-    def _close_group(
-        self, kind: GroupKind, lists: tuple[CommandList, ...], closer: str, name: str = ""
-    ) -> CommandGroup:
+    def _close_group(self, kind: GroupKind, lists: tuple[CommandList, ...], closer: str) -> CommandGroup:
         self._take(closer)
-        return CommandGroup(kind, lists, self._read_redirects(), name)
+        return CommandGroup(kind, lists, self._read_redirects())
 
     def _read_if(self) -> CommandGroup:
         lists: list[CommandList] = []
         word = "if"
         while word in ("if", "elif"):
             self._take(word)
-            lists.append(self.read_list(_THEN))
+            lists.append(self.read_list("then"))
             self._take("then")
-            lists.append(self.read_list(_AFTER_THEN))
+            lists.append(self.read_list("elif", "else", "fi"))
             word = self._peek_closer() if self.at < len(self.text) else ""
         if word == "else":
             self._take(word)
-            lists.append(self.read_list(frozenset({"fi"})))
+            lists.append(self.read_list("fi"))
         return self._close_group("if", tuple(lists), "fi")
 
     def _skip_to_body(self) -> None:
@@ -313,7 +307,7 @@ class _ShellReader:
                 break
             pattern = self.text.find(")", self.at)
             self.at = len(self.text) if pattern < 0 else pattern + 1
-            lists.append(self.read_list(frozenset({";;", "esac"})))
+            lists.append(self.read_list(";;", "esac"))
             if self.text.startswith(";;", self.at):
                 self.at += 3 if self.text.startswith(";;&", self.at) else 2
         return self._close_group("case", tuple(lists), "esac")
@@ -471,6 +465,6 @@ class _ShellReader:
 
     def _read_substitution(self, substitutions: list[CommandList]) -> str:
         self.at += 1
-        substitutions.append(self.read_list(frozenset({")"})))
+        substitutions.append(self.read_list(")"))
         self._take(")")
         return "$()"

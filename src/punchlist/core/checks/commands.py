@@ -368,10 +368,10 @@ def _parse_known() -> tuple[Pattern, ...]:
     return tuple(Pattern.parse(text, family) for family, table in _KNOWN.items() for text in table.split(","))
 
 
-def add_own_patterns(own: Mapping[str, Family], *, alone: bool = False) -> Patterns:
-    """Return a person's own patterns, before the known ones or, with `alone`, in their place."""
+def add_own_patterns(own: Mapping[str, Family]) -> Patterns:
+    """Return a person's own patterns, before the known ones."""
     mine = tuple(Pattern.parse(text, family) for text, family in own.items())
-    return Patterns(mine if alone else mine + _parse_known(), [pattern.program for pattern in mine])
+    return Patterns(mine + _parse_known(), [pattern.program for pattern in mine])
 
 
 def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) -> list[str]:
