@@ -24,12 +24,12 @@ from punchlist.bridges.task_files import (
     SESSION,
     TaskFile,
     TaskFolder,
-    diff_files,
-    make_task_file,
+    find_changes,
     name_folder,
     open_folder,
 )
 from punchlist.core.task import Task, fold_task
+from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.task_rows import TaskListRow
@@ -110,7 +110,7 @@ class ClaudeTasks:
 # From files to the board.
 
 
-def _add_new_files(work: Work, files: Mapping[int, TaskFile], highest: int, tell: Tell) -> int:
+def _add_new_files(work: Work, files: Mapping[int, Task], highest: int, tell: Tell) -> int:
     """Record tasks whose numbers the list has not given, with their edges; return how many.
 
     `highest` is the highest number that Claude Code has given. `tell` gets what cannot be recorded.
@@ -135,7 +135,7 @@ def _add_new_files(work: Work, files: Mapping[int, TaskFile], highest: int, tell
 
 
 def follow_files(
-    work: Work, folder: TaskFolder, files: Mapping[int, TaskFile], unreadable: Collection[int], tell: Tell
+    work: Work, folder: TaskFolder, files: Mapping[int, Task], unreadable: Collection[int], tell: Tell
 ) -> None:
     """Make a list on the board that only shows a folder the same as the folder.
 
@@ -145,8 +145,7 @@ def follow_files(
     files = _complete_edges(files)
     shown = {int(row.task.id): row.task for row in work.tasks.page(work.where)}
     for number in files.keys() & shown.keys():
-        known = make_task_file(shown[number]) or TaskFile("", status="cancelled")
-        changed = diff_files(known, files[number])
+        changed = find_changes(shown[number], files[number])
         if changed:
             record_change(work, str(number), changed)
     for number in shown.keys() - files.keys() - set(unreadable):
@@ -159,7 +158,7 @@ def follow_files(
     _add_new_files(work, files, max([mark, *files, *unreadable]), tell)
 
 
-def _complete_edges(files: Mapping[int, TaskFile]) -> dict[int, TaskFile]:
+def _complete_edges(files: Mapping[int, Task]) -> dict[int, Task]:
     """Return the files with each edge in both of its files, as the board has it; one of them may be behind."""
     blocks = {str(number): dict.fromkeys(file.blocks) for number, file in files.items()}
     blocked_by = {str(number): dict.fromkeys(file.blocked_by) for number, file in files.items()}
@@ -174,13 +173,13 @@ def _complete_edges(files: Mapping[int, TaskFile]) -> dict[int, TaskFile]:
     }
 
 
-def _describe_refused_edges(file: TaskFile, task: Task) -> str:
+def _describe_refused_edges(file: Task, task: Task) -> str:
     blocks = [f"blocks {each}" for each in file.blocks if each not in task.blocks]
     blocked_by = [f"is blocked by {each}" for each in file.blocked_by if each not in task.blocked_by]
     return ", ".join([*blocks, *blocked_by])
 
 
-def _was_on_board(tx: Transaction, where: TaskListRow, number: int, file: TaskFile) -> bool:
+def _was_on_board(tx: Transaction, where: TaskListRow, number: int, file: Task) -> bool:
     """True if a file holds the present or a recent state of its task: to write over it loses nothing."""
     row = tx.tasks.find(where, number)
     if row is not None and not (set(file.blocks) <= set(row.task.blocks)):
@@ -194,13 +193,12 @@ def _was_on_board(tx: Transaction, where: TaskListRow, number: int, file: TaskFi
         if task is not None:
             past.append(task)
     said = _list_words(file)
-    return any(_list_words(make_task_file(each)) == said for each in past[-_PAST:])
+    return any(_list_words(each) == said for each in past[-_PAST:])
 
 
-def _list_words(file: TaskFile | None) -> tuple[Any, ...] | None:
-    if file is None:
-        return None
-    return file.subject, file.description, file.active_form, file.status, file.owner, dict(file.metadata)
+def _list_words(task: Task) -> tuple[Any, ...]:
+    status, metadata = SHOWN[task.status], dict(task.metadata)
+    return task.subject, task.description, task.active_form, status, task.owner, metadata
 
 
 # From the board to files.
@@ -210,14 +208,15 @@ def _write_folder(tx: Transaction, list: str, folder: TaskFolder) -> None:
     where = tx.tasks.find_list(list)
     if where is None:
         return
-    files = {int(row.task.id): file for row in tx.tasks.page(where) if (file := make_task_file(row.task)) is not None}
+    shown = [row.task for row in tx.tasks.page(where)]
+    files = {int(task.id): task for task in shown if SHOWN[task.status] is not None}
     last = tx.tasks.next_id(where) - 1
     removed = False
     for number in folder.numbers():
         if number <= last and number not in files:
             removed |= _remove_file(tx, where, folder, number)
-    for number, file in files.items():
-        _write_file(tx, where, folder, number, file)
+    for number, task in files.items():
+        _write_file(tx, where, folder, number, TaskFile(task))
     if removed or (files and last > max(files)):
         folder.raise_watermark(last)
 
@@ -231,11 +230,11 @@ def _write_file(tx: Transaction, where: TaskListRow, folder: TaskFolder, number:
     found = folder.read(number)
     if isinstance(found, str):
         _set_aside(folder, number, "invalid")
-    elif not _was_on_board(tx, where, number, found):
+    elif not _was_on_board(tx, where, number, found.task):
         _set_aside(folder, number, "changed")
     else:
-        file = replace(file, more=found.more)
-    if found != file:
+        file = TaskFile(file.task, found.more)
+    if isinstance(found, str) or found.encode() != file.encode():
         folder.write(number, file)
 
 
@@ -244,7 +243,7 @@ def _remove_file(tx: Transaction, where: TaskListRow, folder: TaskFolder, number
     found = folder.read(number)
     if isinstance(found, str) or not tx.tasks.history(where, number):
         return False
-    if _was_on_board(tx, where, number, found):
+    if _was_on_board(tx, where, number, found.task):
         folder.remove(number)
     else:
         _set_aside(folder, number, "changed")

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from punchlist.bridges.folder import Folder, check_length, check_part
 from punchlist.bridges.programs import find_home
-from punchlist.core.task import Task
+from punchlist.core.task import Task, TaskStatus
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.errors import ListFileRefused
@@ -25,48 +25,24 @@ _KEYS = ("id", "subject", "description", "activeForm", "status", "owner", "block
 
 
 class TaskFile(Struct, frozen=True):
-    """The content of a task file. `more` are fields that we do not know, and keep."""
+    """A task as a file says it. `more` are fields that we do not know, and keep."""
 
-    subject: str
-    description: str = ""
-    active_form: str | None = None
-    status: str = "pending"
-    owner: str | None = None
-    blocks: tuple[str, ...] = ()
-    blocked_by: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    task: Task
     more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-
-def make_task_file(task: Task) -> TaskFile | None:
-    """Return the file of a task; None for a status that Claude Code does not have."""
-    status = SHOWN[task.status]
-    if status is None:
-        return None
-    return TaskFile(
-        task.subject,
-        task.description,
-        task.active_form,
-        status,
-        task.owner,
-        task.blocks,
-        task.blocked_by,
-        dict(task.metadata),
-    )
-
-
-def encode_file(number: int, file: TaskFile) -> bytes:
-    """Encode a file as Claude Code does: absent fields are left out."""
-    values: dict[str, Any] = {"id": str(number), "subject": file.subject, "description": file.description}
-    if file.active_form is not None:
-        values["activeForm"] = file.active_form
-    values["status"] = file.status
-    if file.owner is not None:
-        values["owner"] = file.owner
-    values |= {"blocks": list(file.blocks), "blockedBy": list(file.blocked_by)}
-    if file.metadata:
-        values["metadata"] = dict(file.metadata)
-    return repair(json.dumps({**values, **file.more}, indent=2, ensure_ascii=False)).encode()
+    def encode(self) -> bytes:
+        """Return the content of the file as Claude Code writes it: absent fields are left out."""
+        task = self.task
+        values: dict[str, Any] = {"id": task.id, "subject": task.subject, "description": task.description}
+        if task.active_form is not None:
+            values["activeForm"] = task.active_form
+        values["status"] = SHOWN[task.status]
+        if task.owner is not None:
+            values["owner"] = task.owner
+        values |= {"blocks": list(task.blocks), "blockedBy": list(task.blocked_by)}
+        if task.metadata:
+            values["metadata"] = dict(task.metadata)
+        return repair(json.dumps({**values, **self.more}, indent=2, ensure_ascii=False)).encode()
 
 
 def decode_file(number: int, body: bytes) -> TaskFile | str:
@@ -86,17 +62,19 @@ def decode_file(number: int, body: bytes) -> TaskFile | str:
     if not isinstance(status, str) or status not in SHOWN.values():
         return f"it has no status that is known ({str(status)[:40]})"
     form, owner, metadata = values.get("activeForm"), values.get("owner"), values.get("metadata")
-    return TaskFile(
-        subject,
-        description,
-        form if isinstance(form, str) and form else None,
-        status,
-        owner if isinstance(owner, str) and owner else None,
-        _read_ids(values.get("blocks")),
-        _read_ids(values.get("blockedBy")),
-        cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {},
-        {key: value for key, value in values.items() if key not in _KEYS},
+    task = Task(
+        list="",
+        id=str(number),
+        subject=subject,
+        description=description,
+        active_form=form if isinstance(form, str) and form else None,
+        status=TaskStatus(status),
+        owner=owner if isinstance(owner, str) and owner else None,
+        blocks=_read_ids(values.get("blocks")),
+        blocked_by=_read_ids(values.get("blockedBy")),
+        metadata=cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {},
     )
+    return TaskFile(task, {key: value for key, value in values.items() if key not in _KEYS})
 
 
 def _read_ids(value: Any) -> tuple[str, ...]:
@@ -105,12 +83,14 @@ def _read_ids(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry for entry in cast("list[Any]", value) if isinstance(entry, str)))
 
 
-def diff_files(before: TaskFile, after: TaskFile) -> dict[str, Any]:
-    """Return the fields of an update that leads from one file to the other."""
+def find_changes(before: Task, after: Task) -> dict[str, Any]:
+    """Return the fields of an update by which a task becomes what its file says."""
     found: dict[str, Any] = {}
-    for name in ("subject", "description", "active_form", "status", "owner"):
+    for name in ("subject", "description", "active_form", "owner"):
         if getattr(before, name) != getattr(after, name):
             found[name] = getattr(after, name)
+    if SHOWN[before.status] != SHOWN[after.status]:
+        found["status"] = after.status
     if before.metadata != after.metadata:
         gone = dict.fromkeys(key for key in before.metadata if key not in after.metadata)
         found["metadata"] = {**gone, **after.metadata}
@@ -142,20 +122,20 @@ class TaskFolder:
         body = self._files.read_or_explain(_file_name(number))
         return body if isinstance(body, str) else decode_file(number, body)
 
-    def read_all(self) -> tuple[dict[int, TaskFile], dict[int, str]]:
+    def read_all(self) -> tuple[dict[int, Task], dict[int, str]]:
         """Return the tasks of the folder by number, and what is wrong with files that hold none."""
-        files: dict[int, TaskFile] = {}
+        tasks: dict[int, Task] = {}
         problems: dict[int, str] = {}
         for number in self.numbers():
             found = self.read(number)
             if isinstance(found, str):
                 problems[number] = found
             else:
-                files[number] = found
-        return files, problems
+                tasks[number] = found.task
+        return tasks, problems
 
     def write(self, number: int, file: TaskFile) -> None:
-        self._files.replace(_file_name(number), encode_file(number, file))
+        self._files.replace(_file_name(number), file.encode())
 
     def set_aside(self, number: int, why: str) -> str:
         return self._files.set_aside(_file_name(number), why)
@@ -209,9 +189,9 @@ def open_folder(home: str, name: str) -> TaskFolder:
 def read_session(session: str) -> TodoList:
     """Return Claude Code's own tasks of a session as items, without a board; empty if it has none."""
     path = find_home("claude-code", "tasks")
-    files, _ = open_folder(path, name_folder(path, f"{SESSION}{session}")).read_all()
+    tasks, _ = open_folder(path, name_folder(path, f"{SESSION}{session}")).read_all()
     items = [
-        TodoItem(id=f"#{number}", content=file.subject, active_form=file.active_form, status=Status(file.status))
-        for number, file in files.items()
+        TodoItem(id=f"#{number}", content=task.subject, active_form=task.active_form, status=Status(task.status))
+        for number, task in tasks.items()
     ]
     return TodoList(items=tuple(items))
