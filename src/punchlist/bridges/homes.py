@@ -12,15 +12,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from punchlist.bridges.programs import find_home
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PunchlistError
 from punchlist.settings.environment import project_of
-from punchlist.transcripts import claude_code, codex, zst
-from punchlist.transcripts.decoding import name
-from punchlist.transcripts.formats import LINES, open_transcript
+from punchlist.transcripts import zst
+from punchlist.transcripts.formats import LINES, LOGS, open_transcript
 from punchlist.transcripts.values import MAIN
 
 _CLAUDE = "claude-code"
@@ -76,19 +75,8 @@ def list_subagents(path: str) -> Iterator[tuple[str, str]]:
 
 def subagent_name(path: str, format: str, own: str) -> str:
     """Return a subagent's name: its type or nickname if it has one, else its id."""
-    if format == _CLAUDE:
-        told = name(claude_code.read_meta(path).get("agentType"))
-    elif format == "codex":
-        told = codex.read_nickname(_read_first(path))
-    else:
-        told = None
+    told = LOGS[format].read_start(path, own).name if format in LOGS else None
     return told or f"agent-{own}"[:200]
-
-
-def _read_first(path: str) -> dict[str, Any] | None:
-    """Return the first record of a rollout; None if it cannot be read."""
-    with suppress(OSError):
-        return next(zst.read_records(path), None)
 
 
 def _find_newest_of_claude(project: str, folder: str) -> Place | None:

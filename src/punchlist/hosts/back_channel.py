@@ -24,6 +24,7 @@ from punchlist.core.events import Event
 from punchlist.errors import PunchlistError, StoreTooNew
 from punchlist.hosts.own_lists import MAIN
 from punchlist.hosts.presence import is_claude_idle
+from punchlist.hosts.processes import is_running
 from punchlist.hosts.receipts import Receipt, add_step, load_receipt, write_message
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
@@ -75,7 +76,7 @@ def find_idle(board: Board, session: str, agent: str = MAIN) -> Conversation | N
     if agent != MAIN:
         return None
     found = board.store.read(lambda tx: tx.hosts.conversations(session))
-    running = [one for one in found if one.state != "ended" and one.pid is not None and _is_alive(one.pid)]
+    running = [one for one in found if one.state != "ended" and one.pid is not None and is_running(one.pid)]
     if not running or running[0].host not in ("claude-code", "codex") or not _is_idle(running[0]):
         return None
     return running[0]
@@ -86,14 +87,6 @@ def _is_idle(one: Conversation) -> bool:
     if one.state == "busy" and one.host == "claude-code" and one.pid is not None:
         return is_claude_idle(one.pid, one.id, one.seen_at)
     return one.state == "idle"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
 
 
 # The news.

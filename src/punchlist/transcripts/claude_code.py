@@ -175,9 +175,10 @@ def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], s
 
 def read_meta(file: str) -> dict[str, Any]:
     """Return what is stored next to a subagent's transcript: its type, and the call that started it."""
+    beside = f"{file.removesuffix('.jsonl')}.meta.json"
     try:
-        with open(f"{file.removesuffix('.jsonl')}.meta.json", "rb") as meta:
-            return decode_record(meta.read(_LARGEST_META)) or {}
+        with open(beside, "rb") as meta:
+            return {} if os.path.islink(beside) else decode_record(meta.read(_LARGEST_META)) or {}
     except OSError:
         return {}
 
@@ -207,6 +208,7 @@ STEPS = steps.StepFormat(
         r"[^/]+/(?!agent-)(?P<session>[^/]+)\.jsonl",
         r"[^/]+/(?P<session>[^/]+)/subagents/(.+/)?agent-(?P<agent>[^/]+)\.jsonl",
     ),
+    read_start=read_start,
     find_subagents=find_subagents,
 )
 FORMAT = LineFormat(

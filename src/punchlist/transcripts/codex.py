@@ -126,7 +126,18 @@ def read_head(first: Sequence[dict[str, Any]], _last: Sequence[dict[str, Any]], 
     return TranscriptHead(Origin(MAIN, thread, cwd), tuple(dict.fromkeys(ids)))
 
 
-def read_nickname(first: dict[str, Any] | None) -> str | None:
+def read_start(file: str, agent: str) -> steps.SubagentStart:
+    """Return the start of the subagent whose rollout it is, with its name if told."""
+    return steps.SubagentStart(agent=agent, name=_read_nickname(_read_first(file)))
+
+
+def _read_first(file: str) -> dict[str, Any]:
+    with suppress(OSError, PunchlistError):
+        return next(zst.read_records(file), None) or {}
+    return {}
+
+
+def _read_nickname(first: dict[str, Any]) -> str | None:
     """Return the name of the subagent whose rollout begins with this record: its nickname, else its role."""
     spawn = object_at(first, "payload", "source", "subagent", "thread_spawn")
     return name(spawn.get("agent_nickname")) or name(object_at(first, "payload").get("agent_role"))
@@ -141,12 +152,10 @@ def find_subagents(source: str, thread: str | None) -> Iterator[tuple[str, steps
     pattern = os.path.join(escape(os.path.dirname(folder)), "*") if is_day else escape(folder)
     later = (file for file in iglob(os.path.join(pattern, "rollout-*.jsonl*")) if os.path.basename(file) > own)
     for file in nsmallest(steps.MOST_SUBAGENTS, later, key=os.path.basename):
-        first: dict[str, Any] = {}
-        with suppress(OSError, PunchlistError):
-            first = next(zst.read_records(file), first)
+        first = _read_first(file)
         head = read_head([first], (), file).origin
         if head.session == thread and head.agent != MAIN:
-            yield file, steps.SubagentStart(agent=head.agent, name=read_nickname(first))
+            yield file, steps.SubagentStart(agent=head.agent, name=_read_nickname(first))
 
 
 STEPS = steps.StepFormat(
@@ -156,6 +165,7 @@ STEPS = steps.StepFormat(
     read_write=read_write,
     logs=(r"(.+/)?rollout-[^/]*\.jsonl(\.zst)?",),
     read_owner=lambda first: read_head([first], (), "").origin,
+    read_start=read_start,
     find_subagents=find_subagents,
 )
 FORMAT = LineFormat(

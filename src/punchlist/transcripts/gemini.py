@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from punchlist.transcripts import steps
+from punchlist.transcripts import claude_code, steps
 from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.tokens import read_tokens, without_cached
 from punchlist.transcripts.values import CallOutcome, Origin
@@ -102,5 +102,6 @@ QWEN_STEPS = steps.StepFormat(
         r"[^/]+/chats/(?P<session>[^/]+)\.jsonl",
         r"[^/]+/subagents/(?P<session>[^/]+)/agent-(?P<agent>[^/]+)\.jsonl",
     ),
+    read_start=claude_code.read_start,  # its files beside logs have the same form
     has_counted_ids=True,
 )

@@ -164,6 +164,8 @@ class StepFormat(Struct, frozen=True, kw_only=True):
     """What a call of one of them wrote, None if nothing; by default its arguments."""
     has_counted_ids: bool = False
     """True if calls may be numbered anew in each turn."""
+    read_start: Callable[[str, str], SubagentStart] = lambda _, agent: SubagentStart(agent=agent)
+    """The start of the subagent whose log it is, by its path and the agent's id: its type and call, where told."""
     find_subagents: Callable[[str, str | None], Iterable[tuple[str, SubagentStart]]] | None = None
     """The logs of a session's subagents, each with its start, by the path and the id of the session."""
 

@@ -83,7 +83,7 @@ class ListFiles:
             read_opencode(self._board, path, self._since, self._scope)
         elif host == hermes.NAME:
             read_hermes(self._board, path, self._since, self._scope)
-        elif host == _QWEN and _has_log(path):
+        elif host == _QWEN and _has_log(_QWEN, "*/chats", os.path.basename(path).removesuffix(".json")):
             return  # the log tells of the same writes, each with its time
         if host == _CLAUDE and os.path.isdir(path):
             _read_claude_tasks(self._board, path, self._scope, self._report)
@@ -118,12 +118,10 @@ class ListFiles:
         self._board.store.joined(work, durable=False, wait=LOCK_SECONDS)
 
 
-def _has_log(path: str) -> bool:
-    """True if qwen keeps a log of the session whose list this is."""
-    log = os.path.basename(path).removesuffix(".json") + ".jsonl"
-    return (
-        next(glob.iglob(os.path.join(glob.escape(find_logs(_QWEN)), "*", "chats", glob.escape(log))), None) is not None
-    )
+def _has_log(host: str, folders: str, session: str, rest: str = "") -> bool:
+    """True if an agent keeps a log of a session; its name may go on with anything that `rest` matches."""
+    pattern = os.path.join(glob.escape(find_logs(host)), folders, f"{glob.escape(session)}{rest}.jsonl")
+    return next(glob.iglob(pattern), None) is not None
 
 
 def _list_files(scope: WatchScope) -> Iterator[tuple[str, str]]:
@@ -182,8 +180,8 @@ def _is_place(entry: os.DirEntry[str], kind: str) -> bool:
 
 def _has_claude_log(session: str) -> bool:
     """True if Claude Code keeps a log of a session, which may be named as the folder of its tasks is."""
-    name = glob.escape(session.removeprefix(_SHORT_FOLDER)) + ("*" if session.startswith(_SHORT_FOLDER) else "")
-    return next(glob.iglob(os.path.join(glob.escape(find_logs(_CLAUDE)), "*", f"{name}.jsonl")), None) is not None
+    rest = "*" if session.startswith(_SHORT_FOLDER) else ""
+    return _has_log(_CLAUDE, "*", session.removeprefix(_SHORT_FOLDER), rest)
 
 
 def _open_claude_list(path: str) -> StateTranscript | None:

@@ -14,11 +14,10 @@ from typing import Any, Final, NamedTuple, cast
 
 from punchlist.bridges.programs import find_logs
 from punchlist.core.programs import PROGRAMS
-from punchlist.transcripts import claude_code, codex, zst
+from punchlist.transcripts import zst
 from punchlist.transcripts.decoding import LARGEST, name, record
 from punchlist.transcripts.decoding import path as folder_path
 from punchlist.transcripts.formats import LOGS
-from punchlist.transcripts.steps import SubagentStart
 from punchlist.transcripts.values import MAIN
 
 COMPRESSED: Final = ".zst"
@@ -127,15 +126,6 @@ def _read_text(path: str) -> str | None:
         return None
     with os.fdopen(handle, "rb") as file:
         return folder_path(file.read(_LONGEST_PATH).decode("utf-8", "replace").strip())
-
-
-def describe_start(log: LogFile) -> SubagentStart:
-    """Return the start of the subagent whose log it is, with its type and the call that started it, if told."""
-    if log.host == "codex":
-        return SubagentStart(agent=log.agent, name=codex.read_nickname(_read_first(log.path)))
-    if os.path.islink(f"{log.path.removesuffix(_LOG)}.meta.json"):
-        return SubagentStart(agent=log.agent)
-    return claude_code.read_start(log.path, log.agent)
 
 
 def _read_first(path: str) -> dict[str, Any] | None:

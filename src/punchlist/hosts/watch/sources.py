@@ -19,7 +19,7 @@ from punchlist.text.hashing import blake2b
 from punchlist.transcripts import zst
 from punchlist.transcripts.decoding import LARGEST, fields, moment, record
 from punchlist.transcripts.formats import LOGS
-from punchlist.transcripts.steps import StepReader
+from punchlist.transcripts.steps import StepReader, SubagentStart
 from punchlist.transcripts.values import MAIN
 
 _CHUNK: Final = 1 << 17
@@ -70,6 +70,10 @@ class Source:
         if self._is_compressed:
             self.is_ended = self.place > 0
             self._lines = enumerate(zst.read_lines(log.path))
+
+    def read_start(self) -> SubagentStart:
+        """Return the start of the subagent whose log it is."""
+        return LOGS[self.log.host].read_start(self.log.path, self.log.agent)
 
     def close(self) -> None:
         os.close(self._handle)

@@ -21,7 +21,7 @@ from punchlist.bridges.replay import Replay, open_replay
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, StoreFailed
 from punchlist.hosts.watch.changes import Changes, open_changes
 from punchlist.hosts.watch.lists import ListFiles
-from punchlist.hosts.watch.logs import LogFile, describe_log, describe_start, find_file, list_files, list_roots
+from punchlist.hosts.watch.logs import LogFile, describe_log, find_file, list_files, list_roots
 from punchlist.hosts.watch.rows import LOCK_SECONDS, SLICE, bind_served
 from punchlist.hosts.watch.scope import load_scope
 from punchlist.hosts.watch.sources import Source
@@ -277,7 +277,7 @@ class Watcher:
                 replay.meet(conversation, source.read_before)
                 if source.log.agent != MAIN and not source.is_begun:
                     source.is_begun = True
-                    steps.insert(0, replace(describe_start(source.log), at=steps[0].at))
+                    steps.insert(0, replace(source.read_start(), at=steps[0].at))
                 for step in steps:
                     self._take(tx, replay, step)
                 taken += len(steps)
