@@ -287,11 +287,25 @@ class AccessGate:
         if response is not None:
             await response(scope, receive, send)
             return
-        body = _Body(self, receive)
+        size = 0
+
+        async def receive_limited() -> Message:
+            """Count the body as it comes: it may come without a length, or be longer than it said."""
+            nonlocal size
+            message = await receive()
+            length = len(message.get("body", b""))
+            size += length
+            self.received += length
+            if size > LONGEST_BODY:
+                raise _refuse_size()
+            if self.received > MOST_BODIES:
+                raise _refuse(503, "bodies_too_large", "The server receives too much at once; repeat the request.")
+            return message
+
         try:
-            await self._app(scope, body.receive, send)
+            await self._app(scope, receive_limited, send)
         finally:
-            self.received -= body.size
+            self.received -= size
 
     async def _admit(self, scope: Scope) -> Response | None:
         """Note the grant of a request, or raise why it is refused; return the response to the printed link."""
@@ -387,26 +401,6 @@ def _check_origin_of_cookie(method: str, headers: Headers) -> None:
     site = headers.get("sec-fetch-site", "none")
     if site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
         raise _refuse(403, "origin_refused", "Another page may not read this.")
-
-
-class _Body:
-    """The body of one request as it comes in. It may come without a length, or be longer than it said."""
-
-    def __init__(self, gate: AccessGate, receive: Receive) -> None:
-        self._gate = gate
-        self._receive = receive
-        self.size = 0
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        length = len(message.get("body", b""))
-        self.size += length
-        self._gate.received += length
-        if self.size > LONGEST_BODY:
-            raise _refuse_size()
-        if self._gate.received > MOST_BODIES:
-            raise _refuse(503, "bodies_too_large", "The server receives too much at once; repeat the request.")
-        return message
 
 
 def _with_security_headers(send: Send) -> Callable[[Message], Awaitable[None]]:

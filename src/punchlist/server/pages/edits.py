@@ -14,6 +14,7 @@ from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Operation, Target
+from punchlist.core.task import USUAL
 from punchlist.core.todo import TodoItem, TodoList, put_in_phase, sort_by_phase
 from punchlist.errors import EditRefused, SessionUnknown, TaskTaken
 from punchlist.hosts.back_channel import deliver
@@ -151,21 +152,15 @@ def add_task(board: Board, name: str, form: Mapping[str, str], *, by: str) -> st
 
 
 def _read_new(form: Mapping[str, str]) -> NewTask:
-    """Return the fields of a new task that were filled in."""
-    given: NewTask = {}
-    if description := _read(form, "description"):
-        given["description"] = description
-    if form.get("priority", "2") in _PRIORITIES:
-        given["priority"] = int(form.get("priority", "2"))
-    if labels := _split(form, "labels"):
-        given["labels"] = labels
-    if blockers := _split_ids(form, "blocked_by"):
-        given["blocked_by"] = blockers
-    if parent := _split_ids(form, "parent"):
-        given["parent"] = parent[0]
-    if owner := _read(form, "owner"):
-        given["owner"] = owner
-    return given
+    priority = form.get("priority", "2")
+    return {
+        "description": _read(form, "description"),
+        "priority": int(priority) if priority in _PRIORITIES else USUAL,
+        "labels": _split(form, "labels"),
+        "blocked_by": _split_ids(form, "blocked_by"),
+        "parent": next(iter(_split_ids(form, "parent")), None),
+        "owner": _read(form, "owner") or None,
+    }
 
 
 def deliver_signal(board: Board, name: str, form: Mapping[str, str], *, by: str) -> str:
