@@ -24,11 +24,10 @@ _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
 class CommandEntry(Struct, frozen=True):
-    """A command: its module, its line in the help, and the function of the module that builds its parser."""
+    """A command: its module, and its line in the help. The module has a function `parser`, for others `NAME_parser`."""
 
     module: str
     help: str
-    parser: str = "parser"
 
 
 COMMANDS: dict[str, CommandEntry] = {
@@ -36,30 +35,28 @@ COMMANDS: dict[str, CommandEntry] = {
     "now": CommandEntry("now", "show every agent of this machine: which waits on you, which are at work"),
     "top": CommandEntry("top", "show them live, answer what waits, decide on plans and change lists by keys"),
     "attach": CommandEntry("attach", "connect an agent: its tool, hooks, commands and the rows under its prompt"),
-    "detach": CommandEntry("attach", "disconnect an agent; every byte is as before", "detach_parser"),
-    "status": CommandEntry("attach", "show which agents are here and how they are connected", "status_parser"),
+    "detach": CommandEntry("attach", "disconnect an agent; every byte is as before"),
+    "status": CommandEntry("attach", "show which agents are here and how they are connected"),
     "watch": CommandEntry("watch", "put what agents do on the board from their own logs, attached or not"),
-    "notify": CommandEntry("notify", "tell you when an agent waits on you, finishes, stalls or turns red"),
+    "notify": CommandEntry("watch", "tell you when an agent waits on you, finishes, stalls or turns red"),
     "todos": CommandEntry("todos", "show the lists of this project's agents: what is done, under way and open"),
     "todo": CommandEntry("todo", "change a list by hand: append, start, done, edit, undo, …"),
     "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),
     "plan": CommandEntry("plan", "show the plan that an agent proposes; approve or reject it"),
     "answer": CommandEntry("answer", "list what waits on you, and resolve it"),
-    "handoff": CommandEntry("handoff", "let another agent continue a session's list"),
+    "handoff": CommandEntry("sessions", "let another agent continue a session's list"),
     "events": CommandEntry("events", "show what happened, or follow it live"),
     "serve": CommandEntry("serve", "serve the board as a page and an API, on this machine"),
-    "token": CommandEntry("token", "make, list and revoke tokens for the server"),
+    "token": CommandEntry("serve", "make, list and revoke tokens for the server"),
     "mcp": CommandEntry("mcp", "serve the board to an agent over MCP, on standard input and output"),
     "hook": CommandEntry("hook", "take a hook event of an agent from standard input"),
     "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),
     "report": CommandEntry("report", "show for each item the time, the work that was seen, its grade and evidence"),
-    "brief": CommandEntry(
-        "report", "show what happened since you last looked: done, doubtful, waiting, stalled", "brief_parser"
-    ),
+    "brief": CommandEntry("report", "show what happened since you last looked: done, doubtful, waiting, stalled"),
     "stats": CommandEntry("stats", "show what Punchlist itself costs: bytes, tokens, calls, turns"),
     "restore": CommandEntry("restore", "restore a list from an agent's transcript"),
     "sessions": CommandEntry("sessions", "list the sessions; copy or move one"),
-    "prune": CommandEntry("sessions", "delete sessions without a change for a while", "prune_parser"),
+    "prune": CommandEntry("sessions", "delete sessions without a change for a while"),
     "config": CommandEntry("config", "show the settings and where they come from; write one into the settings file"),
     "completion": CommandEntry("completion", "print a script that completes commands in bash, zsh or fish"),
     "doctor": CommandEntry("doctor", "check the board and this installation"),
@@ -145,8 +142,9 @@ def _run(arguments: list[str]) -> int:
 
 def load_parser(name: str) -> ArgumentParser:
     """Import a command's module and build its parser; the options that it parses have the function to `run`."""
-    entry = COMMANDS[name]
-    return getattr(import_module(f"punchlist.cli.{entry.module}"), entry.parser)()
+    module = COMMANDS[name].module
+    build = "parser" if name == module else f"{name}_parser"
+    return getattr(import_module(f"punchlist.cli.{module}"), build)()
 
 
 def _show_help() -> int:
@@ -169,6 +167,11 @@ def complain(sentence: str, code: int = UNUSABLE) -> int:
     """Print a problem to stderr and return the exit code. The sentence is cleaned: it may quote a board or a file."""
     print(f"punchlist: {for_terminal(sentence, lines=True)}", file=sys.stderr)
     return code
+
+
+def leave(*_: object) -> None:
+    """Handle a signal: end with success, and close what is open on the way."""
+    raise SystemExit(OK)
 
 
 def _report_error(error: Exception) -> int:

@@ -13,12 +13,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
-from punchlist.cli.terminal import columns
+from punchlist.cli.terminal import columns, is_typed
 from punchlist.core.person import doubt_person
 from punchlist.errors import (
     AgentUnknown,
     BoardMissing,
     FolderMissing,
+    PunchlistError,
     SessionAmbiguous,
     SessionUnknown,
     StoreFailed,
@@ -175,12 +176,8 @@ def author(options: Namespace) -> str:
 
 def find_doubt(options: Namespace) -> str | None:
     """Return why this command is not counted as a person's word; None if it is."""
-    try:
-        is_terminal = sys.stdin.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
-        is_terminal = False
     other = options.by if options.by != login_name() else None
-    return doubt_person(os.environ, is_terminal=is_terminal, author=other)
+    return doubt_person(os.environ, is_terminal=is_typed(), author=other)
 
 
 def explain_doubt(doubt: str) -> str:
@@ -240,9 +237,7 @@ def open_board(options: Namespace, *, reads: bool = False) -> Board:
             if not reads:  # the inbox stays; what is on the board can still be shown
                 board.close()
                 raise
-    complete_session(board, options)
-    if reads:
-        check_names(board, options)
+    _settle_names(board, options, reads=reads)
     return board
 
 
@@ -256,10 +251,20 @@ def open_reader(options: Namespace, *, reads: bool = True) -> BoardReader:
         with suppress(StoreFull, StoreFailed):
             open_board(options).close()
     board = BoardReader.open(url)
-    complete_session(board, options)
-    if reads:
-        check_names(board, options)
+    _settle_names(board, options, reads=reads)
     return board
+
+
+def _settle_names(board: BoardReader, options: Namespace, *, reads: bool) -> None:
+    """Complete `--session`; with `reads`, check that it and `--agent` exist. Close the board if they name nothing."""
+    try:
+        complete_session(board, options)
+        if reads:
+            check_session(board, options)
+            _check_agent(board, options)
+    except PunchlistError:
+        board.close()
+        raise
 
 
 def settle_due_tasks(board: BoardReader) -> None:
@@ -270,23 +275,21 @@ def settle_due_tasks(board: BoardReader) -> None:
         settle_due(Board(board.store))
 
 
-def check_names(board: BoardReader, options: Namespace) -> None:
-    """Raise, and close the board, if `--session` or `--agent` names none that it has."""
-    check_session(board, options)
+def _check_agent(board: BoardReader, options: Namespace) -> None:
+    """Raise `AgentUnknown` if `--agent` names none of the session, or of the board."""
     session: str | None = getattr(options, "session", None)
     agent: str | None = getattr(options, "agent", None)
     if not agent:
         return
     known = board.store.read(lambda tx: tx.overviews.names())
     if not any(name == agent and session in (None, "", its_session) for its_session, name in known):
-        board.close()
         raise AgentUnknown(agent=agent, where=f"in session `{session}`" if session else "on this board")
 
 
 def complete_session(board: BoardReader, options: Namespace, name: str = "session") -> None:
     """Replace a part of an id in the options by the only session that it may mean.
 
-    Raise `SessionAmbiguous`, and close the board, if there are several; leave alone what names none.
+    Raise `SessionAmbiguous` if there are several; leave alone what names none.
     """
     given: str | None = getattr(options, name, None)
     part = (given or "").removesuffix("…").removesuffix("...")  # as tables cut it
@@ -296,14 +299,12 @@ def complete_session(board: BoardReader, options: Namespace, name: str = "sessio
     if len(found) == 1:
         setattr(options, name, found[0])
     elif found:
-        board.close()
         more = ", …" if len(found) == _MOST_SESSIONS else ""
         raise SessionAmbiguous(session=part, names=", ".join(f"`{one}`" for one in found) + more)
 
 
 def check_session(board: BoardReader, options: Namespace) -> None:
-    """Raise `SessionUnknown`, and close the board, if `--session` names none of its sessions."""
+    """Raise `SessionUnknown` if `--session` names none of its sessions."""
     session: str | None = getattr(options, "session", None)
     if session and board.store.read(lambda tx: tx.session_project(session)) is None:
-        board.close()
         raise SessionUnknown(session=session)

@@ -9,7 +9,7 @@ from argparse import BooleanOptionalAction, Namespace
 from punchlist.bridges.programs import find_attachable, find_settings, is_found
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, board_url, command_parser
-from punchlist.cli.terminal import show_json
+from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
 from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.hosts.attach import (
     ChangePlan,
@@ -88,15 +88,15 @@ def _attach(options: Namespace) -> int:
         return complain(f"{host.title} has no status line of this kind; leave --statusline out.", UNUSABLE)
     wanted = options.statusline
     if wanted is None and not options.yes and host.name == "claude-code" and find_status_line(host) != "ours":
-        wanted = _ask("Show the list under the prompt, as Claude Code's status line?", default=True)
+        wanted = ask("Show the list under the prompt, as Claude Code's status line?", default=True)
     plan = plan_attach(host, board, status_line=wanted)
     if not plan.changes:
         make_board_folder(board)
-        print(f"{host.title} is attached to {_shorten(board)} and up to date; nothing to write.")
+        print(f"{host.title} is attached to {shorten_home(board)} and up to date; nothing to write.")
         return OK
-    print(f"{host.title} is to be attached to {_shorten(board)}:")
+    print(f"{host.title} is to be attached to {shorten_home(board)}:")
     if not os.path.isdir(folder := os.path.dirname(board)):
-        print(f"  create  {safe_line(_shorten(folder))}/")
+        print(f"  create  {shorten_home(folder)}/")
     if not _confirm(plan, options, "Write this?"):
         return FAILED
     make_board_folder(board)
@@ -122,41 +122,21 @@ def _detach(options: Namespace) -> int:
 def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
     """Show the changes, ask unless told not to, and make them; False if the answer was no."""
     for change in plan.changes:
-        print(f"  {change.verb}  {safe_line(_shorten(change.path))}")
+        print(f"  {change.verb}  {shorten_home(change.path)}")
     if options.show:
         for change in plan.changes:
             print()
             for line in show_change(change):
                 print(for_terminal(line))
     if not options.yes:
-        if not _is_terminal():
+        if not is_typed():
             complain("Nothing was changed: there is no terminal to ask on; add --yes.", FAILED)
             return False
-        if not _ask(question, default=False):
+        if not ask(question):
             print("Nothing was changed.")
             return False
     plan.apply()
     return True
-
-
-def _ask(question: str, *, default: bool) -> bool:
-    """Return the person's answer to a yes-or-no question; False without a terminal."""
-    if not _is_terminal():
-        return False
-    print(f"{question} [{'Y/n' if default else 'y/N'}] ", end="", flush=True)
-    answer = sys.stdin.readline()
-    if not answer:
-        print()
-        return False
-    given = answer.strip().lower()
-    return given in ("y", "yes") if given else default
-
-
-def _is_terminal() -> bool:
-    try:
-        return sys.stdin.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
-        return False
 
 
 def _print_server(board: str, *, is_wanted: bool) -> int:
@@ -186,10 +166,4 @@ def _describe(status: HostStatus, host: AgentProgram) -> str:
         return f"{host.title}{version}: not attached; `punchlist attach {host.name}` connects it"
     state = "attached" if status.up_to_date else "attached, not up to date"
     rows = ", rows under the prompt" if status.status_line == "ours" else ""
-    return f"{host.title}{version}: {state}{rows}; board {_shorten(status.board or '')}"
-
-
-def _shorten(path: str) -> str:
-    """Return a path with the user's home as `~`."""
-    home = os.path.expanduser("~")
-    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+    return f"{host.title}{version}: {state}{rows}; board {shorten_home(status.board or '')}"

@@ -141,12 +141,10 @@ def _list_setting_values(entry: SettingEntry) -> tuple[str, ...]:
 
 # The scripts. Bash and zsh walk along the typed words in the same way; fish has a rule for each word.
 
-_BASH = """\
-# Completes `punchlist` in bash. Written by `punchlist completion bash`.
-
+_TABLES = """\
 # Sets what may follow an option; fails if the option has no value.
 _punchlist_value() {
-    values="" files=""
+    values=@none@ files=""
     case "$1 $2" in
 @values@
     *) return 1 ;;
@@ -155,11 +153,16 @@ _punchlist_value() {
 
 # Sets what may stand at a place.
 _punchlist_place() {
-    values="" files="" options=""
+    values=@none@ files="" options=@none@
     case "$1" in
 @places@
     esac
-}
+}"""
+
+_BASH = """\
+# Completes `punchlist` in bash. Written by `punchlist completion bash`.
+
+@tables@
 
 _punchlist() {
     local values files options place="" word i
@@ -197,22 +200,7 @@ _ZSH = """\
 #compdef punchlist
 # Completes `punchlist` in zsh. Written by `punchlist completion zsh`.
 
-# Sets what may follow an option; fails if the option has no value.
-_punchlist_value() {
-    values=() files=""
-    case "$1 $2" in
-@values@
-    *) return 1 ;;
-    esac
-}
-
-# Sets what may stand at a place.
-_punchlist_place() {
-    values=() files="" options=()
-    case "$1" in
-@places@
-    esac
-}
+@tables@
 
 _punchlist() {
     local place="" word files last=${words[CURRENT-1]}
@@ -292,7 +280,7 @@ def write_bash(places: Iterable[Place]) -> str:
         options = " ".join(name for option in place.options for name in option.names)
         return f'{write_values(place.next, place.has_files)} options="{options}"'
 
-    return _fill(_BASH, places, write_place, lambda option: write_values(option.values, option.has_files))
+    return _fill(_BASH, '""', places, write_place, lambda option: write_values(option.values, option.has_files))
 
 
 def write_zsh(places: Iterable[Place]) -> str:
@@ -312,11 +300,12 @@ def write_zsh(places: Iterable[Place]) -> str:
         parts = [write_array("values", dict.fromkeys(option.values, ""))]
         return " ".join([*parts, *(["files=1"] if option.has_files else [])])
 
-    return _fill(_ZSH, places, write_place, write_option)
+    return _fill(_ZSH, "()", places, write_place, write_option)
 
 
 def _fill(
     script: str,
+    none: str,
     places: list[Place],
     write_place: Callable[[Place], str],
     write_option: Callable[[CompletedOption], str],
@@ -334,7 +323,8 @@ def _fill(
         rows.append(f"    {_alternatives(name for _, name in group)}) {body} ;;")
     known = _alternatives(place.words for place in places if place.words)
     return (
-        script.replace("@values@", "\n".join(rows))
+        script.replace("@tables@", _TABLES.replace("@none@", none))
+        .replace("@values@", "\n".join(rows))
         .replace("@places@", "\n".join(f"    {_quote(place.words)}) {write_place(place)} ;;" for place in places))
         .replace("@known@", f"            {known}")
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator
 
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, board_url, command_parser
-from punchlist.cli.screen import Screen
+from punchlist.cli.screen import Screen, can_draw
 from punchlist.cli.terminal import detect_display, show
 from punchlist.hosts.demo_script import PERSON, Scene, Troupe
 from punchlist.surfaces.lists import board_lines
@@ -54,7 +53,7 @@ def _play(options: Namespace) -> None:
     session = f"demo-{os.urandom(2).hex()}"
     with Board.open(board_url(options) or "memory:") as board:
         play = Play(board, session)
-        if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        if can_draw():
             _play_live(play, options.speed)
         else:
             _play_plainly(play, options.speed)

@@ -7,10 +7,9 @@ import signal
 import sys
 from argparse import Namespace
 from contextlib import suppress
-from types import FrameType
 from typing import TYPE_CHECKING
 
-from punchlist.cli import complain
+from punchlist.cli import complain, leave
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.dialects import REGISTRY
 from punchlist.errors import InvalidInput, StoreTooNew, UnknownName
@@ -67,7 +66,7 @@ def _serve(options: Namespace) -> int:
     with suppress(OSError):  # stderr may be closed
         os.dup2(2, 1)
     sys.stdout = sys.stderr
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, leave)
     connection = Connection(sys.stdin.buffer, target)
     server = McpServer(open_board, tools, connection, host=options.host)
     hooks = HookListener(getattr(options, "db", None), lambda: server.open()[0])
@@ -78,7 +77,3 @@ def _serve(options: Namespace) -> int:
         hooks.close()
         server.close()
     return 0
-
-
-def _leave(_signal: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Iterator
 
 from punchlist.bridges.programs import find_home, find_logs, is_found
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
-from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.cli.terminal import detect_display, shorten_home, show, show_json
 from punchlist.core.programs import ATTACHABLE, PROGRAMS
 from punchlist.hosts.roster import load_first_screen
 from punchlist.settings.environment import project_of
@@ -80,7 +79,7 @@ def explain_nothing(project: str | None) -> Iterator[Line]:
     yield ()
     yield (Span("Looked for:", "plain" if installed else "bold"),)
     for title, place in _list_places():
-        yield (Span(f"  {title:<12}  {_shorten_home(place)}", "dim"),)
+        yield (Span(f"  {title:<12}  {shorten_home(place)}", "dim"),)
     logs = ", ".join(program.title for program in PROGRAMS.values() if program.name not in ATTACHABLE)
     yield (Span(f"  {'others':<12}  logs of {logs}", "dim"),)
     yield (Span(f"  {'your own':<12}  agents of your programs, on the board", "dim"),)
@@ -94,8 +93,3 @@ def _list_places() -> Iterator[tuple[str, str]]:
     yield "Codex", f"{find_home('codex')} (its daemon and sessions)"
     for name in ("gemini", "opencode"):
         yield PROGRAMS[name].title, find_logs(name)
-
-
-def _shorten_home(path: str) -> str:
-    home = os.path.expanduser("~")
-    return safe_line(f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path)

@@ -62,7 +62,7 @@ class Screen:
         self._height, self._size = len(lines), size
 
     def __enter__(self) -> Self:
-        self._keyboard = _switch_echo_off()
+        self._keyboard = _switch_keyboard()
         sys.stdout.write(_HIDE_CURSOR)
         return self
 
@@ -89,18 +89,24 @@ def _restore_keyboard(before: list[Any] | None) -> None:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)
 
 
-def _switch_echo_off() -> list[Any] | None:
-    """Keep keys that are pressed out of the picture. Return what to restore, None where there is no keyboard."""
+def _switch_keyboard(*, reads_keys: bool = False) -> list[Any] | None:
+    """Keep keys that are pressed out of the picture. Return what to restore, None where there is no keyboard.
+
+    With `reads_keys` each key can be read as it is pressed; Ctrl-C and Ctrl-Z stay signals.
+    """
     try:
         import termios
     except ImportError:
         return None
     try:
         handle = sys.stdin.fileno()
-        before = termios.tcgetattr(handle)
-        after = termios.tcgetattr(handle)
+        before, after = termios.tcgetattr(handle), termios.tcgetattr(handle)
         after[3] &= ~termios.ECHO
-        termios.tcsetattr(handle, termios.TCSANOW, after)
+        if reads_keys:
+            after[0] &= ~(termios.IXON | termios.ICRNL)
+            after[3] &= ~termios.ICANON
+            after[6][termios.VMIN], after[6][termios.VTIME] = 1, 0
+        termios.tcsetattr(handle, termios.TCSADRAIN if reads_keys else termios.TCSANOW, after)
     except (OSError, ValueError, termios.error):
         return None
     return before
@@ -272,7 +278,7 @@ class FullScreen(Screen):
             self._begin()
 
     def _begin(self) -> None:
-        self._keyboard = _switch_to_keys()
+        self._keyboard = _switch_keyboard(reads_keys=True)
         self.redraw()
         sys.stdout.write(_ENTER)
         sys.stdout.flush()
@@ -308,16 +314,3 @@ class FullScreen(Screen):
 
 def _ignore(*_: object) -> None:
     """Handle a signal by nothing. A program that we start gets the signal all the same: it inherits no handlers."""
-
-
-def _switch_to_keys() -> list[Any] | None:
-    """Let each key be read as it is pressed, unseen; Ctrl-C and Ctrl-Z stay signals. Return what to restore."""
-    import termios
-
-    handle = sys.stdin.fileno()
-    before, after = termios.tcgetattr(handle), termios.tcgetattr(handle)
-    after[0] &= ~(termios.IXON | termios.ICRNL)
-    after[3] &= ~(termios.ECHO | termios.ICANON)
-    after[6][termios.VMIN], after[6][termios.VTIME] = 1, 0
-    termios.tcsetattr(handle, termios.TCSADRAIN, after)
-    return before

@@ -66,12 +66,8 @@ def open_tasks(options: Namespace, *, by: str = "", reads: bool = False) -> Gene
 
 
 def _check_list(tasks: Tasks) -> None:
-    """Raise `TaskListUnknown` if the board has no list of that name, nor has it a folder that is kept in step."""
-
-    def is_known() -> bool:
-        return tasks.board.store.read(lambda tx: tx.tasks.find_list(tasks.name)) is not None
-
-    if is_known() or tasks.list(limit=1) or is_known():
+    """Raise `TaskListUnknown` if the board has no list of that name."""
+    if tasks.board.store.read(lambda tx: tx.tasks.find_list(tasks.name)) is not None:
         return
     others = _name_lists(tasks)
     raise TaskListUnknown(list=tasks.name, known=f"known are: {others}" if others else "it has none yet")

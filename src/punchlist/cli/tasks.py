@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -24,22 +24,16 @@ _FIRST = "list"
 """The verb of `punchlist tasks` alone."""
 
 
-class TaskOption(Struct, frozen=True):
-    """The arguments of `add_argument` for one option."""
-
-    names: tuple[str, ...]
-    settings: dict[str, Any]
+Option = Callable[[Any], object]
+"""Adds itself to a parser, or to a group of options that exclude each other."""
 
 
 class Verb(Struct, frozen=True):
-    """A verb: its function, the module of that, its line in the help, and its options.
-
-    Of the options in a tuple of their own, one at most may be given. `writes` says that the verb changes tasks.
-    """
+    """A verb: its function, the module of that, its line in the help, its options; `writes` if it changes tasks."""
 
     function: str
     help: str
-    options: Sequence[TaskOption | tuple[TaskOption, ...]]
+    options: Sequence[Option]
     writes: bool = True
     module: str = "task_commands"
 
@@ -54,22 +48,29 @@ def _parse_seconds(text: str) -> float:
     return seconds
 
 
-def _option(*names: str, **settings: Any) -> TaskOption:
-    return TaskOption(names, settings)
+def _option(*names: str, **settings: Any) -> Option:
+    return lambda parser: parser.add_argument(*names, **settings)
 
 
-def _flag(name: str, help: str) -> TaskOption:
-    return TaskOption((name,), {"action": "store_true", "help": help})
+def _flag(name: str, help: str) -> Option:
+    return _option(name, action="store_true", help=help)
 
 
-def _several(name: str, metavar: str, help: str) -> TaskOption:
-    return TaskOption((name,), {"action": "append", "default": [], "metavar": metavar, "help": help})
+def _several(name: str, metavar: str, help: str) -> Option:
+    return _option(name, action="append", default=[], metavar=metavar, help=help)
 
 
-def _limit(default: str) -> TaskOption:
-    return TaskOption(
-        ("--limit",), {"type": parse_count, "metavar": "N", "help": f"at most N tasks (default: {default})"}
-    )
+def _limit(default: str) -> Option:
+    return lambda parser: parser.add_limit(None, f"tasks (default: {default})")
+
+
+def _one_of(*options: Option) -> Option:
+    def add(parser: Any) -> None:
+        group = parser.add_mutually_exclusive_group()
+        for option in options:
+            option(group)
+
+    return add
 
 
 _TASK = _option("words", nargs="+", metavar="TASK", help="its id, or text that only its subject has")
@@ -158,7 +159,7 @@ _SIGNAL_OPTIONS = (
 _GRAPH_OPTIONS = (
     _option("words", nargs="*", metavar="TASK", help="only what it waits for and what waits for it"),
     _ALL,
-    (_flag("--mermaid", "as a Mermaid diagram"), _flag("--dot", "as a Graphviz diagram")),
+    _one_of(_flag("--mermaid", "as a Mermaid diagram"), _flag("--dot", "as a Graphviz diagram")),
 )
 _IMPORT_OPTIONS = (
     _option("path", metavar="FILE", help="the file, or `-`; or a folder of Claude Code's, ~/.claude/tasks/LIST"),
@@ -173,7 +174,7 @@ _EXPORT_OPTIONS = (
 )
 _INPUTS = ("stdin", "file", "none")
 _WORK_OPTIONS = (
-    (
+    _one_of(
         _flag("--once", "one task, then end (1 if none is ready, or it failed)"),
         _flag("--drain", "end when nothing is ready (1 if any failed)"),
     ),
@@ -252,13 +253,8 @@ def _add_options(parser: Parser, name: str) -> None:
     parser.add_json(lines=verb.writes)
     if verb.writes:
         parser.add_by()
-    for option in verb.options:
-        if isinstance(option, TaskOption):
-            parser.add_argument(*option.names, **option.settings)
-        else:
-            group = parser.add_mutually_exclusive_group()
-            for each in option:
-                group.add_argument(*each.names, **each.settings)
+    for add_option in verb.options:
+        add_option(parser)
     parser.set_defaults(verb=name)
 
 

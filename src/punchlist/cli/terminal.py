@@ -12,7 +12,8 @@ from typing import Any, TextIO
 
 import msgspec
 
-from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Span, Style, plain
+from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Span, Style, plain, safe_line
+from punchlist.text import for_terminal
 from punchlist_statusline import shows_colours, shows_unicode
 
 _SGR: dict[Style, str] = {
@@ -61,6 +62,37 @@ def columns(stream: TextIO) -> int | None:
 def has_colours() -> bool:
     """True if standard output shows colours."""
     return shows_colours(sys.stdout.isatty())
+
+
+def is_typed() -> bool:
+    """True if standard input is a terminal."""
+    try:
+        return sys.stdin.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
+
+
+def ask(question: str, *, default: bool = False) -> bool:
+    """Return the person's answer to a yes-or-no question; False without a terminal."""
+    if not is_typed():
+        return False
+    try:
+        given = input(f"{question} [{'Y/n' if default else 'y/N'}] ").strip().lower()
+    except EOFError:
+        print()
+        return False
+    return given in ("y", "yes") if given else default
+
+
+def warn(problem: str) -> None:
+    """Print a problem to stderr, after which the command goes on."""
+    print(f"punchlist: {for_terminal(problem)}", file=sys.stderr, flush=True)
+
+
+def shorten_home(path: str) -> str:
+    """Return a path with the user's home as `~`, safe to print."""
+    home = os.path.expanduser("~")
+    return safe_line(f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path)
 
 
 def paint(line: Line, *, colour: bool, strikes: bool = True) -> str:

@@ -7,7 +7,6 @@ Text that a person wrote in an editor is never lost.
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 
@@ -19,6 +18,7 @@ from punchlist.cli.arguments import Parser, author, command_parser, explain_doub
 from punchlist.cli.editor import FORMAT, ListDraft, describe_saved
 from punchlist.cli.files import check_place, read, replace_file
 from punchlist.cli.targets import add_target, choose_list, describe_list, find_last_changed, find_owner
+from punchlist.cli.terminal import ask
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
 from punchlist.core.matching import find_item, find_phase
@@ -50,7 +50,6 @@ class ListEdit(Struct, frozen=True):
 
 
 EditPlanner = Callable[[TodoList], ListEdit]
-ItemPlanner = Callable[[TodoItem], ListEdit]
 TargetPlanner = Callable[[TodoList, Target, str], ListEdit]
 
 
@@ -171,45 +170,38 @@ def _choose_phase(todos: TodoList, options: Namespace) -> str | None:
     return name if known is None else known.name
 
 
-def _change_item(options: Namespace, query: str, plan: ItemPlanner) -> None:
-    """Change the only item that the query may mean."""
+def _change_item(
+    options: Namespace, query: str, deed: str, change: Callable[[Target], do.Operation], text: str = "", why: str = ""
+) -> None:
+    """Change the only item that the query may mean; the message has its new `text`, else the one that it has."""
+
+    def plan(todos: TodoList) -> ListEdit:
+        item = _find(todos.items, query)
+        return ListEdit(change(_target(item)), f"{deed}: {safe_line(text or item.content)}{why}")
+
     with open_board(options) as board:
-        agent = find_owner(board, options, query)
-        _apply(agent, options, lambda todos: plan(_find(todos.items, query)))
+        _apply(find_owner(board, options, query), options, plan)
 
 
 def _start(options: Namespace) -> None:
-    def plan(item: TodoItem) -> ListEdit:
-        return ListEdit(do.Start(_target(item)), f"Started: {safe_line(item.content)}")
-
-    _change_item(options, _join(options.words), plan)
+    _change_item(options, _join(options.words), "Started", do.Start)
 
 
 def _block(options: Namespace) -> None:
     reason = _join(options.text)
     on = None if options.on is None else repair(options.on)
     why = f" ({safe_line(reason)})" if reason else ""
-
-    def plan(item: TodoItem) -> ListEdit:
-        return ListEdit(do.Block(_target(item), reason, on), f"Blocked: {safe_line(item.content)}{why}")
-
-    _change_item(options, repair(options.item), plan)
+    _change_item(options, repair(options.item), "Blocked", lambda item: do.Block(item, reason, on), why=why)
 
 
 def _note(options: Namespace) -> None:
-    def plan(item: TodoItem) -> ListEdit:
-        return ListEdit(do.Note(_target(item), _join(options.text)), f"Noted on: {safe_line(item.content)}")
-
-    _change_item(options, repair(options.item), plan)
+    text = _join(options.text)
+    _change_item(options, repair(options.item), "Noted on", lambda item: do.Note(item, text))
 
 
 def _reword(options: Namespace) -> None:
     text = _join(options.text)
-    _change_item(
-        options,
-        repair(options.item),
-        lambda item: ListEdit(do.Reword(_target(item), text), f"Reworded: {safe_line(text)}"),
-    )
+    _change_item(options, repair(options.item), "Reworded", lambda item: do.Reword(item, text), text)
 
 
 def _done(options: Namespace) -> int:
@@ -249,21 +241,13 @@ def _change_target(options: Namespace, plan: TargetPlanner, *, asks: bool = Fals
     with open_board(options) as board:
         if options.all:
             agent = choose_list(board, options)
-            if asks and not _is_agreed(agent):
+            whose = describe_list(agent.session, agent.name, agent.project)
+            if asks and not ask(f"Remove {plural(len(agent.todos.items), 'item')} ({whose})?"):
                 return complain("Nothing was removed; --yes removes them without a question.", FAILED)
         else:
             agent = find_owner(board, options, query, phases=True, wanted="item or phase")
         _apply(agent, options, lambda todos: plan(todos, *_find_target(todos, query)))
     return OK
-
-
-def _is_agreed(agent: Agent) -> bool:
-    """Ask at the terminal if a whole list is to be removed; no without a terminal."""
-    if not sys.stdin.isatty():
-        return False
-    whose = describe_list(agent.session, agent.name, agent.project)
-    reply = input(f"Remove {plural(len(agent.todos.items), 'item')} ({whose})? [y/N] ")
-    return reply.strip().lower() in ("y", "yes")
 
 
 def _find_target(todos: TodoList, query: str) -> tuple[Target, str]:

@@ -42,19 +42,25 @@ def parse_options(kind: type[T], given: object, name: str, *, hidden: Collection
 
 
 def _explain(said: str, options: Any, kind: Any, name: str, hidden: Collection[str]) -> ConfigInvalid:
-    """Turn msgspec's message, `Expected `int`, got `str` - at `$.part.field``, into an error that names the option."""
-    problem, _, path = said.partition(" - at `$")
-    parts = path.rstrip("`").strip(".").split(".") if path else []
-    unknown = _UNKNOWN.search(problem)
+    """Turn msgspec's message into an error that names the option."""
+    problem, path, unknown = split_message(said)
+    parts = path.split(".") if path else []
     if unknown is not None:
         for part in parts:
             kind = next(one.type for one in fields(kind) if one.encode_name == part)
         problem = f"known are {', '.join(one.encode_name for one in fields(kind) if one.encode_name not in hidden)}"
-        parts.append(unknown[1])
+        parts.append(unknown)
     value: Any = options
     for part in parts:
         value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, Mapping) else None
-    return invalid_option(".".join((name, *parts)), value, problem.replace("Expected", "expected"))
+    return invalid_option(".".join((name, *parts)), value, problem)
+
+
+def split_message(said: str) -> tuple[str, str, str | None]:
+    """Return the parts of msgspec's `Expected `int`, got `str` - at `$.part.field``: problem, path, unknown field."""
+    problem, _, path = said.partition(" - at `$")
+    unknown = _UNKNOWN.search(problem)
+    return problem.replace("Expected", "expected"), path.rstrip("`").strip("."), unknown and unknown[1]
 
 
 def invalid_option(name: str, value: object, problem: str) -> ConfigInvalid:

@@ -11,7 +11,7 @@ from typing import Any
 from punchlist.core.programs import PROGRAMS, describe_home
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
-from punchlist.settings.table import list_entries, load_settings, read_age, read_setting
+from punchlist.settings.table import find_pattern_problem, list_entries, load_settings, read_age, read_setting
 from punchlist.text import repair
 
 _OTHERS: dict[str, str] = {
@@ -57,14 +57,10 @@ def own_secrets(given: Collection[str] | str | None = None) -> re.Pattern[str] |
 
 
 def _check_pattern(name: str, pattern: Any) -> str:
-    try:
-        if isinstance(pattern, str) and pattern:
-            re.compile(f"(?:{pattern})")
-            return pattern
-        problem = "use a text"
-    except re.error as error:
-        problem = f"it is no regular expression: {error}"
-    raise ConfigInvalid(name=name, value=str(pattern)[:80], problem=problem)
+    problem = find_pattern_problem(pattern) if isinstance(pattern, str) and pattern else "use a text"
+    if problem:
+        raise ConfigInvalid(name=name, value=str(pattern)[:80], problem=problem)
+    return pattern
 
 
 def gate_commands() -> dict[str, str]:

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import fields
 
+from punchlist.core.options import split_message
 from punchlist.core.programs import ProgramName
 from punchlist.errors import ConfigInvalid, SettingsFileInvalid, SettingUnknown, suggest
 from punchlist.settings import settings_path
@@ -401,12 +402,18 @@ def _find_problem(entry: SettingEntry, value: Any) -> str:
     """Return what a type cannot say about a value; empty if there is nothing wrong with it."""
     if entry.key == "db" and value and not value.startswith(("/", "~/", "sqlite:////", "postgresql://")):
         return f"use {entry.allowed}"
-    if entry.key == "redact":
-        for pattern in value:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                return f"it is no regular expression: {error}"
+    for pattern in value if entry.key == "redact" else ():
+        if problem := find_pattern_problem(pattern):
+            return problem
+    return ""
+
+
+def find_pattern_problem(pattern: str) -> str:
+    """Return why a text is no regular expression that can be one of several; empty if it is."""
+    try:
+        re.compile(f"(?:{pattern})")
+    except re.error as error:
+        return f"it is no regular expression: {error}"
     return ""
 
 
@@ -427,27 +434,18 @@ def _find_in(table: Any, key: str) -> Any:
     return table
 
 
-_AT = re.compile(r" - at `\$\.?([^`]*)`")
-_UNKNOWN = re.compile(r"unknown field `(.*?)`( - at `|$)")
-
-
 def _explain(said: str, given: dict[str, Any]) -> str:
-    """Turn msgspec's message, `Expected `float`, got `str` - at `$.stall.after``, into one for a person."""
-    place = _AT.search(said)
-    key = place[1] if place else ""
+    """Turn msgspec's message into one for a person."""
+    problem, key, unknown = split_message(said)
     entries = list_entries()
-    unknown = _UNKNOWN.search(said)
-    if unknown:
-        key = for_terminal(f"{key}.{unknown[1]}".lstrip(".")[:200])
+    if unknown is not None:
+        key = for_terminal(f"{key}.{unknown}".lstrip(".")[:200])
         tables = [field.encode_name for field in fields(Settings) if _is_table(field.type)]
         return f"there is no key `{key}`{suggest(key, [*entries, *tables])}; correct or remove it"
     entry = entries.get(key.partition("[")[0])
     if entry is None:
-        return f"`{key}`: {_AT.sub('', said).replace('Expected', 'expected').replace('`object`', 'a table')}"
-    value: Any = given
-    for part in entry.key.split("."):
-        value = value[part]
-    shown = HIDDEN if entry.is_secret else for_terminal(str(value)[:80])
+        return f"`{key}`: {problem.replace('`object`', 'a table')}"
+    shown = HIDDEN if entry.is_secret else for_terminal(str(_find_in(given, entry.key))[:80])
     return f"`{key}` cannot be `{shown}`: use {entry.allowed}"
 
 
