@@ -6,10 +6,11 @@ from punchlist import Board
 from punchlist.core.brief import assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.overview import NO_ACTIVITY, STALLS, fold_activity
-from punchlist.surfaces.brief import brief_data, brief_lines
-from punchlist.surfaces.headlines import Around
-from punchlist.surfaces.sentences import Silent, sentence, stall_words
+from punchlist.surfaces.brief import brief_lines
+from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, plain
+from punchlist.views.findings import Silent, stall_words
+from punchlist.views.reports import Around, view_brief
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
 NOTICE = "main has ACP runtime activity but no visible assistant output for 60s."
@@ -81,5 +82,5 @@ def test_a_brief_for_programs_has_the_words_for_people_too() -> None:
     activity = fold_activity(NO_ACTIVITY, event.kind, event.data, event.at, event.seq)
     noticed = find_noticed({("s1", "main"): activity}, 0, NOW)
     found = assemble_brief([], [], [], noticed, after=0, until=1)
-    (one,) = brief_data(found, Around(), {})["noticed"]
-    assert one["seen"] == "main has been silent, without any output; perhaps a tool still runs."
+    (one,) = view_brief(found, Around(), {}).noticed
+    assert one.seen == "main has been silent, without any output; perhaps a tool still runs."

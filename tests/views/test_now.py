@@ -9,7 +9,7 @@ from msgspec.structs import fields
 from punchlist.core.overview import NO_ACTIVITY, PersonWait, TokenTotal
 from punchlist.core.presence import Presence
 from punchlist.core.session_line import SessionLine, SubagentLine
-from punchlist.views.now import AgentNowView, BoardAgent, DoneSince, Roster, list_agents, show_now
+from punchlist.views.now import AgentNowView, BoardAgent, DoneSince, Roster, list_agents, view_now
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LINE = SessionLine(
@@ -29,7 +29,7 @@ def make_roster() -> Roster:
 
 
 def test_a_program_gets_every_field_of_an_agent_and_none_that_only_a_screen_needs():
-    shown = json.loads(msgspec.json.encode(show_now(make_roster())))
+    shown = json.loads(msgspec.json.encode(view_now(make_roster())))
     (agent,) = shown["agents"]
     assert list(agent) == [field.name for field in fields(AgentNowView)]
     assert agent["subagents"] == [{"name": "explore", "done": 1, "total": 2}]
@@ -39,5 +39,5 @@ def test_a_program_gets_every_field_of_an_agent_and_none_that_only_a_screen_need
 
 
 def test_a_wait_comes_with_the_command_that_answers_it():
-    (wait,) = show_now(make_roster()).waits
+    (wait,) = view_now(make_roster()).waits
     assert wait.answer == ("punchlist answer 2 TEXT --session s2 --agent main",)

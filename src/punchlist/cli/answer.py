@@ -23,7 +23,7 @@ from punchlist.hosts.back_channel import find_idle
 from punchlist.surfaces.headlines import name_task_list
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import repair
-from punchlist.views.waits import answer_commands, show_wait
+from punchlist.views.waits import answer_commands, view_wait
 
 _EXAMPLES = """\
   punchlist answer                            what waits on you, and how to answer each
@@ -66,9 +66,8 @@ def _answer(options: Namespace) -> None:
         before = board.store.last_seq()
         outcome, said = resolve_wait(board, options, wait, query, text)
         seconds = _RECEIPT_SECONDS if options.json else 0.0
-        sent = answers.deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
-        receipt = None if sent is None else sent.data()
-    data = asdict(show_wait(wait)) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
+        receipt = answers.deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
+    data = asdict(view_wait(wait)) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
     tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
 
 
@@ -86,7 +85,7 @@ def _list(options: Namespace) -> None:
         waits = _load_waits(board, options)
         now = board.now()
     if options.json:
-        show_json([show_wait(wait) for wait in waits])
+        show_json([view_wait(wait) for wait in waits])
     elif waits:
         show(_lines(waits, detect_display(), now))
     else:

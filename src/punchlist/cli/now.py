@@ -13,7 +13,7 @@ from punchlist.hosts.roster import load_first_screen
 from punchlist.settings.environment import project_of
 from punchlist.surfaces.now import now_lines
 from punchlist.surfaces.spans import Line, Span, safe_line
-from punchlist.views.now import Roster, show_now
+from punchlist.views.now import Roster, view_now
 
 _EXAMPLES = """\
   punchlist now                  every agent of this machine, attached or not
@@ -36,7 +36,7 @@ def _show(options: Namespace) -> None:
         settle_due_tasks(board)
         roster = load_first_screen(board, project=options.project, who=author(options))
     if options.json:
-        show_json(show_now(roster))
+        show_json(view_now(roster))
     elif roster.agents or roster.waits:
         display = detect_display()
         show(now_lines(roster, display))

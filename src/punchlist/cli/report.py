@@ -21,10 +21,10 @@ from punchlist.core.brief import Brief
 from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.hosts.reports import LoadedReport, load_brief, load_report, save_mark
 from punchlist.settings.environment import project_of
-from punchlist.surfaces.brief import brief_data, brief_lines, is_empty
-from punchlist.surfaces.headlines import Around
-from punchlist.surfaces.reports import Changes, report_data, report_lines, report_markdown
+from punchlist.surfaces.brief import brief_lines, is_empty
+from punchlist.surfaces.reports import report_lines, report_markdown
 from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
+from punchlist.views.reports import Around, Changes, view_brief, view_report
 
 _FORMATS = ("text", "markdown", "json", "html")
 _EXAMPLES = """\
@@ -60,7 +60,7 @@ def _report(options: Namespace) -> None:
         _write(options.output, page or _render(loaded, options))
         print(f"Wrote the report on {len(report.items)} items to {safe_line(options.output)}.")
     elif options.format == "json":
-        show_json(report_data(report, around, changes))
+        show_json(view_report(report, around, changes))
     elif options.format != "text":
         print(page or _render(loaded, options), end="")
     elif not report.items and not report.elsewhere:
@@ -87,7 +87,7 @@ def _render(loaded: LoadedReport, options: Namespace) -> str:
     root = project_of(options.project)
     match options.format:
         case "json":
-            data = msgspec.json.encode(report_data(report, around, changes))
+            data = msgspec.json.encode(view_report(report, around, changes))
             return msgspec.json.format(data, indent=2).decode() + "\n"
         case "markdown":
             return report_markdown(report, around, changes, root=root)
@@ -152,7 +152,7 @@ def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) ->
     if options.push is not None:
         return OK if is_empty(found, around) else _push(found, around, changes, options.push)
     if options.json:
-        show_json(brief_data(found, around, changes))
+        show_json(view_brief(found, around, changes))
     else:
         display = detect_display()
         lines = brief_lines(found, around, changes, display.glyphs, display.columns or 0)

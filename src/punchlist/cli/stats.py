@@ -13,13 +13,12 @@ from punchlist.surfaces.costs import (
     COST_HEADINGS,
     COST_LEGEND,
     cost_cells,
-    cost_data,
     cost_remarks,
     cost_title,
-    said_size,
     tokens_each,
 )
 from punchlist.surfaces.spans import Line, Span, plural, safe_line
+from punchlist.views.costs import said_size, view_cost
 
 _EXAMPLES = """\
   punchlist stats                                              of this project
@@ -46,7 +45,7 @@ def _show(options: Namespace) -> int:
     if options.compare:
         return _compare(costs, *options.compare, as_json=options.json)
     if options.json:
-        show_json([cost_data(cost) for cost in costs])
+        show_json([view_cost(cost) for cost in costs])
     elif not costs:
         print(_describe_nothing(options))
     else:
@@ -76,7 +75,7 @@ def _compare(costs: list[Cost], one: str, other: str, *, as_json: bool) -> int:
             return complain(f"Nothing is counted for `{name}`; there is: {known}.", FAILED)
         found.append(cost)
     if as_json:
-        show_json([cost_data(cost) for cost in found])
+        show_json([view_cost(cost) for cost in found])
     else:
         show(_comparison(*found))
     return OK

@@ -32,13 +32,13 @@ from punchlist.surfaces.tasks import (
     find_neighbours,
     graph_lines,
     task_card,
-    task_data,
     task_lines,
     wait_words,
 )
 from punchlist.tasks import TaskChanges, Tasks
 from punchlist.tasks.work import name_workers
 from punchlist.text import for_terminal, repair
+from punchlist.views.tasks import view_graph, view_task
 
 _LISTED, _READY = 100, 20
 """How many tasks `list` and `ready` show a person by default."""
@@ -150,7 +150,7 @@ def _find_fence(options: Namespace, task: Task) -> int | None:
 def report(options: Namespace, task: Task, sentence: str) -> None:
     """Print a task that was changed: as a line of JSON, or a sentence."""
     if options.json:
-        show_json(task_data(task), indent=0)
+        show_json(view_task(task), indent=0)
     else:
         print(for_terminal(sentence), flush=True)
 
@@ -227,7 +227,7 @@ def ready(options: Namespace) -> None:
 
 def _show_rows(options: Namespace, tasks: Sequence[Task], now: datetime, nothing: str) -> None:
     if options.json:
-        show_json([task_data(task) for task in tasks])
+        show_json([view_task(task) for task in tasks])
     elif tasks:
         show(task_lines(tasks, detect_display(), now))
     else:
@@ -240,7 +240,7 @@ def show_task(options: Namespace) -> None:
         now = tasks.board.now()
         named = _name_workers(tasks, [task])
     if options.json:
-        show_json(task_data(task))
+        show_json(view_task(task))
     else:
         show(task_card(named[0], detect_display(), now))
 
@@ -256,8 +256,7 @@ def graph(options: Namespace) -> None:
     known = {task.id for task in found}
     edges = [edge for edge in whole.edges if known.issuperset(edge)]
     if options.json:
-        pairs = [{"blocker": blocker, "task": task} for blocker, task in edges]
-        show_json({"tasks": [task_data(task) for task in found], "edges": pairs})
+        show_json(view_graph(found, edges))
     elif options.mermaid or options.dot:
         draw = draw_mermaid if options.mermaid else draw_dot
         print("\n".join(draw(found, edges)))

@@ -23,9 +23,9 @@ from punchlist.errors import InvalidInput, TaskError
 from punchlist.markdown import dumps, loads
 from punchlist.store import Transaction
 from punchlist.surfaces.spans import plural, safe_line
-from punchlist.surfaces.tasks import task_data
 from punchlist.tasks.exchange import ForeignTask, as_todos, dump, from_todos, import_tasks, load
 from punchlist.text import for_terminal
+from punchlist.views.tasks import view_task
 
 _OURS, _CLAUDE = "json", "claude"
 
@@ -76,7 +76,7 @@ def import_(options: Namespace) -> int:
         added = () if is_own else board.change_tasks(tasks.name, lambda: board.store.transact(bring_all))
     if options.json:
         for task in added:
-            show_json(task_data(task), indent=0)
+            show_json(view_task(task), indent=0)
     elif added:
         again = len(found) - len(added)
         before = f"; {again} were on the list already" if again else ""

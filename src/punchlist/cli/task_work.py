@@ -25,10 +25,10 @@ from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
 from punchlist.settings.environment import own_secrets
 from punchlist.store import store_path
-from punchlist.surfaces.tasks import task_data
 from punchlist.tasks import Tasks
 from punchlist.text import clean, cut, repair
 from punchlist.text.redaction import redact, redact_value
+from punchlist.views.tasks import view_task
 
 MOST_OUTPUT = 256 * 1024
 """Bytes of a command's output that are kept: the last ones."""
@@ -314,7 +314,7 @@ def _make_variables(task: Task, options: Namespace) -> dict[str, str]:
 @contextmanager
 def _provide_input(task: Task, how: str) -> Generator[tuple[bytes | None, dict[str, str]]]:
     """Yield the task as JSON for standard input, and the variable that names the file that has it."""
-    body = msgspec.json.encode(task_data(task)) + b"\n"
+    body = msgspec.json.encode(view_task(task)) + b"\n"
     if how != "file":
         yield (body if how == "stdin" else None), {}
         return

@@ -19,7 +19,7 @@ from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import Helped, board_lines, waiting_lines, with_tasks
-from punchlist.surfaces.tasks import task_data
+from punchlist.views.tasks import view_task
 
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
@@ -153,6 +153,6 @@ def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
         "explanation": todos.explanation,
         "phases": todos.phases,
         "items": [asdict(item) for item in todos.items],
-        "tasks": [task_data(task) for task in row.tasks],
+        "tasks": [view_task(task) for task in row.tasks],
         "omitted": [asdict(item) for item in todos.omitted],
     }

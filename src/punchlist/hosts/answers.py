@@ -10,7 +10,7 @@ from punchlist.core.commands import Note, Operation, Target, Unblock
 from punchlist.core.overview import PersonWait
 from punchlist.errors import EditRefused
 from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.receipts import Receipt
+from punchlist.views.waits import ReceiptView
 
 Outcome = Literal["resumed", "unblocked", "answered", "approved", "rejected"]
 
@@ -77,7 +77,7 @@ def find_wait(
 
 def deliver_outcome(
     board: Board, wait: PersonWait, after: int, outcome: Outcome, *, wait_seconds: float = 0
-) -> Receipt | None:
+) -> ReceiptView | None:
     """Tell the agent of a wait what was done since an event, if it is idle; return the receipt, None for tasks."""
     if wait.kind in ("task", "flow"):
         return None

@@ -25,11 +25,12 @@ from punchlist.errors import PunchlistError, StoreTooNew
 from punchlist.hosts.own_lists import MAIN
 from punchlist.hosts.presence import is_claude_idle
 from punchlist.hosts.processes import is_running
-from punchlist.hosts.receipts import Receipt, add_step, load_receipt, write_message
+from punchlist.hosts.receipts import add_step, load_receipt, write_message
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text import clean, cut
+from punchlist.views.waits import ReceiptView
 from punchlist_hook import log_error
 
 _QUEUE_SECONDS: Final = 5.0
@@ -49,7 +50,7 @@ _SAID: Final = frozenset({"question.answered", "approval.rejected", "approval.ap
 
 def deliver(
     board: Board, session: str, agent: str, after: int, *, is_approval: bool = False, wait: float = 0
-) -> Receipt:
+) -> ReceiptView:
     """Send what a person did since the event `after` to the host, if it is idle; return how far it went.
 
     Waits so many seconds for the model, where the host can be reached at all. Claude Code marks a monitor's line as not

@@ -6,19 +6,19 @@ model answered after it was told). `upto` in them is the last event that they ar
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
-from typing import Any, Final
-
-from msgspec import Struct
+from typing import Final
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.core.events import Draft, json_time
+from punchlist.core.events import Draft
 from punchlist.hosts.conversations import list_conversations
 from punchlist.hosts.own_lists import MAIN
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text.hashing import blake2b
+from punchlist.views.waits import ReceiptView
 
 NEWS: Final = frozenset({"answer", "changed"})
 """Kinds of texts for a model that tell what people answered, decided or changed."""
@@ -26,30 +26,7 @@ NEWS: Final = frozenset({"answer", "changed"})
 _STEPS: Final = {"news.sent": "sent", "news.accepted": "accepted", "news.seen": "seen"}
 
 
-class Receipt(Struct, frozen=True):
-    """How far something that a person said went, and when it came there."""
-
-    sent: datetime | None = None
-    accepted: datetime | None = None
-    """The host began a turn."""
-    seen: datetime | None = None
-    """The model answered after it was told."""
-
-    @property
-    def state(self) -> str:
-        if self.seen is not None:
-            return "seen by the model"
-        if self.accepted is not None:
-            return "accepted by the host"
-        return "waits for its next turn" if self.sent is None else "sent"
-
-    def data(self) -> dict[str, Any]:
-        """Return the receipt as JSON values. Every key is always there."""
-        times = {"sent": self.sent, "accepted": self.accepted, "seen": self.seen}
-        return {"state": self.state, **{step: at and json_time(at) for step, at in times.items()}}
-
-
-def load_receipt(board: Board, session: str, seq: int) -> Receipt:
+def load_receipt(board: Board, session: str, seq: int) -> ReceiptView:
     """Return how far the event of this number went to the agent of a session."""
     found: dict[str, datetime] = {}
     for event in board.store.read(lambda tx: tx.log.page(session, None, seq)):
@@ -57,7 +34,15 @@ def load_receipt(board: Board, session: str, seq: int) -> Receipt:
             found.setdefault(_STEPS[event.kind], event.at)
     if "sent" in found and "accepted" in found:  # a hook may be quicker than the process that sent it
         found["sent"] = min(found["sent"], found["accepted"])
-    return Receipt(**found)
+    return ReceiptView(state=_name_state(found), **found)
+
+
+def _name_state(found: Collection[str]) -> str:
+    if "seen" in found:
+        return "seen by the model"
+    if "accepted" in found:
+        return "accepted by the host"
+    return "sent" if "sent" in found else "waits for its next turn"
 
 
 # What the hooks find.

@@ -22,9 +22,9 @@ from punchlist.hosts.own_lists import is_own_list
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import completed_items
-from punchlist.surfaces.headlines import Around, GitCommit, GitSummary, Stopped, place_words
-from punchlist.surfaces.reports import Changed, Changes
-from punchlist.surfaces.sentences import Silent
+from punchlist.surfaces.headlines import place_words
+from punchlist.views.findings import Silent
+from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, Uncommitted
 
 
 class LoadedReport(NamedTuple):
@@ -170,8 +170,8 @@ def _ask_git(
 def _sum_up(facts: GitFacts, since: datetime) -> GitSummary:
     made = [GitCommit(one.hash, one.at, one.subject) for one in reversed(facts.commits) if one.span[1] > since]
     lines = [file.lines for file in facts.changed.values()]
-    added, removed = sum(one.added for one in lines), sum(one.removed for one in lines)
-    return GitSummary(facts.root, tuple(made), len(lines), added, removed, facts.is_complete)
+    left = Uncommitted(len(lines), sum(one.added for one in lines), sum(one.removed for one in lines))
+    return GitSummary(facts.root, tuple(made), left, facts.is_complete)
 
 
 _Owner = tuple[str, str]

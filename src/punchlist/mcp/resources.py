@@ -97,8 +97,8 @@ def _walk_work(agent: Agent) -> Iterator[str]:
 def _write_brief(board: Board, caller: Caller) -> str:
     from punchlist.settings.environment import project_of
     from punchlist.surfaces.brief import brief_lines
-    from punchlist.surfaces.headlines import Around
     from punchlist.surfaces.spans import UNICODE, plain_text
+    from punchlist.views.reports import Around
 
     lines = brief_lines(board.brief(project=project_of(caller.project)), Around(), {}, UNICODE)
     return plain_text(lines) or "Nothing happened in this project yet.\n"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from datetime import datetime
+from typing import Final
 
 from punchlist.board import Board
 from punchlist.core.matching import holds_words
-from punchlist.core.task import Task
-from punchlist.core.todo import TodoItem
-from punchlist.store import SessionRow, Transaction
-from punchlist.store.task_rows import TaskListRow
+from punchlist.store import Transaction
+from punchlist.surfaces.lists import STYLES, grade_word
+from punchlist.surfaces.spans import UNICODE, Span
+from punchlist.surfaces.tasks import find_box
+from punchlist.views.lists import HitView
 
 _MOST_ITEMS: Final = 20_000
 """Items that are looked at, those that changed last."""
@@ -20,48 +22,81 @@ _MOST_TASKS: Final = 5_000
 """Tasks of one list."""
 
 
-class FoundItem(NamedTuple):
-    """An item of a list, also of a past one, and the agent that has it."""
+class Hit(HitView, frozen=True, kw_only=True):
+    """A hit as the page shows it."""
 
-    item: TodoItem
-    project: str
-    session: str
-    agent: str
+    title: str
+    mark: Span
+    grade: str = ""
+    at: datetime | None
 
 
-def find_sessions(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[tuple[SessionRow, str]]:
-    """Yield the sessions whose id, project or label holds all words, the latest first.
+def find_sessions(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:
+    """Yield the sessions whose id, project or label holds all words, the latest first."""
 
-    The label is the name that its first agent has for a person; it may be empty.
-    """
-
-    def read(tx: Transaction) -> list[tuple[SessionRow, str]]:
+    def read(tx: Transaction) -> list[Hit]:
         lists = tx.lists(project=project, limit=_MOST_SESSIONS)
+        # The name that the first agent of a session has for a person; may be empty.
         labels = {row.session: row.label or "" for row in lists if row.parent is None}
-        rows = tx.sessions(project=project, limit=_MOST_SESSIONS)
-        return [(row, labels.get(row.id, "")) for row in rows]
+        return [
+            Hit(
+                kind="session",
+                project=row.project,
+                session=row.id,
+                text=(text := f"{row.id} {labels.get(row.id, '')}".strip()),
+                status=row.state,
+                title=text,
+                mark=Span("▤", "dim"),
+                at=row.updated_at,
+            )
+            for row in tx.sessions(project=project, limit=_MOST_SESSIONS)
+        ]
 
-    for row, label in board.store.read(read):
-        if holds_words(f"{row.id} {row.project} {label}", words):
-            yield row, label
+    return (hit for hit in board.store.read(read) if holds_words(f"{hit.text} {hit.project}", words))
 
 
-def find_items(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[FoundItem]:
-    """Yield the items whose text or notes hold all words, those that changed last first."""
+def find_items(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:
+    """Yield the items whose text or notes hold all words, those that changed last first, also of past lists."""
     rows, places = board.store.read(lambda tx: (tx.overviews.latest_items(_MOST_ITEMS), tx.overviews.places()))
     for row in rows:
-        found = FoundItem(row.kept.item, *places.get(row.agent, ("", "", "")))
-        if not found.session or project not in (None, found.project):
+        item = row.kept.item
+        where, session, agent = places.get(row.agent, ("", "", ""))
+        if not session or project not in (None, where) or not holds_words(" ".join((item.content, *item.notes)), words):
             continue
-        if holds_words(" ".join((found.item.content, *found.item.notes)), words):
-            yield found
+        yield Hit(
+            kind="item",
+            project=where,
+            session=session,
+            agent=agent,
+            id=item.id,
+            text="\n".join((item.content, *item.notes)),
+            status=item.status.value,
+            title=item.content,
+            mark=Span(UNICODE.boxes[item.status.value], STYLES[item.status][0]),
+            grade=grade_word(item),
+            at=item.finished_at or item.started_at or item.created_at,
+        )
 
 
-def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[tuple[TaskListRow, Task]]:
+def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:
     """Yield the tasks whose subject, description, labels or owner hold all words."""
     for row, _ in board.store.read(lambda tx: tx.tasks.lists()):
         if project not in (None, row.project):
             continue
         for task in board.tasks(row.name).list(limit=_MOST_TASKS):
             if holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):
-                yield row, task
+                box, style, _ = find_box(task)
+                yield Hit(
+                    kind="task",
+                    project=row.project,
+                    session=row.session or "",
+                    agent=task.owner or "",
+                    list=row.name,
+                    id=task.id,
+                    text=task.subject,
+                    status=task.status.value,
+                    title=f"{task.id} {task.subject}",
+                    mark=Span(UNICODE.boxes[box], style),
+                    grade=task.grade or "",
+                    at=task.updated_at,
+                )

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
-
-from msgspec.structs import asdict
+from typing import Final
 
 from punchlist.core.brief import Brief, ListNews
-from punchlist.core.events import json_time
 from punchlist.core.report import ItemReport
 from punchlist.surfaces.headlines import (
-    Around,
-    around_data,
     count_words,
     first_lines,
     name_task_list,
@@ -23,18 +18,16 @@ from punchlist.surfaces.headlines import (
 )
 from punchlist.surfaces.lists import helper_words
 from punchlist.surfaces.reports import (
-    Changes,
     Told,
     change_words,
     check_words,
-    item_data,
-    session_data,
     tally_words,
     work_words,
 )
-from punchlist.surfaces.sentences import finding_words, span
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit, width
+from punchlist.views.findings import span
+from punchlist.views.reports import Around, Changes
 
 _MARGIN: Final = 4
 _TEXT: Final = 80
@@ -180,28 +173,3 @@ def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
 def completed_items(brief: Brief) -> tuple[ItemReport, ...]:
     """Return all items that were marked done."""
     return (*brief.verified, *brief.confirmed, *brief.unchecked, *brief.doubtful, *brief.unjudged)
-
-
-def brief_data(brief: Brief, around: Around, changes: Changes) -> dict[str, Any]:
-    """Return a brief as JSON values."""
-    parts = ("failed", "doubtful", "verified", "confirmed", "unchecked", "unjudged", "under_way")
-    items = {name: getattr(brief, name) for name in parts}
-    return {
-        "sessions": [session_data(session) for session in (*brief.sessions, *brief.red)],
-        **around_data(around, brief.waits),
-        "lists": [asdict(one) for one in brief.lists],
-        "noticed": [
-            {
-                **{name: getattr(one, name) for name in ("session", "agent", "detector")},
-                "seen": finding_words(one.agent, one.detector, one.subject, one.seen),
-                "at": json_time(one.at),
-            }
-            for one in brief.noticed
-        ],
-        **{name: [item_data(entry, changes.get(entry.subject)) for entry in each] for name, each in items.items()},
-        "calls": brief.work.calls,
-        "failures": brief.work.failures,
-        "active_seconds": brief.work.active.total_seconds(),
-        "layer_tokens": around.tokens,
-        "until": brief.until,
-    }

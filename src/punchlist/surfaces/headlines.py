@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
-
-from msgspec import Struct
-from msgspec.structs import asdict
+from typing import Final
 
 from punchlist.core.brief import Noticed
-from punchlist.core.events import json_time
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.overview import STALLS, PersonWait
 from punchlist.surfaces.lists import STATES
-from punchlist.surfaces.sentences import Silent, finding_words, stall_words
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit
-from punchlist.views.waits import show_wait
+from punchlist.views.findings import finding_words, short_session, stall_words
+from punchlist.views.reports import Around, GitSummary, Stopped
 
 WAITING: Final = "Waiting on you"
 STOPPED: Final = "Stopped, stalled or looping"
@@ -33,51 +29,6 @@ _MOST_SESSIONS: Final = 8
 _MOST_LINES: Final = 3
 _MARGIN: Final = 4
 _PLACE: Final = 40
-_SESSION: Final = 16
-"""Characters of a session id that is shown whole."""
-
-
-class GitCommit(Struct, frozen=True):
-    hash: str
-    at: datetime
-    subject: str
-
-
-class GitSummary(Struct, frozen=True):
-    """The commits in one project since the work began, the latest first, and the lines that are not committed.
-
-    `is_complete` is False if Git gave no answer to some question, or not in time.
-    """
-
-    project: str
-    commits: tuple[GitCommit, ...] = ()
-    files: int = 0
-    added: int = 0
-    removed: int = 0
-    is_complete: bool = True
-
-
-class Stopped(Struct, frozen=True):
-    """An agent that ended its turn, or its work, with so many items open."""
-
-    session: str
-    agent: str
-    open: int
-    place: str = ""
-
-
-class Around(Struct, frozen=True):
-    """The parts of a report or brief that are not about items: Git, agents not at work, the cost.
-
-    `own` are the sessions of the reader's own lists. `is_first`: the reader had no brief before.
-    """
-
-    git: Sequence[GitSummary] = ()
-    stopped: Sequence[Stopped] = ()
-    stalls: Sequence[Silent] = ()
-    tokens: int = 0
-    own: frozenset[str] = frozenset()
-    is_first: bool = False
 
 
 def first_lines(
@@ -156,11 +107,6 @@ def name_task_list(name: str) -> str:
     return f"the tasks of {os.path.basename(rest) if kind == 'project' else name}"
 
 
-def short_session(session: str) -> str:
-    """Return the part of a session id by which people tell it from others: of a long one the end, which is random."""
-    return session if len(session) <= _SESSION else session[-8:]
-
-
 # The state of each session.
 
 
@@ -229,16 +175,6 @@ def _wrap(text: str, columns: int) -> Iterator[str]:
         yield f"  {line}" if place else line
 
 
-def around_data(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:
-    """Return what stands before the items as JSON values."""
-    return {
-        "git": [_git_data(summary) for summary in around.git],
-        "waits": [show_wait(wait) for wait in waits],
-        "stopped": [asdict(one) for one in around.stopped],
-        "stalled": [stall_words(f"{one.agent} in {short_session(one.session)}", one) for one in around.stalls],
-    }
-
-
 # Git.
 
 
@@ -250,14 +186,14 @@ def git_name(summary: GitSummary, around: Around) -> str:
 def git_words(summary: GitSummary) -> str:
     """Return what was committed and what was not: `2 commits; 3 files, +120 -14 uncommitted`."""
     said: list[str] = []
-    if summary.commits or summary.is_complete:
+    if summary.commits or summary.complete:
         said.append(count_words(len(summary.commits), "commit") if summary.commits else "no commits")
-    if summary.files:
-        lines = f"+{summary.added:,} -{summary.removed:,}"
-        said.append(f"{count_words(summary.files, 'file')}, {lines} uncommitted")
-    elif summary.is_complete:
+    lines = summary.uncommitted
+    if lines.files:
+        said.append(f"{count_words(lines.files, 'file')}, +{lines.added:,} -{lines.removed:,} uncommitted")
+    elif summary.complete:
         said.append("nothing uncommitted")
-    if not summary.is_complete:
+    if not summary.complete:
         said.append("Git did not tell everything")
     return "; ".join(said)
 
@@ -267,19 +203,6 @@ def commit_words(summary: GitSummary) -> list[str]:
     said = [f"{commit.hash[:7]} {commit.subject}" for commit in summary.commits]
     more = len(said) - MOST_COMMITS
     return said if more <= 1 else [*said[:MOST_COMMITS], f"and {more} more"]
-
-
-def _git_data(summary: GitSummary) -> dict[str, Any]:
-    commits = [
-        {"hash": commit.hash, "at": json_time(commit.at), "subject": commit.subject} for commit in summary.commits
-    ]
-    uncommitted = {"files": summary.files, "added": summary.added, "removed": summary.removed}
-    return {
-        "project": summary.project,
-        "commits": commits,
-        "uncommitted": uncommitted,
-        "complete": summary.is_complete,
-    }
 
 
 def _git_lines(summary: GitSummary, name: str, glyphs: Glyphs, columns: int) -> Iterator[Line]:

@@ -14,10 +14,10 @@ from punchlist.core.overview import PersonWait
 from punchlist.core.presence import PresenceState
 from punchlist.core.programs import find_short_name
 from punchlist.core.session_line import name_wait
-from punchlist.surfaces.headlines import short_session
 from punchlist.surfaces.lists import GRADES, STATES
 from punchlist.surfaces.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pad, plural, safe_line
 from punchlist.text import fit, width
+from punchlist.views.findings import short_session
 from punchlist.views.now import AgentNow, DoneSince, Roster
 
 _WIDE: Final = 100

@@ -1,26 +1,19 @@
-"""Render work reports as JSON values, terminal lines and Markdown, with shared words."""
+"""Render work reports as terminal lines and Markdown, with shared words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Final
 
-from msgspec import Struct
-from msgspec.structs import asdict
-
-from punchlist.core.events import json_time
 from punchlist.core.grounding.evidence import Matched
-from punchlist.core.grounding.session import CheckRun, SessionState
-from punchlist.core.grounding.tally import CheckSeen, Tally
+from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, task_of
 from punchlist.core.report import ItemReport, Report, Totals
 from punchlist.core.todo import Status
 from punchlist.surfaces.headlines import (
     STOPPED,
     WAITING,
-    Around,
-    around_data,
     commit_words,
     count_words,
     failing_checks,
@@ -28,15 +21,15 @@ from punchlist.surfaces.headlines import (
     git_name,
     git_words,
     red_commands,
-    short_session,
     state_words,
     stopped_words,
     waiting_words,
 )
 from punchlist.surfaces.lists import GRADES, blocker_words, helper_words
-from punchlist.surfaces.sentences import span
 from punchlist.surfaces.spans import Glyphs, Line, Span, pack, safe_line
 from punchlist.text import fit
+from punchlist.views.findings import short_session, span
+from punchlist.views.reports import Around, Changed, Changes
 
 COLUMNS = ("item", "status", "grade", "evidence", "time", "work", "files", "changes")
 MOST_FILES: Final = 8
@@ -46,138 +39,8 @@ _MOMENT: Final = timedelta(seconds=1)
 _IN, _DEEPER = "    ", "      "
 
 
-class Changed(Struct, frozen=True):
-    """Changes that version control saw during the work on an item; `shared` of its commits count for others too."""
-
-    commits: tuple[str, ...] = ()
-    files: int = 0
-    added: int = 0
-    removed: int = 0
-    shared: int = 0
-
-
-Changes = Mapping[Subject, Changed]
 Told = frozenset[tuple[str, str]]
 """Failing commands that a report has told of already, each with its session."""
-
-
-def report_data(report: Report, around: Around, changes: Changes) -> dict[str, Any]:
-    """Return the whole report as JSON values."""
-    return {
-        "state": report.state,
-        "sessions": [session_data(session) for session in report.sessions],
-        **around_data(around, report.waits),
-        "items": [item_data(entry, changes.get(entry.subject)) for entry in report.items],
-        "elsewhere": [
-            {"session": of.session, "agent": of.agent, "item": of.item, **_work(tally)}
-            for of, tally in report.elsewhere.items()
-        ],
-        "totals": _totals(report.totals),
-    }
-
-
-def item_data(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
-    """Return one item as JSON values."""
-    item, of = entry.item, entry.subject
-    return {
-        "session": of.session,
-        "agent": of.agent,
-        "plan": of.item.rpartition("/")[0],
-        "id": item.id,
-        "content": item.content,
-        "status": item.status.value,
-        "grade": entry.grade,
-        "remarks": list(entry.remarks),
-        "check": None if entry.check is None else _run(entry.check),
-        "gone": entry.is_gone,
-        "started_at": _time(item.started_at),
-        "finished_at": _time(item.finished_at),
-        "seconds": None if entry.elapsed is None else entry.elapsed.total_seconds(),
-        **_work(entry.tally),
-        "last_check": _check(entry.last_check),
-        "helpers": list(entry.helpers),
-        "evidence": [
-            {
-                "text": match.evidence.text,
-                "kind": match.kind,
-                "seen": match.is_seen,
-                "holds": match.holds,
-                "call": None if match.call is None else match.call.id,
-            }
-            for match in entry.evidence
-        ],
-        "git": None if changed is None else asdict(changed),
-    }
-
-
-def session_data(session: SessionState) -> dict[str, Any]:
-    """Return the state of a session as JSON values."""
-    return {
-        "session": session.session,
-        "state": session.state,
-        "changes_since": session.changes_since,
-        "done_since": session.done_since,
-        "checks": [
-            {
-                "program": check.program,
-                "family": check.family,
-                "outcome": check.outcome,
-                "at": _time(check.at),
-                "scope": list(check.scope),
-                "changes_since": check.changes_since,
-                "command": check.command,
-                "last_lines": check.tail.splitlines(),
-            }
-            for check in session.checks
-        ],
-    }
-
-
-def _run(run: CheckRun) -> dict[str, Any]:
-    return {
-        "name": run.name,
-        "family": run.family,
-        "outcome": run.outcome,
-        "at": _time(run.at),
-        "command": run.command,
-        "last_lines": run.tail.splitlines(),
-    }
-
-
-def _work(tally: Tally) -> dict[str, Any]:
-    return {
-        "calls": tally.calls,
-        "calls_by_kind": dict(tally.kinds),
-        "calls_of_children": tally.child_calls,
-        "failures": tally.failures,
-        "abandoned": tally.abandoned,
-        "active_seconds": tally.active.total_seconds(),
-        "files": list(tally.files),
-        "last_check": _check(tally.last_check),
-    }
-
-
-def _check(check: CheckSeen | None) -> dict[str, str] | None:
-    return None if check is None else {"name": check.name, "family": check.family, "outcome": check.outcome}
-
-
-def _totals(totals: Totals) -> dict[str, Any]:
-    return {
-        "items": totals.items,
-        "completed": totals.completed,
-        "cancelled": totals.cancelled,
-        "open": totals.open,
-        "grades": dict(totals.grades),
-        "judged": totals.judged,
-        "unjudged": totals.unjudged,
-        "calls": totals.calls,
-        "failures": totals.failures,
-        "active_seconds": totals.active.total_seconds(),
-    }
-
-
-def _time(at: datetime | None) -> str | None:
-    return None if at is None else json_time(at)
 
 
 # The words that all forms share.

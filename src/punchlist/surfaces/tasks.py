@@ -10,8 +10,6 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any
 
-from msgspec.structs import asdict
-
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
 from punchlist.core.todo import Status
 from punchlist.surfaces.lists import STYLES
@@ -220,18 +218,6 @@ def _value_text(value: Any, glyphs: Glyphs) -> str:
     """Return a JSON value in one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return fit(safe_line(text), _LONGEST_VALUE, glyphs.ellipsis)
-
-
-def task_data(task: Task) -> dict[str, Any]:
-    """Return a task as JSON values, with what follows from its neighbours. Every key is always there."""
-    return {
-        **asdict(task),
-        "held_by": [blocker._asdict() for blocker in task.held_by],
-        "progress": task.progress._asdict(),
-        "ready": task.is_ready,
-        "blocked": task.is_blocked,
-        "stuck_on": task.stuck_on,
-    }
 
 
 # What waits for what: a tree, a Mermaid diagram, one for Graphviz. In a diagram a subject is escaped.

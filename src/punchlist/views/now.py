@@ -17,7 +17,7 @@ from punchlist.core.overview import WATCHED, Activity, PersonWait, TokenTotal
 from punchlist.core.presence import Presence, PresenceState, describe_call
 from punchlist.core.programs import PROGRAMS
 from punchlist.core.session_line import NO_LINE, SessionLine, name_wait
-from punchlist.views.waits import WaitView, show_wait
+from punchlist.views.waits import WaitView, view_wait
 
 _STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "gone")
 """All states; what needs a person comes first."""
@@ -108,11 +108,11 @@ class Roster(Struct, frozen=True, kw_only=True):
     done: DoneSince | None = None
 
 
-def show_now(roster: Roster) -> NowView:
+def view_now(roster: Roster) -> NowView:
     """Return the first screen as programs get it."""
     agents = msgspec.convert(roster.agents, tuple[AgentNowView, ...], from_attributes=True)
     done = msgspec.convert(roster.done, DoneView | None, from_attributes=True)
-    return NowView(roster.at, agents, tuple(map(show_wait, roster.waits)), done)
+    return NowView(roster.at, agents, tuple(map(view_wait, roster.waits)), done)
 
 
 # The rows.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.agent import Agent
@@ -15,11 +16,12 @@ from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.copies import open_agent
 from punchlist.hosts.own_lists import is_own_list
 from punchlist.hosts.reports import save_mark
-from punchlist.server.api import views
+from punchlist.server.api import replies
 from punchlist.server.api.calls import Answer, Call
 from punchlist.server.problems import ApiProblem
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.plans import PlanRow
+from punchlist.views.lists import view_plan, view_todos
 
 # Bodies.
 
@@ -184,7 +186,7 @@ def _change_list(call: Call, row: AgentRow, change: Callable[[Agent], object]) -
         before = tx.last_seq()
         change(agent)
         _tell_agent(call, row, before)
-        return views.show_todos(agent.todos, session=row.session, agent=row.name, project=row.project)
+        return view_todos(agent.todos, session=row.session, agent=row.name, project=row.project)
 
     return call.commit(run)
 
@@ -209,7 +211,7 @@ def answer_question(call: Call, body: QuestionBody) -> Answer:
             find_wait(waits, kind="question", session=row.session, agent=row.name, id=body.item, read=body.question)
         agent.answer(body.item, body.text, by=call.by, person=call.is_person)
         _tell_agent(call, row, before)
-        return views.AnsweredView(
+        return replies.AnsweredView(
             outcome="answered", session=row.session, agent=row.name, id=body.item, by=call.by, event=tx.last_seq()
         )
 
@@ -248,8 +250,8 @@ def resolve(call: Call, body: WaitBody) -> Answer:
     return call.commit(run)
 
 
-def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcome) -> views.AnsweredView:
-    return views.AnsweredView(
+def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcome) -> replies.AnsweredView:
+    return replies.AnsweredView(
         outcome=outcome, session=wait.session, agent=wait.agent, id=wait.id, by=call.by, event=tx.last_seq()
     )
 
@@ -262,7 +264,7 @@ def approve_plan(call: Call, body: ApprovalBody) -> Answer:
         before = tx.last_seq()
         plan = agent.approve_plan(body.revision, by=call.by, todos=body.todos, person=call.is_person)
         _tell_agent(call, row, before, is_approval=True)
-        return views.show_plan(PlanRow(row.session, row.name, row.project, row.number, plan), call.board.now())
+        return view_plan(PlanRow(row.session, row.name, row.project, row.number, plan), call.board.now())
 
     return call.commit(run)
 
@@ -275,7 +277,7 @@ def reject_plan(call: Call, body: RejectionBody) -> Answer:
         before = tx.last_seq()
         plan = agent.reject_plan(body.reason, by=call.by, revision=body.revision, person=call.is_person)
         _tell_agent(call, row, before)
-        return views.show_plan(PlanRow(row.session, row.name, row.project, row.number, plan), call.board.now())
+        return view_plan(PlanRow(row.session, row.name, row.project, row.number, plan), call.board.now())
 
     return call.commit(run)
 
@@ -288,7 +290,7 @@ def save_brief_mark(call: Call, body: MarkBody) -> Answer:
         spent = sum(row.cost.tokens for row in call.board.costs(project=project))
         mark = f"brief {call.by} {project or ''}"
         save_mark(tx, mark, until, spent)
-        return views.MarkView(tx.log.mark(mark))
+        return replies.MarkView(tx.log.mark(mark))
 
     return call.commit(run)
 
@@ -296,7 +298,7 @@ def save_brief_mark(call: Call, body: MarkBody) -> Answer:
 # Calls of models.
 
 
-def call_tool(call: Call, body: ToolCallBody) -> views.ToolReplyView:
+def call_tool(call: Call, body: ToolCallBody) -> replies.ToolReplyView:
     session, name = call.path["session"], call.path["agent"]
     if body.dialect not in REGISTRY:
         detail = f"There is no such dialect; known are: {', '.join(REGISTRY)}."
@@ -305,6 +307,4 @@ def call_tool(call: Call, body: ToolCallBody) -> views.ToolReplyView:
     project = call.choose_project(body.project) if known is None else call.find_project(session)
     agent = call.board.agent(name, session=session, dialect=body.dialect, project=project)
     reply = agent.call(body.tool, body.arguments, call_id=call.take_call_id(body.call_id))
-    return views.ToolReplyView(
-        text=reply.text, data=reply.data, is_error=reply.is_error, problems=reply.problems, awaits=reply.awaits
-    )
+    return msgspec.convert(reply, replies.ToolReplyView, from_attributes=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import unified_diff
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
-from punchlist.board import Board
 from punchlist.core.events import KINDS, Event, parse_cursor
 from punchlist.core.matching import split_words
 from punchlist.dialects import REGISTRY, dialect
@@ -20,17 +19,26 @@ from punchlist.guidance.ledger import sum_costs
 from punchlist.hosts.receipts import load_receipt
 from punchlist.hosts.reports import load_brief, load_report
 from punchlist.hosts.roster import load_first_screen
-from punchlist.server.api import views
+from punchlist.server.api import replies
 from punchlist.server.api.calls import Call
 from punchlist.server.matches import find_items, find_sessions, find_tasks
 from punchlist.server.problems import ApiProblem
-from punchlist.store import ListRow, SessionRow
+from punchlist.store import ListRow
 from punchlist.store.plans import PlanRow
-from punchlist.surfaces.brief import brief_data
-from punchlist.surfaces.costs import cost_data
-from punchlist.surfaces.reports import report_data
-from punchlist.views import now
-from punchlist.views.waits import show_wait
+from punchlist.views.costs import view_cost
+from punchlist.views.lists import (
+    AgentView,
+    HitView,
+    ProgressView,
+    SessionView,
+    TodosView,
+    view_plan,
+    view_session,
+    view_todos,
+)
+from punchlist.views.now import NowView, view_now
+from punchlist.views.reports import BriefView, ReportView, view_brief, view_report
+from punchlist.views.waits import ReceiptView, view_wait
 
 _MOST_SESSIONS: Final = 10_000
 _PAGE: Final = 1_000
@@ -128,28 +136,28 @@ class SearchQuery(Struct, forbid_unknown_fields=True):
 # What is going on.
 
 
-def show_now(call: Call, query: ProjectQuery) -> now.NowView:
+def show_now(call: Call, query: ProjectQuery) -> NowView:
     project = call.choose_project(query.project)
     present, seen_at = call.find_present()
     roster = load_first_screen(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
-    return now.show_now(roster)
+    return view_now(roster)
 
 
-def show_waits(call: Call, query: PlaceQuery) -> views.WaitsView:
+def show_waits(call: Call, query: PlaceQuery) -> replies.WaitsView:
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     waits = call.board.waits(project=project, session=session)
-    return views.WaitsView(tuple(show_wait(one) for one in waits if call.sees(one.project)))
+    return replies.WaitsView(tuple(view_wait(one) for one in waits if call.sees(one.project)))
 
 
-def list_projects(call: Call) -> views.ProjectsView:
+def list_projects(call: Call) -> replies.ProjectsView:
     rows = call.board.store.read(lambda tx: tx.list_projects())
-    return views.ProjectsView(tuple(views.ProjectView(*row) for row in rows if call.sees(row[0])))
+    return replies.ProjectsView(tuple(replies.ProjectView(*row) for row in rows if call.sees(row[0])))
 
 
 # Sessions and agents.
 
 
-def list_sessions(call: Call, query: SessionsQuery) -> views.SessionsView:
+def list_sessions(call: Call, query: SessionsQuery) -> replies.SessionsView:
     project = call.choose_project(query.project)
     rows = list(call.board.store.sessions(project=project, limit=_MOST_SESSIONS))
     if query.after is not None:
@@ -158,48 +166,36 @@ def list_sessions(call: Call, query: SessionsQuery) -> views.SessionsView:
             raise SessionUnknown(session=query.after)
         rows = rows[place + 1 :]
     waits = Counter(wait.session for wait in call.board.waits(project=project))
-    shown = tuple(_show_session(row, waits[row.id]) for row in rows[: query.limit])
-    return views.SessionsView(sessions=shown, next=shown[-1].session if len(rows) > len(shown) else None)
+    shown = tuple(view_session(row, waits[row.id]) for row in rows[: query.limit])
+    return replies.SessionsView(sessions=shown, next=shown[-1].session if len(rows) > len(shown) else None)
 
 
-def show_session(call: Call) -> views.SessionView:
+def show_session(call: Call) -> SessionView:
     session = call.path["session"]
     call.find_project(session)
     row = call.board.store.read(lambda tx: tx.session(session))
     if row is None:
         raise SessionUnknown(session=session)
-    return _show_session(row, len(call.board.waits(session=session)))
+    return view_session(row, len(call.board.waits(session=session)))
 
 
-def _show_session(row: SessionRow, waits: int) -> views.SessionView:
-    return views.SessionView(
-        session=row.id,
-        project=row.project,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        agents=row.agents,
-        state=row.state,
-        waits=waits,
-    )
-
-
-def list_agents(call: Call) -> views.AgentsView:
+def list_agents(call: Call) -> replies.AgentsView:
     session = call.path["session"]
     call.find_project(session)
     rows = call.board.store.lists(session=session)
-    return views.AgentsView(tuple(_show_agent(call, row, rows) for row in rows))
+    return replies.AgentsView(tuple(_show_agent(call, row, rows) for row in rows))
 
 
-def show_agent(call: Call) -> views.AgentView:
+def show_agent(call: Call) -> AgentView:
     found = call.find_agent()
     rows = call.board.store.lists(session=found.session)
     return next(_show_agent(call, row, rows) for row in rows if row.number == found.number)
 
 
-def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> views.AgentView:
+def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> AgentView:
     activity = call.board.store.read(lambda tx: tx.overviews.load_activity(row.number))
     focus = row.todos.focus
-    return views.AgentView(
+    return AgentView(
         session=row.session,
         agent=row.agent,
         parent=next((other.agent for other in rows if other.number == row.parent), None),
@@ -209,7 +205,7 @@ def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> views.Agen
         state=activity.state,
         updated_at=row.updated_at,
         revision=row.todos.revision,
-        progress=views.ProgressView(*row.todos.progress),
+        progress=ProgressView(*row.todos.progress),
         focus=None if focus is None else focus.label,
         read_only=bool(activity.copy_of),
     )
@@ -218,13 +214,13 @@ def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> views.Agen
 # Lists and plans.
 
 
-def list_todos(call: Call, query: ListsQuery) -> views.ListsView:
+def list_todos(call: Call, query: ListsQuery) -> replies.ListsView:
     rows = call.board.store.lists(project=call.choose_project(query.project), limit=query.limit)
-    shown = (views.show_todos(row.todos, session=row.session, agent=row.agent, project=row.project) for row in rows)
-    return views.ListsView(tuple(shown))
+    shown = (view_todos(row.todos, session=row.session, agent=row.agent, project=row.project) for row in rows)
+    return replies.ListsView(tuple(shown))
 
 
-def show_todos(call: Call, query: RevisionQuery) -> views.TodosView:
+def show_todos(call: Call, query: RevisionQuery) -> TodosView:
     row = call.find_agent()
     todos = row.state.todos
     if query.revision is not None and query.revision != todos.revision:
@@ -233,14 +229,14 @@ def show_todos(call: Call, query: RevisionQuery) -> views.TodosView:
             detail = f"The list has no revision {query.revision}, or it was pruned; it is at {todos.revision}."
             raise ApiProblem(404, "revision_unknown", detail, field="revision")
         todos = past
-    return views.show_todos(todos, session=row.session, agent=row.name, project=row.project)
+    return view_todos(todos, session=row.session, agent=row.name, project=row.project)
 
 
-def list_plans(call: Call, query: PlansQuery) -> views.PlansView:
+def list_plans(call: Call, query: PlansQuery) -> replies.PlansView:
     now = call.board.now()
     rows = call.board.plans(waiting=query.waiting)
     project = call.choose_project(query.project)
-    return views.PlansView(tuple(views.show_plan(row, now) for row in rows if project in (None, row.project)))
+    return replies.PlansView(tuple(view_plan(row, now) for row in rows if project in (None, row.project)))
 
 
 def load_plans(call: Call) -> list[PlanRow]:
@@ -254,22 +250,22 @@ def show_plan(call: Call) -> Struct:
     plans = load_plans(call)
     if not plans:
         raise PlanMissing
-    return views.show_plan(plans[-1], call.board.now())
+    return view_plan(plans[-1], call.board.now())
 
 
-def list_plan_revisions(call: Call) -> views.PlansView:
+def list_plan_revisions(call: Call) -> replies.PlansView:
     now = call.board.now()
-    return views.PlansView(tuple(views.show_plan(row, now) for row in load_plans(call)))
+    return replies.PlansView(tuple(view_plan(row, now) for row in load_plans(call)))
 
 
-def diff_plan(call: Call) -> views.PlanDiffView:
+def diff_plan(call: Call) -> replies.PlanDiffView:
     plans = [row.plan for row in load_plans(call) if row.plan.text]
     if not plans:
         raise PlanMissing
     before = plans[-2] if len(plans) > 1 else None
     old = [] if before is None else before.text.splitlines()
     lines = unified_diff(old, plans[-1].text.splitlines(), lineterm="")
-    return views.PlanDiffView(
+    return replies.PlanDiffView(
         before=None if before is None else before.revision, revision=plans[-1].revision, lines=tuple(lines)
     )
 
@@ -277,7 +273,7 @@ def diff_plan(call: Call) -> views.PlanDiffView:
 # Events.
 
 
-def list_events(call: Call, query: EventsQuery) -> views.EventsView:
+def list_events(call: Call, query: EventsQuery) -> replies.EventsView:
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     is_wanted = _make_filter(call, query)
     size = _PAGE if query.kind or query.agent else query.limit + 1
@@ -293,7 +289,7 @@ def list_events(call: Call, query: EventsQuery) -> views.EventsView:
                 if len(found) == query.limit:
                     more = more or event is not page[-1]
                     break
-    return views.EventsView(tuple(views.show_event(event) for event in found), str(cursor), more)
+    return replies.EventsView(tuple(replies.show_event(event) for event in found), str(cursor), more)
 
 
 def _read_page(call: Call, session: str | None, project: str | None, after: int, size: int) -> Sequence[Event]:
@@ -321,101 +317,57 @@ def _make_filter(call: Call, query: EventsQuery) -> Callable[[Event], bool]:
     return is_wanted
 
 
-def show_receipt(call: Call, query: ReceiptQuery) -> views.ReceiptView:
+def show_receipt(call: Call, query: ReceiptQuery) -> ReceiptView:
     session = call.path["session"]
     call.find_project(session)
-    return msgspec.convert(load_receipt(call.board, session, query.event).data(), views.ReceiptView)
+    return load_receipt(call.board, session, query.event)
 
 
 # Reports and costs.
 
 
-def show_report(call: Call, query: PlaceQuery) -> views.ReportView:
+def show_report(call: Call, query: PlaceQuery) -> ReportView:
     session = call.choose_session(query.session)
     project = call.choose_project(query.project)
     report, around, changes = load_report(call.board, session=session, project=None if session else project)
-    return msgspec.convert(report_data(report, around, changes), views.ReportView)
+    return view_report(report, around, changes)
 
 
-def show_brief(call: Call, query: BriefQuery) -> views.BriefView:
+def show_brief(call: Call, query: BriefQuery) -> BriefView:
     project = call.choose_project(query.project)
     after = None if query.after is None else parse_cursor(query.after)
     found = load_brief(call.board, after, project=project, who=call.by)
-    return msgspec.convert(brief_data(found.brief, found.around, found.changes), views.BriefView)
+    return view_brief(found.brief, found.around, found.changes)
 
 
-def show_stats(call: Call, query: PlaceQuery) -> views.StatsView:
+def show_stats(call: Call, query: PlaceQuery) -> replies.StatsView:
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     costs = sum_costs(row.cost for row in call.board.costs(project=project, session=session))
-    return msgspec.convert({"costs": [cost_data(cost) for cost in costs]}, views.StatsView)
+    return replies.StatsView(tuple(map(view_cost, costs)))
 
 
 # Searching.
 
 
-def search(call: Call, query: SearchQuery) -> views.SearchView:
+def search(call: Call, query: SearchQuery) -> replies.SearchView:
     """Find sessions, items and tasks that hold all words, as the page does."""
     project, words = call.choose_project(query.project), split_words(query.q)
-    return views.SearchView(tuple(islice(_list_hits(call.board, words, project), query.limit)))
-
-
-def _list_hits(board: Board, words: Sequence[str], project: str | None) -> Iterator[views.HitView]:
-    for row, label in find_sessions(board, words, project):
-        text = f"{row.id} {label}".strip()
-        yield views.HitView(
-            kind="session",
-            project=row.project,
-            session=row.id,
-            agent="",
-            list="",
-            id="",
-            text=text,
-            status=row.state,
-        )
-    for item, where, session, agent in find_items(board, words, project):
-        text = "\n".join((item.content, *item.notes))
-        yield views.HitView(
-            kind="item",
-            project=where,
-            session=session,
-            agent=agent,
-            list="",
-            id=item.id,
-            text=text,
-            status=item.status.value,
-        )
-    for place, task in find_tasks(board, words, project):
-        yield views.HitView(
-            kind="task",
-            project=place.project,
-            session=place.session or "",
-            agent=task.owner or "",
-            list=place.name,
-            id=task.id,
-            text=task.subject,
-            status=task.status.value,
-        )
+    found = chain.from_iterable(find(call.board, words, project) for find in (find_sessions, find_items, find_tasks))
+    hits = list(islice(found, query.limit))
+    return replies.SearchView(msgspec.convert(hits, tuple[HitView, ...], from_attributes=True))
 
 
 # Tools.
 
 
-def list_dialects(call: Call) -> views.DialectsView:
-    return views.DialectsView(tuple(REGISTRY))
+def list_dialects(call: Call) -> replies.DialectsView:
+    return replies.DialectsView(tuple(REGISTRY))
 
 
-def show_dialect(call: Call) -> views.DialectView:
+def show_dialect(call: Call) -> replies.DialectView:
     name = call.path["dialect"]
     if name not in REGISTRY:
         raise ApiProblem(404, "unknown_name", f"There is no such dialect; known are: {', '.join(REGISTRY)}.")
     found = dialect(name)
-    tools = tuple(
-        views.ToolView(
-            name=tool.name,
-            description=tool.description,
-            input_schema=dict(tool.input_schema),
-            annotations=dict(tool.annotations),
-        )
-        for tool in found.tools
-    )
-    return views.DialectView(dialect=name, layer=found.layer, tools=tools)
+    tools = msgspec.convert(found.tools, tuple[replies.ToolView, ...], from_attributes=True)
+    return replies.DialectView(dialect=name, layer=found.layer, tools=tools)

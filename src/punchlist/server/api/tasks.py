@@ -11,13 +11,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from punchlist.core.task import Task
 from punchlist.core.task_rules import check_revision
 from punchlist.hosts.copies import check_own_tasks, open_agent
-from punchlist.server.api import views
+from punchlist.server.api import replies
 from punchlist.server.api.calls import Answer, Call
 from punchlist.server.api.reading import Limit
 from punchlist.server.problems import ApiProblem
 from punchlist.store import Transaction
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.handle import ClaimOptions
+from punchlist.views.lists import view_todos
+from punchlist.views.tasks import TaskGraphView, view_graph, view_task
 
 _MOST_IN_GRAPH: Final = 10_000
 """Tasks in one reply, which has all of them: 20 MB."""
@@ -193,17 +195,17 @@ class PromoteBody(StepsBody, forbid_unknown_fields=True):
 # Reading.
 
 
-def list_task_lists(call: Call) -> views.TaskListsView:
+def list_task_lists(call: Call) -> replies.TaskListsView:
     rows = call.list_task_lists()
-    return views.TaskListsView(
+    return replies.TaskListsView(
         tuple(
-            views.TaskListView(list=row.name, project=row.project, session=row.session, created=count)
+            replies.TaskListView(list=row.name, project=row.project, session=row.session, created=count)
             for row, count in rows
         )
     )
 
 
-def list_tasks(call: Call, query: TasksQuery) -> views.TasksView:
+def list_tasks(call: Call, query: TasksQuery) -> replies.TasksView:
     tasks = call.open_tasks()
     found = tasks.list(
         status=query.status,
@@ -214,34 +216,33 @@ def list_tasks(call: Call, query: TasksQuery) -> views.TasksView:
         limit=query.limit + 1,
     )
     page = found[: query.limit]
-    return views.TasksView(tasks=_show(page), next=page[-1].id if len(found) > len(page) else None)
+    return replies.TasksView(tasks=_show(page), next=page[-1].id if len(found) > len(page) else None)
 
 
-def list_ready(call: Call, query: ReadyQuery) -> views.TasksView:
-    return views.TasksView(tasks=_show(call.open_tasks().ready(query.limit, label=query.label)))
+def list_ready(call: Call, query: ReadyQuery) -> replies.TasksView:
+    return replies.TasksView(tasks=_show(call.open_tasks().ready(query.limit, label=query.label)))
 
 
-def show_graph(call: Call) -> views.TaskGraphView:
+def show_graph(call: Call) -> TaskGraphView:
     tasks = call.open_tasks()
     if any(row.name == tasks.name and count > _MOST_IN_GRAPH for row, count in call.list_task_lists()):
         detail = f"The list has more than {_MOST_IN_GRAPH:,} tasks; read them page by page."
         raise ApiProblem(422, "list_too_long", detail, field="list")
     graph = tasks.graph()
-    edges = tuple(views.EdgeView(blocker, task) for blocker, task in graph.edges)
-    return views.TaskGraphView(_show(graph.tasks), edges)
+    return view_graph(graph.tasks, graph.edges)
 
 
 def show_task(call: Call) -> Struct:
-    return views.show_task(call.open_tasks().get(call.path["task"]))
+    return view_task(call.open_tasks().get(call.path["task"]))
 
 
-def show_history(call: Call) -> views.HistoryView:
+def show_history(call: Call) -> replies.HistoryView:
     events = call.open_tasks().history(call.path["task"])
-    return views.HistoryView(tuple(views.show_event(event) for event in events))
+    return replies.HistoryView(tuple(replies.show_event(event) for event in events))
 
 
 def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
-    return tuple(views.show_task(task) for task in tasks)
+    return tuple(view_task(task) for task in tasks)
 
 
 # Changing. Gates may be asked about a new task and a completion: these, and claims, are told apart by their call ids.
@@ -251,10 +252,10 @@ def create_task(call: Call, body: NewTaskBody) -> Struct:
     tasks = call.open_tasks(creates=True)
     check_own_tasks(tasks)
     fields = _given(body)
-    return views.show_task(tasks.create(fields.pop("subject"), call_id=call.take_call_id(), **fields))
+    return view_task(tasks.create(fields.pop("subject"), call_id=call.take_call_id(), **fields))
 
 
-def claim_tasks(call: Call, body: ClaimBody) -> views.TasksView:
+def claim_tasks(call: Call, body: ClaimBody) -> replies.TasksView:
     tasks = _open_own(call)
     options: ClaimOptions = {
         "label": body.label,
@@ -264,14 +265,14 @@ def claim_tasks(call: Call, body: ClaimBody) -> views.TasksView:
     }
     if body.id is not None:
         claimed = tasks.claim(body.owner, id=body.id, **options)
-        return views.TasksView(tasks=() if claimed is None else _show((claimed,)))
-    return views.TasksView(tasks=_show(tasks.claim(body.owner, limit=body.limit, **options)))
+        return replies.TasksView(tasks=() if claimed is None else _show((claimed,)))
+    return replies.TasksView(tasks=_show(tasks.claim(body.owner, limit=body.limit, **options)))
 
 
-def signal_tasks(call: Call, body: SignalBody) -> views.TasksView:
+def signal_tasks(call: Call, body: SignalBody) -> replies.TasksView:
     tasks = _open_own(call)
     woken = tasks.signal(body.topic, body.correlation_id, body.payload, keep=body.keep, call_id=call.take_call_id())
-    return views.TasksView(tasks=_show(woken))
+    return replies.TasksView(tasks=_show(woken))
 
 
 def complete_task(call: Call, body: CompleteBody) -> Struct:
@@ -286,7 +287,7 @@ def complete_task(call: Call, body: CompleteBody) -> Struct:
         person=person,
         force=body.force,
     )
-    return views.show_task(task)
+    return view_task(task)
 
 
 def update_task(call: Call, body: TaskChangesBody) -> Answer:
@@ -352,7 +353,7 @@ def give_steps(call: Call, body: StepsBody) -> Answer:
 
     def run() -> Struct:
         todos = tasks.todos(call.path["task"], agent, by=call.by)
-        return views.show_todos(todos, session=row.session, agent=row.name, project=row.project)
+        return view_todos(todos, session=row.session, agent=row.name, project=row.project)
 
     return call.repeat(run)
 
@@ -361,7 +362,7 @@ def promote_items(call: Call, body: PromoteBody) -> Answer:
     tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
     check_own_tasks(tasks)
     agent = call.board.agent(row.name, session=row.session, project=row.project)
-    return call.repeat(lambda: views.TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
+    return call.repeat(lambda: replies.TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
 
 
 def _open_own(call: Call) -> Tasks:
@@ -379,7 +380,7 @@ def _change(call: Call, verb: Callable[[Work, str], Task]) -> Answer:
         work = tasks.within(tx)
         if call.revision is not None:
             check_revision(work.row(wanted).task, call.revision)
-        return views.show_task(verb(work, wanted))
+        return view_task(verb(work, wanted))
 
     return call.board.change_tasks(tasks.name, lambda: call.commit(run))
 

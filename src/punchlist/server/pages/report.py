@@ -20,17 +20,14 @@ from punchlist.server.pages.rendering import element_id, render
 from punchlist.server.pages.session import AgentView, ItemView, PhaseView, SessionView, load_session, view_item
 from punchlist.server.pages.timeline import lay_out
 from punchlist.surfaces.headlines import (
-    Around,
     git_name,
     git_words,
-    short_session,
     state_words,
     stopped_words,
     waiting_words,
 )
 from punchlist.surfaces.lists import DOUBTFUL
 from punchlist.surfaces.reports import (
-    Changes,
     change_words,
     item_label,
     owner_words,
@@ -38,6 +35,8 @@ from punchlist.surfaces.reports import (
     total_words,
 )
 from punchlist.surfaces.spans import UNICODE
+from punchlist.views.findings import short_session
+from punchlist.views.reports import Around, Changes
 from punchlist.views.waits import answer_commands
 
 _TASKS: Final = "Tasks"

@@ -18,7 +18,7 @@ from punchlist.core.report import ItemReport, Report
 from punchlist.core.task import Task
 from punchlist.core.todo import Progress, Status, TodoItem, TodoList
 from punchlist.errors import SessionUnknown
-from punchlist.hosts.receipts import Receipt, load_receipt
+from punchlist.hosts.receipts import load_receipt
 from punchlist.server.pages.rendering import element_id
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
@@ -26,10 +26,12 @@ from punchlist.surfaces.headlines import failing_checks, state_words
 from punchlist.surfaces.lists import STATES, STYLES, blocker_words, grade_word, group_by_phase, helper_words, tree
 from punchlist.surfaces.panel import find_news
 from punchlist.surfaces.reports import file_words, item_words, proof_words, status_words, total_words
-from punchlist.surfaces.sentences import sentence, span
+from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import find_box, standing_words
+from punchlist.views.findings import span
 from punchlist.views.now import AgentNow
+from punchlist.views.waits import ReceiptView
 
 MOST_EVENTS = 60
 LATEST = 2**62
@@ -131,7 +133,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
     state_style: Style = "dim"
     failures: Sequence[CheckState] = ()
     waits: Sequence[PersonWait] = ()
-    receipt: Receipt | None = None
+    receipt: ReceiptView | None = None
     agents: Sequence[AgentView] = ()
     totals: Sequence[tuple[str, str]] = ()
     timeline: Timeline | None = None

@@ -15,10 +15,11 @@ from punchlist.core.report import known_stints, sum_stints
 from punchlist.core.task import Task
 from punchlist.guidance.ledger import Cost, sum_costs
 from punchlist.store import Transaction
-from punchlist.surfaces.costs import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title, said_size
+from punchlist.surfaces.costs import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title
 from punchlist.surfaces.lists import GRADES
-from punchlist.surfaces.sentences import span
 from punchlist.surfaces.spans import Style
+from punchlist.views.costs import said_size
+from punchlist.views.findings import span
 
 _MOST_ITEMS: Final = 20_000
 _DAYS: Final = 14
@@ -94,7 +95,7 @@ class CostPart(Struct, frozen=True):
     width: float
 
 
-class CostView(Struct, frozen=True):
+class CostRow(Struct, frozen=True):
     """A dialect and profile in estimated tokens, as `punchlist stats` shows them."""
 
     name: str
@@ -113,7 +114,7 @@ class StatsView(Struct, frozen=True, kw_only=True):
     grades: Sequence[Share]
     times: Sequence[Share]
     median: str
-    costs: Sequence[CostView]
+    costs: Sequence[CostRow]
     headings: Sequence[str] = COST_HEADINGS
     legend: str = COST_LEGEND
 
@@ -213,7 +214,7 @@ def _shares(counts: Sequence[tuple[str, int]]) -> list[Share]:
     return [Share(name, number, round(100 * number / most), GRADES.get(name, "plain")) for name, number in counts]
 
 
-def _view_cost(cost: Cost, most: int) -> CostView:
+def _view_cost(cost: Cost, most: int) -> CostRow:
     sizes = (cost.spent.descriptions, said_size(cost), cost.calls.arguments, cost.calls.replies)
     parts: list[CostPart] = []
     x = 0.0
@@ -221,4 +222,4 @@ def _view_cost(cost: Cost, most: int) -> CostView:
         width = round(100 * size.tokens / most, 2) if most else 0.0
         parts.append(CostPart(look, round(x, 2), width))
         x += width
-    return CostView(cost_title(cost), cost_cells(cost), cost_remarks(cost), parts)
+    return CostRow(cost_title(cost), cost_cells(cost), cost_remarks(cost), parts)

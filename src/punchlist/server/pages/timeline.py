@@ -13,7 +13,7 @@ from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
 from punchlist.surfaces.headlines import count_words
-from punchlist.surfaces.sentences import span
+from punchlist.views.findings import span
 
 _MOST_LANES: Final = 200
 _LABEL: Final = 9.0

@@ -1,0 +1,310 @@
+"""Reports and briefs as values: sessions, Git, what waits, stopped or stalled, and each item with its work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from punchlist.core.brief import Brief, ListNews
+from punchlist.core.grounding.evidence import Matched
+from punchlist.core.grounding.session import CheckRun, CheckState, SessionState, State
+from punchlist.core.grounding.tally import CheckSeen, Tally
+from punchlist.core.grounding.tool_call import Subject
+from punchlist.core.overview import PersonWait
+from punchlist.core.report import ItemReport, Report, Totals
+from punchlist.views.findings import Silent, finding_words, short_session, stall_words
+from punchlist.views.waits import WaitView, view_wait
+
+
+class GitCommit(Struct, frozen=True):
+    """A commit."""
+
+    hash: str
+    at: datetime
+    subject: str
+
+
+class Uncommitted(Struct, frozen=True):
+    """The lines that are not committed."""
+
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+
+
+class GitSummary(Struct, frozen=True):
+    """The commits in one project since the work began, the latest first, and the lines that are not committed.
+
+    `complete` is false if Git gave no answer to some question, or not in time.
+    """
+
+    project: str
+    commits: tuple[GitCommit, ...] = ()
+    uncommitted: Uncommitted = Uncommitted()
+    complete: bool = True
+
+
+class Changed(Struct, frozen=True):
+    """Changes that version control saw during the work on an item; `shared` of its commits count for others too."""
+
+    commits: tuple[str, ...] = ()
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    shared: int = 0
+
+
+Changes = Mapping[Subject, Changed]
+
+
+class Stopped(Struct, frozen=True):
+    """An agent that ended its turn, or its work, with so many items open."""
+
+    session: str
+    agent: str
+    open: int
+    place: str = ""
+
+
+class Around(Struct, frozen=True):
+    """The parts of a report or brief that are not about items: Git, agents not at work, the cost.
+
+    `own` are the sessions of the reader's own lists. `is_first`: the reader had no brief before.
+    """
+
+    git: Sequence[GitSummary] = ()
+    stopped: Sequence[Stopped] = ()
+    stalls: Sequence[Silent] = ()
+    tokens: int = 0
+    own: frozenset[str] = frozenset()
+    is_first: bool = False
+
+
+# As programs get them.
+
+
+class CheckStateView(Struct, frozen=True):
+    """The last outcome of a check program, and the code changes since it began."""
+
+    program: str
+    family: str
+    outcome: str
+    at: datetime
+    scope: tuple[str, ...]
+    changes_since: int
+    command: str
+    last_lines: list[str]
+
+
+class SessionStateView(Struct, frozen=True):
+    """The state of a session, by which checks, and how many code changes ago."""
+
+    session: str
+    state: State
+    changes_since: int
+    done_since: int
+    checks: tuple[CheckStateView, ...]
+
+
+class CheckRunView(Struct, frozen=True):
+    """The run of a check that decided a grade."""
+
+    name: str
+    family: str
+    outcome: str
+    at: datetime
+    command: str
+    last_lines: list[str]
+
+
+class NoticedView(Struct, frozen=True):
+    """A finding of a detector, as a sentence."""
+
+    session: str
+    agent: str
+    detector: str
+    seen: str
+    at: datetime
+
+
+class ReportView(Struct, frozen=True, kw_only=True):
+    """The state of each session, and for each item its grade, time, work and evidence."""
+
+    state: State
+    sessions: tuple[SessionStateView, ...]
+    git: tuple[GitSummary, ...]
+    waits: tuple[WaitView, ...]
+    stopped: tuple[Stopped, ...]
+    stalled: tuple[str, ...]
+    items: tuple[dict[str, Any], ...]
+    elsewhere: tuple[dict[str, Any], ...]
+    totals: dict[str, Any]
+
+
+class BriefView(Struct, frozen=True, kw_only=True):
+    """Changes after an event. `until` is the `after` of the next brief."""
+
+    sessions: tuple[SessionStateView, ...]
+    git: tuple[GitSummary, ...]
+    waits: tuple[WaitView, ...]
+    stopped: tuple[Stopped, ...]
+    stalled: tuple[str, ...]
+    lists: tuple[ListNews, ...]
+    noticed: tuple[NoticedView, ...]
+    failed: tuple[dict[str, Any], ...]
+    doubtful: tuple[dict[str, Any], ...]
+    verified: tuple[dict[str, Any], ...]
+    confirmed: tuple[dict[str, Any], ...]
+    unchecked: tuple[dict[str, Any], ...]
+    unjudged: tuple[dict[str, Any], ...]
+    under_way: tuple[dict[str, Any], ...]
+    calls: int
+    failures: int
+    active_seconds: float
+    layer_tokens: int
+    until: int
+
+
+def view_report(report: Report, around: Around, changes: Changes) -> ReportView:
+    """Return a report as programs get it."""
+    return ReportView(
+        state=report.state,
+        sessions=tuple(map(_view_session, report.sessions)),
+        **_view_around(around, report.waits),
+        items=_view_items(report.items, changes),
+        elsewhere=tuple(
+            {"session": of.session, "agent": of.agent, "item": of.item, **_view_work(tally)}
+            for of, tally in report.elsewhere.items()
+        ),
+        totals=_view_totals(report.totals),
+    )
+
+
+def view_brief(brief: Brief, around: Around, changes: Changes) -> BriefView:
+    """Return a brief as programs get it."""
+    return BriefView(
+        sessions=tuple(map(_view_session, (*brief.sessions, *brief.red))),
+        **_view_around(around, brief.waits),
+        lists=brief.lists,
+        noticed=tuple(
+            NoticedView(
+                one.session,
+                one.agent,
+                one.detector,
+                finding_words(one.agent, one.detector, one.subject, one.seen),
+                one.at,
+            )
+            for one in brief.noticed
+        ),
+        failed=_view_items(brief.failed, changes),
+        doubtful=_view_items(brief.doubtful, changes),
+        verified=_view_items(brief.verified, changes),
+        confirmed=_view_items(brief.confirmed, changes),
+        unchecked=_view_items(brief.unchecked, changes),
+        unjudged=_view_items(brief.unjudged, changes),
+        under_way=_view_items(brief.under_way, changes),
+        calls=brief.work.calls,
+        failures=brief.work.failures,
+        active_seconds=brief.work.active.total_seconds(),
+        layer_tokens=around.tokens,
+        until=brief.until,
+    )
+
+
+def _view_session(one: SessionState) -> SessionStateView:
+    checks = tuple(map(_view_state, one.checks))
+    return SessionStateView(one.session, one.state, one.changes_since, one.done_since, checks)
+
+
+def _view_state(check: CheckState) -> CheckStateView:
+    known = asdict(check)
+    return CheckStateView(last_lines=known.pop("tail").splitlines(), **known)
+
+
+def _view_around(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:
+    """Return what stands before the items, by the names of the fields."""
+    return {
+        "git": tuple(around.git),
+        "waits": tuple(map(view_wait, waits)),
+        "stopped": tuple(around.stopped),
+        "stalled": tuple(stall_words(f"{one.agent} in {short_session(one.session)}", one) for one in around.stalls),
+    }
+
+
+def _view_items(entries: Iterable[ItemReport], changes: Changes) -> tuple[dict[str, Any], ...]:
+    return tuple(_view_item(entry, changes.get(entry.subject)) for entry in entries)
+
+
+def _view_item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
+    item, of = entry.item, entry.subject
+    return {
+        "session": of.session,
+        "agent": of.agent,
+        "plan": of.item.rpartition("/")[0],
+        "id": item.id,
+        "content": item.content,
+        "status": item.status.value,
+        "grade": entry.grade,
+        "remarks": entry.remarks,
+        "check": _view_run(entry.check),
+        "gone": entry.is_gone,
+        "started_at": item.started_at,
+        "finished_at": item.finished_at,
+        "seconds": None if entry.elapsed is None else entry.elapsed.total_seconds(),
+        **_view_work(entry.tally),
+        "helpers": entry.helpers,
+        "evidence": [_view_evidence(match) for match in entry.evidence],
+        "git": changed,
+    }
+
+
+def _view_run(run: CheckRun | None) -> CheckRunView | None:
+    if run is None:
+        return None
+    return CheckRunView(run.name, run.family, run.outcome, run.at, run.command, run.tail.splitlines())
+
+
+def _view_evidence(match: Matched) -> dict[str, Any]:
+    return {
+        "text": match.evidence.text,
+        "kind": match.kind,
+        "seen": match.is_seen,
+        "holds": match.holds,
+        "call": None if match.call is None else match.call.id,
+    }
+
+
+def _view_work(tally: Tally) -> dict[str, Any]:
+    return {
+        "calls": tally.calls,
+        "calls_by_kind": tally.kinds,
+        "calls_of_children": tally.child_calls,
+        "failures": tally.failures,
+        "abandoned": tally.abandoned,
+        "active_seconds": tally.active.total_seconds(),
+        "files": tally.files,
+        "last_check": _view_check(tally.last_check),
+    }
+
+
+def _view_check(check: CheckSeen | None) -> dict[str, str] | None:
+    return None if check is None else {"name": check.name, "family": check.family, "outcome": check.outcome}
+
+
+def _view_totals(totals: Totals) -> dict[str, Any]:
+    return {
+        "items": totals.items,
+        "completed": totals.completed,
+        "cancelled": totals.cancelled,
+        "open": totals.open,
+        "grades": totals.grades,
+        "judged": totals.judged,
+        "unjudged": totals.unjudged,
+        "calls": totals.calls,
+        "failures": totals.failures,
+        "active_seconds": totals.active.total_seconds(),
+    }
