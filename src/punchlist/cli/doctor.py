@@ -26,7 +26,7 @@ from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreErro
 from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
 from punchlist.settings import settings_path
 from punchlist.settings.environment import REPLACED_VARIABLES, list_variables
-from punchlist.settings.table import SettingEntry, list_entries, load_settings, parse_words
+from punchlist.settings.table import list_entries, load_settings, read_setting
 from punchlist.store import store_path
 from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
 from punchlist.store.inspect import inspect
@@ -438,21 +438,13 @@ def _check_settings() -> Iterator[Checkup]:
     entries = {entry.variable: entry for entry in list_entries().values()}
     for name, meaning in list_variables().items():
         value = os.environ.get(name)
-        problem = _find_problem(entries[name], value) if value and name in entries else ""
-        if problem:
-            yield Checkup(f"${name}", "wrong", problem, meaning)
+        try:
+            if value and name in entries and name != "PUNCHLIST_DB":  # the board was checked by itself
+                read_setting(entries[name].key)
+        except ConfigInvalid as error:
+            yield Checkup(f"${name}", "wrong", str(error), meaning)
         else:
             yield Checkup(f"${name}", "ok", value or f"{_NOT_SET}{meaning}")
     for name, instead in REPLACED_VARIABLES.items():
         if os.environ.get(name):
             yield Checkup(f"${name}", "note", "it is set, and no longer read", instead)
-
-
-def _find_problem(entry: SettingEntry, value: str) -> str:
-    """Return the problem of a variable in the words of the code that reads it; empty if there is none."""
-    try:
-        if entry.key != "db":  # the board was checked by itself
-            parse_words(entry, [value], name=entry.variable)
-    except ConfigInvalid as error:
-        return str(error)
-    return ""
