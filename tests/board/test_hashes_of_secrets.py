@@ -81,3 +81,20 @@ def test_a_password_of_several_words_is_in_no_hash_either() -> None:
             agent.tool_started("c1", "Bash", {"command": ["curl", "--password", password]})
             kept += [event.data.get("words") for event in board.events(0) if event.kind == "tool.started"]
     assert len(set(kept)) == 1
+
+
+def test_what_the_user_calls_a_secret_is_in_no_hash_either() -> None:
+    options = " ".join(f"--option-{number} value" for number in range(60))  # more than the preview shows
+    kept: list[Any] = []
+    for password in ("hunter2", "swordfish"):
+        calls: list[tuple[str, Any]] = [
+            ("Bash", {"command": f"login badge-{password} {options}"}),
+            ("WebFetch", {"url": f"https://example.org/{options}/badge-{password}"}),
+        ]
+        with Board.open("memory:") as board:
+            agent = board.agent("main", session="s1", redact=[r"badge-\w+"])
+            for number, (tool, args) in enumerate(calls):
+                agent.tool_started(f"c{number}", tool, args)
+            kept.append([event.data.get("words") for event in board.events(0) if event.kind == "tool.started"])
+    assert all(kept[0])
+    assert kept[0] == kept[1]

@@ -196,6 +196,15 @@ def test_the_last_two_backups_are_kept(old_board: Path) -> None:
     assert Path(f"{old_board}.before-lunch").exists()
 
 
+def test_what_is_no_file_counts_as_no_backup_and_is_left_alone(old_board: Path) -> None:
+    schema = _schema(old_board)
+    Path(f"{old_board}.before-90").symlink_to("nowhere")
+    Path(f"{old_board}.before-91").mkdir()
+    Board.open(old_board).close()
+    assert list_backups(str(old_board)) == [f"{old_board}.before-{schema}"]
+    assert Path(f"{old_board}.before-90").is_symlink()
+
+
 def test_a_board_of_today_is_not_backed_up(tmp_path: Path) -> None:
     for _ in range(2):
         Board.open(tmp_path / "board.db").close()

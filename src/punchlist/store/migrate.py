@@ -82,8 +82,11 @@ def list_backups(path: str) -> list[str]:
     """Return the backups that were made before a board was migrated, the latest first."""
     folder, name = os.path.split(path)
     prefix = f"{name}.before-"
-    names = [each for each in os.listdir(folder) if each.startswith(prefix) and each.removeprefix(prefix).isdigit()]
-    return sorted((os.path.join(folder, each) for each in names), key=os.path.getmtime, reverse=True)
+    with os.scandir(folder) as entries:
+        found = [each for each in entries if each.name.startswith(prefix) and each.is_file(follow_symlinks=False)]
+    backups = [each for each in found if each.name.removeprefix(prefix).isdigit()]
+    backups.sort(key=lambda backup: backup.stat().st_mtime, reverse=True)
+    return [backup.path for backup in backups]
 
 
 def _fold_list(whole: bytes | None, since: bytes | None) -> bytes:

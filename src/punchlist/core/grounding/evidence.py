@@ -6,6 +6,7 @@ it. It is shown with the grade, and changes none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, cast
@@ -161,18 +162,19 @@ def named_in(text: str, kind: Kind) -> Named:
     return Named(kind, text, tuple(dict.fromkeys(_said(preview(text, _LONGEST)))))
 
 
-def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> str:
+def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str, own: re.Pattern[str] | None = None) -> str:
     """Return hashes of the words by which a call is recognised; empty where its preview holds them all.
 
-    `commands` are those that a shell line runs, none for another tool; `shown` is the preview.
+    `commands` are those that a shell line runs, none for another tool; `shown` is the preview; `own` finds the user's
+    own secrets. Who reads a hash of a word could guess it: so none is of a secret.
     """
     is_whole = shown != "" and not shown.endswith("…")
     if commands:
         if is_whole and _is_shown(arguments):
             return ""
         line = join_words(word for words in commands for word in words)  # in quotes a secret is one word
-        if redact(line) != line:
-            commands = [redact(join_words(words)).split() for words in commands]
+        if redact(line, own) != line:
+            commands = [redact(join_words(words), own).split() for words in commands]
         return " ".join("".join(map(_hashed, _folded(words))) for words in commands[:_MOST_COMMANDS])
     if is_whole or not isinstance(arguments, Mapping):
         return ""
@@ -180,7 +182,7 @@ def words_of(arguments: Any, commands: Sequence[Sequence[str]], shown: str) -> s
     given = next((value for name in _URLS if isinstance(value := fields.get(name), str)), "")
     if not given:
         return ""
-    return _hashed(_address(redact(given[:_LONGEST])))
+    return _hashed(_address(redact(given[:_LONGEST], own)))
 
 
 def _said(text: str) -> Iterable[Words]:

@@ -152,7 +152,7 @@ def start_facts(
         facts["background"] = background
     facts["preview"] = shown
     if kind != "edit":
-        facts["words"] = words_of(arguments, () if seen is None else seen.commands, shown)
+        facts["words"] = words_of(arguments, () if seen is None else seen.commands, shown, watch.secrets)
     return facts if all(facts.values()) else {key: value for key, value in facts.items() if value}
 
 
