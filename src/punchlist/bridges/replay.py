@@ -176,16 +176,22 @@ def mark_watched(agent: Agent, source: str, format: str, *, at: datetime) -> Non
     """Note that an agent is known from its log alone, unless it is heard of already: its list is read-only here."""
 
     def note(tx: Transaction) -> None:
-        row = tx.agent(agent.session, agent.name)
-        if row is None:
-            row = tx.add_agent(agent.session, agent.name, project=agent.project, at=at)
-            tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=agent.name, at=at)
+        row = _join_board(tx, agent, at)
         activity = tx.overviews.load_activity(row.number)
         if activity.state == "new" and not activity.copy_of:
             copied = Draft("agent.copied", {"source": source, "format": format})
             tx.add_events(row, [copied], by=agent.name, at=at)
 
     agent.board.store.transact(note)
+
+
+def _join_board(tx: Transaction, agent: Agent, at: datetime, label: str | None = None) -> AgentRow:
+    """Return the row of an agent; one that the board does not know joins it."""
+    row = tx.agent(agent.session, agent.name)
+    if row is None:
+        row = tx.add_agent(agent.session, agent.name, project=agent.project, at=at, label=label)
+        tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=agent.name, at=at)
+    return row
 
 
 class Replay:
@@ -290,12 +296,7 @@ class Replay:
         agent, now = self._main, self._board.now()
         shown = cut(redact(clean(label, lines=False).text), _LONGEST_LABEL)
 
-        def join(tx: Transaction) -> None:
-            if tx.agent(agent.session, agent.name) is None:
-                row = tx.add_agent(agent.session, agent.name, project=agent.project, at=now, label=shown)
-                tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=agent.name, at=now)
-
-        self._board.store.transact(join)
+        self._board.store.transact(lambda tx: _join_board(tx, agent, now, shown))
 
     def _agent(self, key: str) -> Agent:
         if not self._is_marked:

@@ -67,27 +67,19 @@ class ChangePlan(Struct, frozen=True):
         remove_empty_folders(self.folders)
 
 
-class Attachment(Struct, frozen=True):
-    """An agent that is attached: by which version of ours, and to which board."""
-
-    version: str
-    board: str
-
-
 def find_place(host: AgentProgram) -> str:
     """Return the folder or file of ours that attaches an agent; for Codex the file that has our tables."""
     return os.path.join(find_settings(host), host.place)
 
 
-def find_attachment(host: AgentProgram) -> Attachment | None:
-    """Return how an agent is attached; None if it is not."""
+def find_attachment(host: AgentProgram) -> Marker | None:
+    """Return how an agent is attached: by which version of ours, and to which board; None if it is not."""
     place = find_place(host)
     if host.name == "codex":
         text = _read_text(resolve_file(place, find_root(host)))
         board = codex_config.find_board(text) if text else None
-        return None if board is None else Attachment(codex_config.find_written_version(text or ""), board)
-    marker = _read_file_marker(place) if host.name == "opencode" else _read_marker(place)
-    return None if marker is None else Attachment(marker.version, marker.board)
+        return None if board is None else Marker(_MADE_BY, codex_config.find_written_version(text or ""), board)
+    return _read_file_marker(place) if host.name == "opencode" else _read_marker(place)
 
 
 def list_attached() -> list[AgentProgram]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import heapq
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
@@ -46,6 +45,7 @@ from punchlist.text import clean
 from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
 from punchlist.transcripts.decoding import moment, name, object_at, objects, path, record
+from punchlist.transcripts.reverse import open_plain
 from punchlist.transcripts.steps import TurnEnd, TurnStart
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
@@ -472,19 +472,12 @@ def _list_files(folder: str, pattern: str, most: int, *, folders: bool = False) 
 def _read_part(file: str, *, tail: bool, size: int) -> bytes:
     """Return the beginning or the end of a regular file; nothing if it is a link, or cannot be read."""
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with open(open_plain(file), "rb") as opened:
+            if tail:
+                opened.seek(max(0, os.fstat(opened.fileno()).st_size - size))
+            return opened.read(size)
     except OSError:
         return b""
-    with open(handle, "rb") as opened:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            return b""
-        try:
-            return os.pread(handle, size, max(0, found.st_size - size) if tail else 0)
-        except OSError:
-            return b""
-        finally:
-            opened.close()
 
 
 def _read_json(file: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ block and one line.
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Self
@@ -27,6 +28,15 @@ class Line(NamedTuple):
 
 Needles = tuple[bytes, ...]
 """Words that make a line worth reading: any of them is enough."""
+
+
+def open_plain(path: str) -> int:
+    """Open a file to read it, if it is a regular one and no link; raise `OSError` for anything else."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"`{path}` is no file")
+    return handle
 
 
 class Log:

@@ -18,6 +18,7 @@ from punchlist.transcripts import zst
 from punchlist.transcripts.decoding import LARGEST, name, record
 from punchlist.transcripts.decoding import path as folder_path
 from punchlist.transcripts.formats import LOGS
+from punchlist.transcripts.reverse import open_plain
 from punchlist.transcripts.values import MAIN
 
 COMPRESSED: Final = ".zst"
@@ -90,15 +91,6 @@ def find_file(path: str) -> FoundFile | None:
     return FoundFile(path, f"{found.st_dev}:{found.st_ino}", found.st_size, found.st_mtime)
 
 
-def open_log(path: str) -> int:
-    """Open a log to read it, if it is a regular file and no link."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(f"`{path}` is no file")
-    return handle
-
-
 def describe_log(host: str, root: str, path: str) -> LogFile | None:
     """Return whose log a file is; None if it is none, or does not tell yet."""
     form, inside = LOGS[host], os.path.relpath(path, root)
@@ -121,7 +113,7 @@ def describe_log(host: str, root: str, path: str) -> LogFile | None:
 def _read_text(path: str) -> str | None:
     """Return the folder that a small file names."""
     try:
-        handle = open_log(path)
+        handle = open_plain(path)
     except OSError:
         return None
     with os.fdopen(handle, "rb") as file:
@@ -132,7 +124,7 @@ def _read_first(path: str) -> dict[str, Any] | None:
     """Return the first record of a log; None as long as its first line has no end."""
     if path.endswith(COMPRESSED):
         return next(iter(zst.read_first(path, 1)), None)
-    handle = open_log(path)
+    handle = open_plain(path)
     try:
         line, size = b"", 1 << 16
         while b"\n" not in line and len(line) < LARGEST:

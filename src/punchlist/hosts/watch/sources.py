@@ -13,12 +13,13 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from punchlist.hosts.watch.logs import COMPRESSED, LogFile, open_log
+from punchlist.hosts.watch.logs import COMPRESSED, LogFile
 from punchlist.store.hosts import FilePlace
 from punchlist.text.hashing import blake2b
 from punchlist.transcripts import zst
 from punchlist.transcripts.decoding import LARGEST, fields, moment, record
 from punchlist.transcripts.formats import LOGS
+from punchlist.transcripts.reverse import open_plain
 from punchlist.transcripts.steps import StepReader, SubagentStart
 from punchlist.transcripts.values import MAIN
 
@@ -52,7 +53,7 @@ class Source:
         self.is_ended = False
         self.is_begun = False
         """True once the start of the subagent whose log it is was told."""
-        self._handle = open_log(log.path)
+        self._handle = open_plain(log.path)
         found = os.fstat(self._handle)
         self._file = f"{found.st_dev}:{found.st_ino}"
         self._size = found.st_size
