@@ -84,8 +84,9 @@ def _copy(connection: sqlite3.Connection, source: int, session: str) -> None:
         values,
     )
     new = connection.execute(
-        "INSERT INTO agents (session, name, project, created_at, updated_at, recent) "
-        "SELECT :session, name, project, created_at, updated_at, recent FROM agents WHERE id = :source RETURNING id",
+        "INSERT INTO agents (session, name, project, created_at, updated_at, recent, activity, summary) "
+        "SELECT :session, name, project, created_at, updated_at, recent, activity, summary FROM agents "
+        "WHERE id = :source RETURNING id",
         values,
     ).fetchone()[0]
     values = {"source": source, "new": new}
@@ -94,7 +95,6 @@ def _copy(connection: sqlite3.Connection, source: int, session: str) -> None:
         "SELECT at, kind, author, :new, revision, data FROM events WHERE agent = :source ORDER BY seq",
         values,
     )
-    connection.execute("INSERT INTO overviews SELECT :new, activity, list FROM overviews WHERE agent = :source", values)
     connection.execute(
         "INSERT INTO kept_items SELECT :new, plan, id, touched, status, is_gone, body FROM kept_items "
         "WHERE agent = :source",

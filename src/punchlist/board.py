@@ -35,6 +35,9 @@ T = TypeVar("T")
 Observer = Callable[["Agent"], None]
 TasksObserver = Callable[[str], None]
 
+_PAGE = 1000
+"""Agents whose names are read at once when their rows are rebuilt."""
+
 
 class ObservedBoard:
     """Calls observers in this process, outside any transaction."""
@@ -287,10 +290,12 @@ class Board(BoardReader, ObservedBoard):
             woken = [one.seq for one in above if one.kind == "agent.spawned" and one.data.get("child") == name]
             tx.overviews.rebuild(row.number, row.state.todos, tx.log.of_agent(row.number), woken)
 
-        agents = self.store.read(lambda tx: tx.overviews.names())
-        for session, name in agents:
-            self.store.transact(lambda tx, session=session, name=name: rebuild(tx, session, name))
-        return len(agents)
+        count = last = 0
+        while page := self.store.read(lambda tx, after=last: tx.overviews.names_after(after, _PAGE)):
+            for _, session, name in page:
+                self.store.transact(lambda tx, session=session, name=name: rebuild(tx, session, name))
+            count, last = count + len(page), page[-1][0]
+        return count
 
     # Sessions as a whole.
 

@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist import Board
+from punchlist.core.events import Draft
 from punchlist.core.overview import AgentOverview, summarise_list
 from punchlist.errors import PunchlistError
+from punchlist.store import Transaction
+from punchlist.surfaces.brief import completed_items
 from punchlist.testing import FakeClock
 from tests.board.strategies import TOOLS, Call, calls, edits
 from tests.sizes import size
@@ -203,6 +206,29 @@ def board() -> Board:
 
 def row_of(board: Board, agent: str) -> AgentOverview:
     return next(row for row in board.overview() if row.agent == agent)
+
+
+def test_a_reader_without_a_cursor_gets_the_last_10_000_events(board: Board) -> None:
+    long_ago, now = board.agent(session="long ago", project="/shop"), board.agent(session="now", project="/yard")
+    long_ago.call("todo", {"set": ["Paint"]})
+    cursor = board.store.last_seq()
+    long_ago.call("todo", {"done": ["1"]})
+    now.call("todo", {"set": ["Sweep"]})
+    board.store.transact(lambda tx: add_reports(tx, "now", 10_000))
+    now.call("todo", {"done": ["1"]})
+
+    def completed(**where: Any) -> list[str]:
+        return [entry.item.content for entry in completed_items(board.brief(**where))]
+
+    assert completed() == ["Sweep"]
+    assert completed(project="/shop") == ["Paint"]
+    assert completed(after=cursor) == ["Paint", "Sweep"]
+
+
+def add_reports(tx: Transaction, session: str, count: int) -> None:
+    row = tx.agent(session, "main")
+    assert row is not None
+    tx.add_events(row, [Draft("agent.output", {})] * count, by="main", at=FakeClock()())
 
 
 def test_an_overview_has_one_row_per_agent_and_what_waits_on_a_person_first(board: Board) -> None:

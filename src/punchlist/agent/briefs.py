@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import cast
 
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from punchlist.core.events import Event
 from punchlist.core.grounding.commits import find_commit_call
 from punchlist.core.grounding.evidence import match_evidence
 from punchlist.core.grounding.grades import Grade, judge
-from punchlist.core.grounding.session import NO_RECORD, SessionState, red_since, session_state
+from punchlist.core.grounding.session import SessionState, red_since, session_state
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import Subject, ToolCall, is_task, item_key, subject
 from punchlist.core.overview import AgentOverview, KeptItem, PersonWait, is_under_way
@@ -46,6 +46,9 @@ from punchlist.store.waits import load_waits
 _CALLS_LOOKED_AT = 4000
 """Calls that are searched for evidence, the latest ones: all of a long session would be slow."""
 
+_FIRST_EVENTS = 10_000
+"""Events that the first brief of a reader looks at, up to the last one of an agent: a year's would take minutes."""
+
 
 def report(board: AgentBoard, session: str | None, project: Folder) -> Report:
     now, where = board.now(), None if project is None else project_of(project)
@@ -55,20 +58,15 @@ def report(board: AgentBoard, session: str | None, project: Folder) -> Report:
 def overview(board: AgentBoard, project: Folder) -> list[AgentOverview]:
     """Return one row per agent: those that wait on a person first, then the latest first."""
     now, where = board.now(), None if project is None else project_of(project)
-    rows, states, waiting = board.store.read(
-        lambda tx: (tx.overviews.all(project=where), tx.session_states(where), load_waits(tx, now, project=where))
-    )
+    rows, waiting = board.store.read(lambda tx: (tx.overviews.all(project=where), load_waits(tx, now, project=where)))
     waits: defaultdict[tuple[str, str], list[PersonWait]] = defaultdict(list)
     for wait in waiting:
         waits[wait.session, wait.agent].append(wait)
-    found = [
-        _overview_of(row, tuple(waits.get((row.session, row.agent), ())), states.get(row.session, "idle"))
-        for row in rows
-    ]
+    found = [_overview_of(row, tuple(waits.get((row.session, row.agent), ()))) for row in rows]
     return sorted(found, key=lambda one: (not one.waits, 0.0 if one.at is None else -one.at.timestamp()))
 
 
-def _overview_of(row: OverviewRow, waits: tuple[PersonWait, ...], state: str) -> AgentOverview:
+def _overview_of(row: OverviewRow, waits: tuple[PersonWait, ...]) -> AgentOverview:
     activity, todos = row.activity, row.list
     return AgentOverview(
         project=row.project,
@@ -81,7 +79,7 @@ def _overview_of(row: OverviewRow, waits: tuple[PersonWait, ...], state: str) ->
         last_call=activity.last_call,
         waits=waits,
         findings=activity.findings,
-        session_state=state,
+        session_state=row.session_state,
         at=activity.at,
     )
 
@@ -116,8 +114,8 @@ class ReportReader:
         self._project = project
         self._rows = {row.number: row for row in tx.overviews.all(session=session, project=project)}
         self._numbers = {(row.session, row.agent): row.number for row in self._rows.values()}
-        self._records = tx.completions.records(session=session, project=project)
-        self._lists = tx.overviews.task_lists()
+        self._record = cache(tx.completions.load_record)
+        self._project_of_list = cache(tx.tasks.project_of_list)
         self._behind: set[tuple[int, str]] = set()  # the calls behind the items that were reported, by agent and id
         self._started_for: defaultdict[Subject, list[OverviewRow]] = defaultdict(list)
         for row in self._rows.values():
@@ -142,6 +140,7 @@ class ReportReader:
         )
 
     def brief(self, after: int) -> Brief:
+        after = after or self._find_beginning()
         overviews, last = self._tx.overviews, self._tx.overviews.agents_since(after)
         touched = [agent for agent in last if agent in self._rows]
         since = [row for agent in touched for row in overviews.items_since(agent, after)]
@@ -166,21 +165,27 @@ class ReportReader:
             until=self._last_event(after, last),
         )
 
+    def _find_beginning(self) -> int:
+        """Return the cursor of a reader who has none."""
+        last = self._tx.last_seq()
+        if not self._is_everything:
+            last = max((row.activity.seq for row in self._rows.values()), default=last)
+        return max(0, last - _FIRST_EVENTS)
+
     # Sessions and agents.
 
     def _load_waits(self) -> tuple[PersonWait, ...]:
         return tuple(load_waits(self._tx, self._now, project=self._project, session=self._session))
 
     def _state(self, session: str) -> SessionState:
-        record = self._records.get(session, NO_RECORD)
+        record = self._record(session)
         since = red_since(record)
         return session_state(session, record, 0 if since is None else self._tx.completions.count_since(session, since))
 
     def _find_red_sessions(self, but: Container[str]) -> dict[str, None]:
         """Return the sessions that are red, but for these and those whose agents have all finished."""
-        states = self._tx.session_states(self._project)
-        at_work = [row.session for row in self._rows.values() if row.activity.state != "finished"]
-        return dict.fromkeys(one for one in at_work if states.get(one) == "red" and one not in but)
+        red = (row for row in self._rows.values() if row.session_state == "red" and row.activity.state != "finished")
+        return dict.fromkeys(row.session for row in red if row.session not in but)
 
     def _subject(self, agent: int, key: str) -> Subject:
         row = self._rows[agent]
@@ -265,7 +270,7 @@ class ReportReader:
         done = None if row is None or item.status is not Status.COMPLETED else row.completion
         calls = [] if agent is None else find_calls(self._tx, agent, done, stints)
         self._behind.update((maker, call.id) for maker, call in calls)
-        found = None if done is None else judge(done, self._records.get(self._rows[done.agent].session, NO_RECORD))
+        found = None if done is None else judge(done, self._record(self._rows[done.agent].session))
         is_judged = found is not None and item.grade not in (None, "confirmed")
         helpers = self._helpers(of) if item.is_open else ()
         activity = None if agent is None else self._rows[agent].activity
@@ -311,7 +316,7 @@ class ReportReader:
         """True if the events of people on a task count: it is of the project, or an agent of the session had it."""
         if self._session is not None:
             return tuple(task) in self._tasks_of_session
-        return any(number == task[0] and project == self._project for number, project in self._lists.values())
+        return task[0] is not None and self._project_of_list(task[0]) == self._project
 
     @cached_property
     def _tasks_of_session(self) -> set[tuple[int, int]]:

@@ -281,8 +281,8 @@ def _check_agent(board: BoardReader, options: Namespace) -> None:
     agent: str | None = getattr(options, "agent", None)
     if not agent:
         return
-    known = board.store.read(lambda tx: tx.overviews.names())
-    if not any(name == agent and session in (None, "", its_session) for its_session, name in known):
+    known = board.store.read(lambda tx: tx.agent(session, agent) is not None if session else tx.has_agent(agent))
+    if not known:
         raise AgentUnknown(agent=agent, where=f"in session `{session}`" if session else "on this board")
 
 

@@ -60,11 +60,11 @@ def follow_lists(
 
 def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyphs) -> dict[int, Line]:
     """Return for each agent the state of its session, the session's name, and the agent's label."""
-    states = board.store.read(lambda tx: tx.session_states())
+    states = board.store.read(lambda tx: tx.session_states({row.session for row in rows}))
     notes: dict[int, Line] = {}
     for row in rows:
         words = [_name_session(row), *([safe_line(row.label)] if row.label else [])]
-        dot, state = f" {glyphs.dot} ", states.get(row.session, "idle")
+        dot, state = f" {glyphs.dot} ", states[row.session]
         first = (Span(state, STATES[state]), Span(dot, "dim")) if state != "idle" else ()
         notes[row.number] = (*first, Span(dot.join(words), "dim"))
     return notes

@@ -48,7 +48,7 @@ def _show(options: Namespace) -> int:
         rows = _find_lists(board, options)
         helpers = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
         helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
-        states = board.store.read(lambda tx: tx.session_states())
+        states = board.store.read(lambda tx: tx.session_states(helpers))
         now = board.now()
         waits = _count_waits(board, options)
         shown = _show_work(board, rows, helped)
@@ -57,7 +57,7 @@ def _show(options: Namespace) -> int:
             [
                 {
                     **_list_data(row, rows),
-                    "session_state": states.get(row.session, "idle"),
+                    "session_state": states[row.session],
                     "helpers": helped.get(row.number, {}),
                 }
                 for row in rows

@@ -57,11 +57,9 @@ def find_sessions(board: Board, words: Sequence[str], project: str | None = None
 
 def find_items(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:
     """Yield the items whose text or notes hold all words, those that changed last first, also of past lists."""
-    rows, places = board.store.read(lambda tx: (tx.overviews.latest_items(_MOST_ITEMS), tx.overviews.places()))
-    for row in rows:
-        item = row.kept.item
-        where, session, agent = places.get(row.agent, ("", "", ""))
-        if not session or project not in (None, where) or not holds_words(" ".join((item.content, *item.notes)), words):
+    for kept, where, session, agent in board.store.read(lambda tx: tx.overviews.latest_items(_MOST_ITEMS)):
+        item = kept.item
+        if project not in (None, where) or not holds_words(" ".join((item.content, *item.notes)), words):
             continue
         yield Hit(
             kind="item",

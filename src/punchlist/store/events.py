@@ -46,6 +46,7 @@ class OverviewRow(Struct, frozen=True):
     started_for: str
     activity: Activity
     list: ListSummary
+    session_state: str = "idle"
 
 
 class KeptRow(Struct, frozen=True):
@@ -54,6 +55,15 @@ class KeptRow(Struct, frozen=True):
     agent: int
     plan: str
     kept: KeptItem
+
+
+class PlacedItem(NamedTuple):
+    """An item, with the project, the session and the name of its agent."""
+
+    kept: KeptItem
+    project: str
+    session: str
+    agent: str
 
 
 class OverviewRows(Rows):
@@ -113,7 +123,13 @@ class OverviewRows(Rows):
 
     def all(self, *, session: str | None = None, project: str | None = None) -> Sequence[OverviewRow]:
         """Return the agents of a session, of a project or of the board, oldest first."""
-        return [overview_row(row) for row in self._rows.all("overviews", {"session": session, "project": project})]
+        if session is not None:
+            rows = self._rows.all("overviews_of_session", {"session": session})
+        elif project is not None:
+            rows = self._rows.all("overviews_of_project", {"project": project})
+        else:
+            rows = self._rows.all("overviews_of_board")
+        return [overview_row(row) for row in rows]
 
     # Items.
 
@@ -131,14 +147,10 @@ class OverviewRows(Rows):
             for agent, plan, body in self._rows.all("finished_items", (session,))
         ]
 
-    def latest_items(self, limit: int, *, status: str | None = None) -> Sequence[KeptRow]:
+    def latest_items(self, limit: int, *, status: str | None = None) -> Sequence[PlacedItem]:
         """Return the items of all lists, past ones too, the last changed first; with a status, those in it."""
         rows = self._rows.all("latest_items", {"status": status, "limit": limit})
-        return [KeptRow(agent, plan, decode_item(body)) for agent, plan, body in rows]
-
-    def places(self) -> dict[int, tuple[str, str, str]]:
-        """Return the project, the session and the name of every agent, by its number."""
-        return {number: (project, session, name) for number, project, session, name in self._rows.all("agent_places")}
+        return [PlacedItem(decode_item(body), *place) for body, *place in rows]
 
     def items_since(self, agent: int, after: int) -> Sequence[KeptRow]:
         """Return the items of an agent that an event after a cursor is about."""
@@ -170,15 +182,11 @@ class OverviewRows(Rows):
         """Return the tasks that are in progress, waiting or failed."""
         return self._rows.all("standing_tasks")
 
-    def task_lists(self) -> dict[str, tuple[int, str]]:
-        """Return the number and the project of each list of tasks, by its name."""
-        return {name: (number, project) for number, name, project in self._rows.all("names_of_task_lists")}
-
     # Rebuilding.
 
-    def names(self) -> Sequence[tuple[str, str]]:
-        """Return the session and the name of each agent, oldest first."""
-        return self._rows.all("names_of_agents")
+    def names_after(self, after: int, limit: int) -> Sequence[tuple[int, str, str]]:
+        """Return the number, the session and the name of the agents after one, oldest first."""
+        return self._rows.all("names_of_agents", {"after": after, "limit": limit})
 
     def rebuild(self, agent: int, todos: TodoList, log: Iterable[Event], woken: Iterable[int] = ()) -> None:
         """Replace the rows of an agent by a fold of its log. `woken` are the events by which its parent started it."""
@@ -196,9 +204,9 @@ class OverviewRows(Rows):
 
 
 def overview_row(row: Any) -> OverviewRow:
-    number, session, name, project, parent, started_for, activity, summary = row
+    number, session, name, project, parent, started_for, activity, summary, *state = row
     known, short = decode_activity(activity), decode_summary(summary)
-    return OverviewRow(number, session, name, project, parent, started_for or "", known, short)
+    return OverviewRow(number, session, name, project, parent, started_for or "", known, short, *state)
 
 
 _UNNUMBERED = frozenset({"list.confirmed", "list.refused"})
@@ -285,7 +293,10 @@ class ListHistory(Rows):
 
     def lists_changed_by(self, by: str, *, project: str, session: str | None = None) -> list[ListPlace]:
         """Return the lists that have a change by this author to undo, the latest first."""
-        rows = self._rows.all("lists_changed_by", {"author": by, "project": project, "session": session})
+        if session is None:
+            rows = self._rows.all("lists_of_project_changed_by", {"author": by, "project": project})
+        else:
+            rows = self._rows.all("lists_of_session_changed_by", {"author": by, "session": session})
         return [ListPlace(where, name) for number, where, name in rows if self.last_change(number, by) is not None]
 
     def last_write(self, agent: AgentRow) -> LastWrite | None:

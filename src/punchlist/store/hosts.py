@@ -68,9 +68,11 @@ class HostRows(Rows):
 
     def conversations(self, session: str | None = None, limit: int = 100) -> list[Conversation]:
         """Return the conversations of a session or of the board, the latest first."""
-        return [
-            _conversation(row) for row in self._rows.all("list_conversations", {"session": session, "limit": limit})
-        ]
+        if session is None:
+            rows = self._rows.all("conversations_of_board", {"limit": limit})
+        else:
+            rows = self._rows.all("conversations_of_session", {"session": session, "limit": limit})
+        return [_conversation(row) for row in rows]
 
     def save_conversation(
         self, host: str, id: str, *, project: str, pid: int | None, state: ConversationState, event: str, at: datetime

@@ -54,8 +54,12 @@ class PlanRows(Rows):
         return [_plan_row(row) for row in self._rows.all("proposed_plans", {"limit": limit})]
 
     def latest(self, project: str | None, *, limit: int = 1000) -> Sequence[PlanRow]:
-        """Return the latest revision of each agent's plan, of a project or, for None, of the board."""
-        return [_plan_row(row) for row in self._rows.all("latest_plans", {"project": project, "limit": limit})]
+        """Return the latest revision of each agent's plan, of a project or, for None, of the board.
+
+        The agent that worked last comes first. Of more agents than `limit` the newest count.
+        """
+        rows = self._rows.all("latest_plans", {"project": project, "limit": limit})
+        return [_plan_row(row) for _, *row in sorted(rows, key=lambda row: (-row[0], row[4]))]
 
     def save(self, agent: int, plan: Plan, *, at: datetime) -> None:
         total, body = _plan.encode(str(agent), plan)

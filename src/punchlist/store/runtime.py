@@ -256,11 +256,6 @@ class CompletionRows(Rows):
         checks.is_changed = True
         self._rows.marked[session] = at
 
-    def records(self, *, session: str | None = None, project: str | None = None) -> dict[str, SessionRecord]:
-        """Return the records of a session, of a project or of the board, by session."""
-        rows = self._rows.all("session_checks", {"session": session, "project": project})
-        return {name: _decode_record(body) for name, body in rows}
-
     # Completions.
 
     def find_previous(self, agent: int, at: datetime) -> CompletingWrite | None:

@@ -69,17 +69,19 @@ class TaskRows:
         rows = self._queries.all("task_lists", {"without": FLOWS})
         return [(TaskListRow(*row[:4]), row[4]) for row in rows]
 
-    def count(self) -> dict[int, TaskCounts]:
-        """Return how many tasks each list has, by the number of the list."""
-        found: dict[int, TaskCounts] = {}
-        for where, status, count, ready, changed in self._queries.all("count_tasks", ()):
-            before = found.get(where) or TaskCounts({}, 0, records.moment(changed))
-            found[where] = TaskCounts(
-                {**before.statuses, status: count},
-                before.ready + (ready if status == TaskStatus.PENDING else 0),
-                max(before.changed_at, records.moment(changed)),
-            )
-        return found
+    def count(self, where: TaskListRow) -> TaskCounts | None:
+        """Return how many tasks a list has; None if it has none."""
+        rows = self._queries.all("count_tasks", {"list": where.number})
+        if not rows:
+            return None
+        return TaskCounts(
+            {status: count for status, count, _, _ in rows},
+            sum(ready for status, _, ready, _ in rows if status == TaskStatus.PENDING),
+            records.moment(max(changed for *_, changed in rows)),
+        )
+
+    def project_of_list(self, number: int) -> str:
+        return self._queries.one("task_list_by_number", (number,))[2]
 
     def lists_due(self, now: datetime) -> Sequence[TaskListRow]:
         return [TaskListRow(*row) for row in self._queries.all("task_lists_due", {"now": records.microseconds(now)})]
@@ -144,9 +146,8 @@ class TaskRows:
 
     def latest_completed(self, *, limit: int) -> Sequence[TaskRow]:
         """Return the outlines of the tasks that were completed last, of all lists."""
-        lists = {row.number: row for row, _ in self.lists()}
         rows = self._queries.all("latest_completed_tasks", {"limit": limit, "without": FLOWS})
-        return [readable(lambda row: decode_outline(row[1:], lists[row[0]]), row) for row in rows]
+        return [readable(lambda row: decode_outline(row[4:], TaskListRow(*row[:4])), row) for row in rows]
 
     def worker(self, where: TaskListRow, id: int) -> tuple[str, str] | None:
         """Return the session and the name of the agent that works on a task; None if none of this board does."""
@@ -353,10 +354,11 @@ class TaskRows:
     def rebuild(self) -> int:
         """Count again all that is stored as a count; return how many were wrong."""
         count = 0
-        for search, mend in (("wrong_open_blockers", "set_open_blockers"), ("wrong_children", "count_children")):
-            for (number,) in self._queries.all(search, {"limit": _EVERYTHING}):
-                self._queries.run(mend, {"task": number})
-                count += 1
+        for where, *_ in self._queries.all("task_lists", {"without": ""}):
+            for search, mend in (("wrong_open_blockers", "set_open_blockers"), ("wrong_children", "count_children")):
+                for (number,) in self._queries.all(search, {"list": where}):
+                    self._queries.run(mend, {"task": number})
+                    count += 1
         return count
 
     # Events, answered calls, kept signals, and how far transcripts were read.

@@ -146,6 +146,10 @@ class Transaction(UnitOfWork):
         """Return the names of all agents of a session."""
         return {name for (name,) in self.all("names_of_session", {"session": session})}
 
+    def has_agent(self, name: str) -> bool:
+        """True if any session has an agent of this name."""
+        return self.one("has_agent", {"name": name}) is not None
+
     def session_project(self, session: str) -> str | None:
         """Return the project of a session; None if there is no such session."""
         row = self.one("find_session", {"session": session})
@@ -165,9 +169,9 @@ class Transaction(UnitOfWork):
         row = self.one("find_session_state", (session,))
         return "idle" if row is None else row[0]
 
-    def session_states(self, project: str | None = None) -> dict[str, str]:
-        """Return the states of the sessions of a project or of the board that are not idle."""
-        return dict(self.all("session_states", {"project": project}))
+    def session_states(self, sessions: Iterable[str]) -> dict[str, str]:
+        """Return the states of these sessions."""
+        return {session: self.session_state(session) for session in sessions}
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Return lists that hold something, the latest first; with a session, those of all its agents."""

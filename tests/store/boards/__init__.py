@@ -21,7 +21,7 @@ def unpack_board(packed: Path, folder: Path) -> Path:
     return path
 
 
-_REWRITTEN_COLUMNS = {"agents": {"sum", "memory"}, "tool_calls": {"loop", "loop_seq"}}
+_REWRITTEN_COLUMNS = {"agents": {"sum", "memory"}, "board": {"version"}, "tool_calls": {"loop", "loop_seq"}}
 _REWRITTEN_TABLES = {"lists"}
 """Written anew by a migration. The tests compare lists with what the log says of them."""
 

@@ -121,8 +121,8 @@ def load_lists(board: Board) -> TaskListsView:
     """Return all lists of the board that hold tasks, those that changed last first, and the claims on their tasks."""
     now = board.now()
     settle_due(board)
-    rows, counts = board.store.read(lambda tx: ([row for row, _ in tx.tasks.lists()], tx.tasks.count()))
-    known = [(row, counts[row.number]) for row in rows if row.number in counts]
+    found = board.store.read(lambda tx: [(row, tx.tasks.count(row)) for row, _ in tx.tasks.lists()])
+    known = [(row, count) for row, count in found if count is not None]
     known.sort(key=lambda pair: (not _count_open(pair[1]), -pair[1].changed_at.timestamp()))
     claims: list[TaskLine] = []
     for row, count in known:
@@ -243,7 +243,7 @@ def load_list(
     row, tasks = open_list(board, name)
     tasks.list(limit=0)  # writes what has come due, before the tasks are counted
     now = board.now()
-    counts = board.store.read(lambda tx: tx.tasks.count()).get(row.number) or TaskCounts({}, 0, now)
+    counts = board.store.read(lambda tx: tx.tasks.count(row)) or TaskCounts({}, 0, now)
     return TaskListView(
         at=now,
         list=_view_list(row, counts),

@@ -7,7 +7,7 @@ SELECT key FROM board;
 SELECT project FROM sessions WHERE id = :session;
 
 -- name: list_sessions_by_part
--- The sessions whose ids begin or end with a text.
+-- The sessions whose ids begin or end with a text. No index finds the end of one: where few match, it reads them all.
 SELECT id FROM sessions
 WHERE substr(id, 1, length(:part)) = :part OR substr(id, -length(:part)) = :part
 ORDER BY id LIMIT :limit;

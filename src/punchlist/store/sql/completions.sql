@@ -4,13 +4,6 @@ SELECT state, check_name, checks, line FROM sessions WHERE id = ?;
 -- name: save_session_checks
 UPDATE sessions SET state = ?, check_name = ?, checks = ?, line = ? WHERE id = ?;
 
--- name: session_checks
-SELECT id, checks FROM sessions WHERE checks IS NOT NULL AND (:session IS NULL OR id = :session)
-  AND (:project IS NULL OR project = :project) ORDER BY recent;
-
--- name: session_states
-SELECT id, state FROM sessions WHERE state <> 'idle' AND (:project IS NULL OR project = :project);
-
 -- name: find_session_state
 SELECT state FROM sessions WHERE id = ?;
 

@@ -50,16 +50,15 @@ UPDATE tasks SET open_blockers = (
 WHERE number = :task;
 
 -- name: wrong_open_blockers
--- Tasks whose count is not what the edges say.
-SELECT t.number FROM tasks t WHERE t.open_blockers <> (
+-- Tasks of a list whose count is not what the edges say.
+SELECT t.number FROM tasks t WHERE t.list = :list AND t.open_blockers <> (
   SELECT count(*) FROM task_edges e JOIN tasks b ON b.number = e.blocker
   WHERE e.task = t.number AND b.status <> 'completed'
-    AND (t.runs_after = 'completed' OR b.status NOT IN ('failed', 'cancelled')))
-LIMIT :limit;
+    AND (t.runs_after = 'completed' OR b.status NOT IN ('failed', 'cancelled')));
 
 -- name: wrong_children
 SELECT t.number FROM tasks t
-WHERE t.children <> (SELECT count(*) FROM tasks c WHERE c.parent = t.number) LIMIT :limit;
+WHERE t.list = :list AND t.children <> (SELECT count(*) FROM tasks c WHERE c.parent = t.number);
 
 -- name: rank_of_task
 SELECT rank FROM tasks WHERE number = ?;

@@ -28,11 +28,15 @@ WHERE agent = :agent AND revision IS NOT NULL AND author = :author AND kind LIKE
   AND kind NOT IN ('list.confirmed', 'list.refused', 'list.wiped', 'list.ordered')
 ORDER BY revision DESC, seq DESC LIMIT 1000;
 
--- name: lists_changed_by
--- The agents of a session, else of a project, whose lists an author changed, the latest change first.
+-- name: lists_of_session_changed_by
+-- The agents of a session whose lists an author changed, the latest change first.
 SELECT a.id, a.session, a.name FROM agents a JOIN events e ON e.agent = a.id
-WHERE coalesce(a.session = :session, a.project = :project) AND e.revision IS NOT NULL AND e.author = :author
-  AND e.kind LIKE 'list.%'
+WHERE a.session = :session AND e.revision IS NOT NULL AND e.author = :author AND e.kind LIKE 'list.%'
+GROUP BY a.id ORDER BY max(e.seq) DESC;
+
+-- name: lists_of_project_changed_by
+SELECT a.id, a.session, a.name FROM agents a JOIN events e ON e.agent = a.id
+WHERE a.project = :project AND e.revision IS NOT NULL AND e.author = :author AND e.kind LIKE 'list.%'
 GROUP BY a.id ORDER BY max(e.seq) DESC;
 
 -- name: snapshot_before

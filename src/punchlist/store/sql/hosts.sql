@@ -2,10 +2,14 @@
 SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto FROM conversations
 WHERE host = :host AND id = :id;
 
--- name: list_conversations
--- The ones of a session or of the board, the latest first.
+-- name: conversations_of_session
+-- The latest first.
 SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto FROM conversations
-WHERE (:session IS NULL OR session = :session) ORDER BY seen_at DESC LIMIT :limit;
+WHERE session = :session ORDER BY seen_at DESC LIMIT :limit;
+
+-- name: conversations_of_board
+SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto FROM conversations
+ORDER BY seen_at DESC LIMIT :limit;
 
 -- name: save_conversation
 -- The project is that of the first event; a session to which it was bound stays.

@@ -1,14 +1,24 @@
--- name: overviews
-SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary FROM agents a
-WHERE (:session IS NULL OR a.session = :session)
-  AND (:project IS NULL OR a.session IN (SELECT id FROM sessions WHERE project = :project))
-ORDER BY a.id;
+-- name: overviews_of_session
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state
+FROM sessions s JOIN agents a ON a.session = s.id WHERE s.id = :session ORDER BY a.id;
+
+-- name: overviews_of_project
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state
+FROM sessions s JOIN agents a ON a.session = s.id WHERE s.project = :project ORDER BY a.id;
+
+-- name: overviews_of_board
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state
+FROM sessions s JOIN agents a ON a.session = s.id ORDER BY a.id;
 
 -- name: clear_read_models
 UPDATE agents SET activity = NULL, summary = NULL WHERE id = :agent;
 
 -- name: names_of_agents
-SELECT session, name FROM agents ORDER BY id;
+-- A page of all agents, oldest first.
+SELECT id, session, name FROM agents WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: has_agent
+SELECT 1 FROM agents WHERE name = :name LIMIT 1;
 
 -- name: find_child
 SELECT c.id FROM agents p JOIN agents c ON c.session = p.session AND c.name = :name WHERE p.id = :parent;
@@ -67,9 +77,6 @@ SELECT list, id FROM tasks WHERE status IN ('in_progress', 'waiting', 'failed');
 SELECT t.number, a.project, a.session, a.name FROM tasks t LEFT JOIN agents a ON a.id = t.agent
 WHERE t.status = 'waiting' AND t.due_at IS NULL AND t.topic IS NULL;
 
--- name: names_of_task_lists
-SELECT number, name, project FROM task_lists;
-
 -- name: events_of_one_task
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, coalesce(a.project, l.project),
   coalesce(a.session, l.session), a.name
@@ -84,9 +91,6 @@ FROM agents a JOIN events e ON e.agent = a.id WHERE a.id = ? ORDER BY e.seq;
 DELETE FROM kept_items WHERE agent = :agent;
 
 -- name: latest_items
--- The items of all lists, those that changed last first; with a status, those in it.
-SELECT k.agent, k.plan, k.body FROM kept_items k WHERE :status IS NULL OR k.status = :status
-ORDER BY k.touched DESC LIMIT :limit;
-
--- name: agent_places
-SELECT id, project, session, name FROM agents;
+-- The items of all lists, with whose they are, those that changed last first; with a status, those in it.
+SELECT k.body, a.project, a.session, a.name FROM kept_items k JOIN agents a ON a.id = k.agent
+WHERE :status IS NULL OR k.status = :status ORDER BY k.touched DESC LIMIT :limit;

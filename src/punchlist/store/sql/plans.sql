@@ -17,11 +17,11 @@ SELECT a.session, a.name, a.project, p.agent, p.sum, p.body FROM plans p JOIN ag
 WHERE p.state = 'proposed' LIMIT :limit;
 
 -- name: latest_plans
--- The latest revision of each agent's plan, of all projects or one, the agents that were last at work first.
-SELECT a.session, a.name, a.project, p.agent, p.sum, p.body FROM plans p JOIN agents a ON a.id = p.agent
+-- The latest revision of each agent's plan, of all projects or one, the newest agents first.
+SELECT a.updated_at, a.session, a.name, a.project, p.agent, p.sum, p.body FROM plans p JOIN agents a ON a.id = p.agent
 WHERE (:project IS NULL OR a.project = :project)
   AND p.revision = (SELECT max(other.revision) FROM plans other WHERE other.agent = p.agent)
-ORDER BY a.updated_at DESC, p.agent LIMIT :limit;
+ORDER BY p.agent DESC LIMIT :limit;
 
 -- name: save_plan
 INSERT INTO plans (agent, revision, id, state, sum, body) VALUES (:agent, :revision, :id, :state, :sum, :body)

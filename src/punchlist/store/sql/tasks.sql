@@ -19,7 +19,7 @@ SELECT number, name, project, session, next_id - 1 FROM task_lists WHERE name <>
 -- name: task_lists_due
 -- Lists in which something has come due.
 SELECT l.number, l.name, l.project, l.session FROM task_lists l
-WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.list = l.number AND t.due_at <= :now);
+WHERE l.number IN (SELECT t.list FROM tasks t WHERE t.due_at <= :now);
 
 -- name: task_lists_due_of_agent
 -- The same for the lists in which an agent has open tasks, its session's own, and one of that name.
@@ -35,11 +35,11 @@ WHERE l.number IN (
 );
 
 -- name: count_tasks
--- Of each list, by status: how many tasks, how many of them may be claimed if they are pending, and the last change.
-SELECT list, status, count(*),
+-- Of a list, by status: how many tasks, how many of them may be claimed if they are pending, and the last change.
+SELECT status, count(*),
   count(CASE WHEN owner IS NULL AND open_blockers = 0 AND due_at IS NULL AND cancel_requested = 0 THEN 1 END),
   max(updated_at)
-FROM tasks GROUP BY list, status;
+FROM tasks WHERE list = :list GROUP BY status;
 
 -- name: next_task_id
 UPDATE task_lists SET next_id = next_id + 1 WHERE number = :list RETURNING next_id - 1;
@@ -186,10 +186,11 @@ SELECT number FROM tasks WHERE list = :list AND status IN ('completed', 'cancell
 ORDER BY finished_at DESC, number DESC LIMIT :limit;
 
 -- name: latest_completed_tasks
--- Of all lists but one.
-SELECT list, number, id, status, owner, agent, created_at, started_at, finished_at, sum, body FROM tasks
-WHERE status = 'completed' AND list NOT IN (SELECT number FROM task_lists WHERE name = :without)
-ORDER BY finished_at DESC, number DESC LIMIT :limit;
+-- Of all lists but one, each with its list.
+SELECT l.number, l.name, l.project, l.session, t.number, t.id, t.status, t.owner, t.agent, t.created_at, t.started_at,
+  t.finished_at, t.sum, t.body
+FROM tasks t JOIN task_lists l ON l.number = t.list
+WHERE t.status = 'completed' AND l.name <> :without ORDER BY t.finished_at DESC, t.number DESC LIMIT :limit;
 
 -- name: agent_of_task
 -- The agent that works on a task, by its present session.
