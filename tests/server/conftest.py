@@ -13,8 +13,8 @@ from starlette.routing import BaseRoute
 
 from punchlist.board import Board
 from punchlist.server.access import Access, guard_routes
+from punchlist.server.app import BoardServer, bind
 from punchlist.server.broadcast import Broadcaster
-from punchlist.server.process import BoardServer, bind
 from punchlist.server.runs import load_secret
 from punchlist.server.state import ServerState
 

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from punchlist.board import Board
 from punchlist.cli import main
 from punchlist.server.access import LONGEST_BODY, SECURITY_HEADERS, Access, Grant
-from punchlist.server.process import bind
+from punchlist.server.app import bind
 from punchlist.server.runs import load_secret
 from punchlist.settings.environment import login_name
 from tests.server.conftest import Running, add_route, make_token

@@ -22,7 +22,7 @@ SERVER = """
 import os, signal, sys
 from punchlist import Board
 from punchlist.server.access import Access
-from punchlist.server.process import BoardServer, bind
+from punchlist.server.app import BoardServer, bind
 from punchlist.server.state import ServerState
 
 def die(_):

@@ -119,7 +119,7 @@ def _tell_running(running: RunningServer, options: Namespace, board: str) -> int
 
 def _serve(options: Namespace, path: str) -> int:
     from punchlist.server.access import Access, is_loopback
-    from punchlist.server.process import BoardServer, bind
+    from punchlist.server.app import BoardServer, bind
     from punchlist.server.state import ServerState
 
     with ExitStack() as stack:

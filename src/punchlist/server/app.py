@@ -1,15 +1,18 @@
-"""Put the application together: the routes of every module of this room, behind the access gate."""
+"""Put the application together, the routes of every module of this room behind the access gate, and run it."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import socket
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -20,7 +23,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from punchlist import __version__
-from punchlist.errors import StoreError, StoreReplaced
+from punchlist.errors import InvalidInput, StoreError, StoreReplaced
 from punchlist.hosts.sockets import HookServer, serve_hooks
 from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
@@ -32,6 +35,13 @@ from punchlist_hook import ANY_HOST
 
 if TYPE_CHECKING:
     from punchlist.server.mcp_http import McpFront
+
+DEFAULT_PORT: Final = 8137
+_MOST_PORTS: Final = 50
+"""Ports after the usual one that are tried where it is taken."""
+
+_STOP_SECONDS: Final = 1
+"""Seconds that requests have to end in when the server stops."""
 
 _log = logging.getLogger("punchlist.server")
 
@@ -149,3 +159,54 @@ def _serve_hooks(state: ServerState) -> HookServer | None:
     except OSError as error:  # hooks use the inbox, which is ingested every two seconds
         _log.warning("hooks are not served: %s", error)
         return None
+
+
+# The process.
+
+
+def _is_fault(record: logging.LogRecord) -> bool:
+    """Return False for uvicorn's complaint about a stream that we cut off: its client took nothing."""
+    return "without completing response" not in record.getMessage()
+
+
+class BoardServer(uvicorn.Server):
+    """The server of one board. `should_exit = True`, Ctrl-C or SIGTERM stops it."""
+
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
+        super().__init__(
+            uvicorn.Config(
+                make_app(state),
+                ws="none",
+                lifespan="on",
+                proxy_headers=False,  # nothing here depends on who asks or by which scheme
+                access_log=False,  # an address may hold a token
+                log_level="warning",
+                server_header=False,
+                timeout_graceful_shutdown=_STOP_SECONDS,
+            )
+        )
+        logging.getLogger("uvicorn.error").addFilter(_is_fault)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams first: else they would keep the server."""
+        self.state.broadcaster.close()
+        await super().shutdown(sockets)
+
+
+def bind(host: str, port: int | None) -> socket.socket:
+    """Return a socket that listens on a port; without one, on the usual port or the next that is free."""
+    wanted = [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + _MOST_PORTS)
+    for number in wanted:
+        try:
+            listener = socket.create_server((host, number), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise InvalidInput(problem=f"Cannot listen on {host}, port {number}: {error.strerror}.") from error
+        else:
+            # Connections inherit it. asyncio sets it only on sockets that name their protocol, and without it the body
+            # of a response waits 40 ms for the reader to acknowledge its headers.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return listener
+    which = f"Port {port} is" if port is not None else f"The ports from {DEFAULT_PORT} on are"
+    raise InvalidInput(problem=f"{which} taken; name another one with `--port`.")

@@ -14,7 +14,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
-from operator import attrgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -59,18 +58,16 @@ _STOP_SECONDS: Final = 0.25
 class SentEvent(NamedTuple):
     """An event as it is sent."""
 
-    seq: int
     event: Event
     frame: bytes
 
 
-_seq_of = attrgetter("seq")
 _ALL: Final = EventFilter()
 
 
 def encode_event(event: Event) -> SentEvent:
     """Return an event with its frame of server-sent events; its number is the id by which a client resumes."""
-    return SentEvent(event.seq, event, b"id: %d\ndata: %b\n\n" % (event.seq, msgspec.json.encode(event)))
+    return SentEvent(event, b"id: %d\ndata: %b\n\n" % (event.seq, msgspec.json.encode(event)))
 
 
 class FeedReader:
@@ -196,11 +193,11 @@ class Broadcaster:
     def _add(self, sent: SentEvent) -> None:
         self._window.append(sent)
         self._bytes += len(sent.frame)
-        self.latest = sent.seq
+        self.latest = sent.event.seq
         while len(self._window) > _MOST_EVENTS or self._bytes > _MOST_BYTES:
             gone = self._window.pop(0)
             self._bytes -= len(gone.frame)
-            self.oldest = gone.seq
+            self.oldest = gone.event.seq
         if not self._is_resting:
             self._wake_readers()
 
@@ -270,7 +267,7 @@ class Broadcaster:
 
     def take_piece(self, reader: FeedReader) -> bytes:
         """Return the next frames for a reader, and move it on; empty if there is nothing new for it."""
-        first = bisect_right(self._window, reader.place, key=_seq_of)
+        first = bisect_right(self._window, reader.place, key=lambda sent: sent.event.seq)
         return _take_frames(reader, islice(self._window, first, None))
 
     def read_piece(self, reader: FeedReader) -> bytes:
@@ -285,7 +282,7 @@ class Broadcaster:
 def _take_frames(reader: FeedReader, events: Iterable[SentEvent]) -> bytes:
     piece = b""
     for sent in events:
-        reader.place = sent.seq
+        reader.place = sent.event.seq
         if reader.wanted.is_wanted(sent.event):
             piece += sent.frame
             if len(piece) >= _PIECE:

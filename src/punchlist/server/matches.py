@@ -94,7 +94,7 @@ def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -
                     text=task.subject,
                     status=task.status.value,
                     title=f"{task.id} {task.subject}",
-                    mark=Span(UNICODE.boxes[box], style),
+                    mark=Span(box, style),
                     grade=task.grade or "",
                     at=task.updated_at,
                 )

@@ -48,7 +48,7 @@ _RENDER_SHARE: Final = 2
 _LOOK_SECONDS: Final = 5.0
 """How often a topic is rendered without an event: some states follow from the time alone."""
 
-_BEAT: Final = b"event: beat\ndata: {}\n\n"
+
 _log = logging.getLogger("punchlist.server")
 
 
@@ -210,7 +210,7 @@ class TopicHub:
 class TopicStream(StreamResponse):
     """Sends the changes of some topics."""
 
-    heartbeat = _BEAT
+    heartbeat = b"event: beat\ndata: {}\n\n"
 
     def __init__(self, broadcaster: Broadcaster, reader: FeedReader, hub: TopicHub, topics: list[Topic]) -> None:
         super().__init__(broadcaster, reader)

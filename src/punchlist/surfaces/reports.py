@@ -165,11 +165,7 @@ def total_words(totals: Totals) -> list[tuple[str, str]]:
     if totals.unjudged:
         grades += f"; {totals.unjudged} not judged, because no tool calls were reported"
     work = f"{count_words(totals.calls, 'call')}, {totals.failures:,} failed, {span(totals.active)} active"
-    return [
-        ("items", items),
-        ("grades", grades),
-        ("work", work),
-    ]
+    return [("items", items), ("grades", grades), ("work", work)]
 
 
 # For a terminal.

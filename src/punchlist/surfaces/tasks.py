@@ -13,7 +13,19 @@ from typing import Any
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
 from punchlist.core.todo import Status
 from punchlist.surfaces.lists import STYLES
-from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
+from punchlist.surfaces.spans import (
+    UNICODE,
+    Display,
+    Glyphs,
+    Line,
+    Span,
+    Style,
+    ago,
+    cells,
+    plural,
+    safe_line,
+    walk_tree,
+)
 from punchlist.text import fit, for_terminal
 
 _MOST_NAMED = 5
@@ -39,11 +51,11 @@ _FILLS: Mapping[TaskStatus, tuple[str, str]] = {
 """The colours of a box and of its edge."""
 
 
-def find_box(task: Task) -> tuple[str, Style, Style]:
-    """Return the name of a task's box, the style of it, and that of the text."""
-    box = "blocked" if task.is_blocked or task.status is TaskStatus.WAITING else task.status.value
-    style, text_style = STYLES[Status(box)]
-    return box, style, "dim" if task.status is TaskStatus.COMPLETED else text_style
+def find_box(task: Task, glyphs: Glyphs = UNICODE) -> tuple[str, Style, Style]:
+    """Return the box of a task, the style of it, and that of the text."""
+    status = Status.BLOCKED if task.is_blocked or task.status is TaskStatus.WAITING else Status(task.status.value)
+    style, text_style = STYLES[status]
+    return glyphs.boxes[status], style, "dim" if task.status is TaskStatus.COMPLETED else text_style
 
 
 def _remarks(task: Task, glyphs: Glyphs, now: datetime) -> Line:
@@ -124,12 +136,12 @@ def _draw_rows(
     digits = max((len(task.id) for task in tasks), default=1)
     has_priority = any(task.priority != USUAL for task in tasks)
     for depth, task in walk_tree(tasks, lambda task: task.id, parent):
-        box, box_style, style = find_box(task)
+        box, box_style, style = find_box(task, glyphs)
         before = "" if depth == 0 else "  " * (min(depth, _DEEPEST) - 1) + f"{glyphs.branch} "
         priority = f"p{task.priority} " if has_priority else ""
         start = (
             Span(before, "dim"),
-            Span(glyphs.boxes[box], box_style),
+            Span(box, box_style),
             Span(f" {safe_line(task.id):>{digits}} {priority}", "dim"),
         )
         text = safe_line(task.label if task.status is TaskStatus.IN_PROGRESS else task.subject)

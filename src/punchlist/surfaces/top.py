@@ -26,7 +26,7 @@ from punchlist.surfaces.now import (
     rule_line,
 )
 from punchlist.surfaces.panel import bar, spin
-from punchlist.surfaces.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pack, pad, plain, safe_line
+from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, cells, cut, pack, pad, plain, safe_line
 from punchlist.text import for_terminal
 from punchlist.views.now import AgentNow, Roster
 
@@ -40,7 +40,7 @@ _LONGEST_LIST: Final = 7
 _CLOCK: Final = 6
 """Cells of a clock, `9m 59s`: with fewer the columns would move as it runs."""
 
-_EVERY: Final = 10_000
+EVERY: Final = 10_000
 _CLOSED: Final = frozenset({Status.COMPLETED, Status.CANCELLED})
 _KEYS: Final = (
     ("j k, arrows", "select; in a list or a plan: scroll"),
@@ -137,12 +137,8 @@ def key_of(subject: Subject) -> SubjectKey:
     return ("agent", subject.host, subject.session, subject.agent)
 
 
-def find_rows(roster: Roster, glyphs: Glyphs, words: str) -> list[Section]:
+def find_rows(sections: Iterable[Section], words: str) -> list[Section]:
     """Return the sections with the rows that hold all the words."""
-    return _find_rows(now_sections(roster, glyphs, most=_EVERY), words)
-
-
-def _find_rows(sections: Iterable[Section], words: str) -> list[Section]:
     wanted = words.lower().split()
     found: list[Section] = []
     for section in sections:
@@ -154,9 +150,9 @@ def _find_rows(sections: Iterable[Section], words: str) -> list[Section]:
 
 def arrange_rows(roster: Roster, display: Display, words: str) -> TopRows:
     """Return the rows that hold all the words, in columns for this width."""
-    sections = now_sections(roster, display.glyphs, most=_EVERY)
+    sections = now_sections(roster, display.glyphs, most=EVERY)
     waits = sum(section.number for section in sections if section.title == "waits on you")
-    found = _find_rows(sections, words)
+    found = find_rows(sections, words)
     inner = replace(display, columns=_list_columns(display) - 2)
     return TopRows(found, lay_out(found, inner, clock=_CLOCK), waits)
 

@@ -11,22 +11,26 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from punchlist.board import Board
+from punchlist.core.matching import split_words
 from punchlist.core.overview import PersonWait
 from punchlist.errors import InvalidInput, StoreClosed
 from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
 from punchlist.hosts.reports import load_brief, save_mark
 from punchlist.server.access import needs
+from punchlist.server.matches import Hit, find_items, find_sessions, find_tasks
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.frame import (
     LONGEST_QUERY,
@@ -36,10 +40,9 @@ from punchlist.server.pages.frame import (
     own_path,
     set_theme,
 )
-from punchlist.server.pages.now import count_waits, find_agent, load_now
+from punchlist.server.pages.now import NowPage, count_waits, find_agent, load_now
 from punchlist.server.pages.plan import load_plan
 from punchlist.server.pages.rendering import element_id, list_path, render, session_path, task_path
-from punchlist.server.pages.search import search
 from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
@@ -51,6 +54,7 @@ from punchlist.views.now import Roster
 
 _MOST_DIGITS: Final = 15
 _TASKS: Final = b"/tasks/"
+_KINDS: Final = {"items": find_items, "sessions": find_sessions, "tasks": find_tasks}
 
 
 # Now.
@@ -175,9 +179,24 @@ def _read_place(request: Request) -> tuple[str, str | None]:
 # Search, the brief.
 
 
+class SearchPage(Struct, frozen=True):
+    query: str
+    at: datetime
+    now: NowPage
+    groups: Mapping[str, Sequence[Hit]]
+
+    @property
+    def number(self) -> int:
+        agents = self.now.waits.number + sum(section.number for section in self.now.agents)
+        return agents + sum(map(len, self.groups.values()))
+
+
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
+    """Return everything that holds all words of the query, in any case."""
     query = request.query_params.get("q", "")[:LONGEST_QUERY].strip()
-    return {"search": search(state.board, roster, query)}
+    words = split_words(query)
+    groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
+    return {"search": SearchPage(query, roster.at, load_now(state.board, roster, query), groups)}
 
 
 def _load_brief(request: Request, state: ServerState, _: Roster) -> Values:

@@ -16,7 +16,7 @@ from punchlist.server.pages.plan import describe_plan
 from punchlist.surfaces.lists import GRADES, STATES
 from punchlist.surfaces.now import NowRow, Section, done_title, now_sections
 from punchlist.surfaces.spans import UNICODE, Line, Span, Style, plural
-from punchlist.surfaces.top import find_rows
+from punchlist.surfaces.top import EVERY, find_rows
 from punchlist.views.now import AgentNow, DoneSince, Roster
 
 _MOST_IDLE = 40
@@ -44,7 +44,9 @@ class NowPage(Struct, frozen=True, kw_only=True):
 
 def load_now(board: Board, roster: Roster, words: str = "") -> NowPage:
     """Return the first screen; with words, only the rows that hold all of them."""
-    sections = find_rows(roster, UNICODE, words) if words else now_sections(roster, UNICODE, most=_MOST_IDLE)
+    sections = now_sections(roster, UNICODE, most=EVERY if words else _MOST_IDLE)
+    if words:
+        sections = find_rows(sections, words)
     known = {
         section.title: replace(section, rows=[replace(row, tail=_find_tail(board, row)) for row in section.rows])
         for section in sections

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
-from typing import Literal
 
 from msgspec import Struct
 
@@ -14,13 +13,6 @@ from punchlist.core.approval import Plan
 from punchlist.core.overview import PersonWait
 from punchlist.errors import PlanMissing
 from punchlist.surfaces.headlines import count_words
-
-
-class DiffLine(Struct, frozen=True):
-    """A line of a plan; `sign` says if it is new, gone or as before."""
-
-    sign: Literal["+", "-", " "]
-    text: str
 
 
 class PlanView(Struct, frozen=True, kw_only=True):
@@ -33,7 +25,8 @@ class PlanView(Struct, frozen=True, kw_only=True):
     plan: Plan
     wait: PersonWait | None
     steps: str
-    lines: Sequence[DiffLine]
+    lines: Sequence[tuple[str, str]]
+    """`+`, `-` or a space, if a line is new, gone or as before, and its text."""
     has_diff: bool
     revisions: Sequence[Plan]
 
@@ -86,12 +79,12 @@ def _describe_steps(plan: Plan, before: Plan | None) -> str:
     return f"{said} (+{len(steps - old)} −{len(old - steps)} since r{before.revision})"
 
 
-def _compare(before: Plan, after: Plan) -> Iterator[DiffLine]:
+def _compare(before: Plan, after: Plan) -> Iterator[tuple[str, str]]:
     """Yield the lines of the later plan, with those of the earlier one that are gone in their place."""
     old, new = before.text.splitlines(), after.text.splitlines()
     for kind, begin, end, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
-            yield from (DiffLine(" ", line) for line in new[start:stop])
+            yield from ((" ", line) for line in new[start:stop])
         else:
-            yield from (DiffLine("-", line) for line in old[begin:end])
-            yield from (DiffLine("+", line) for line in new[start:stop])
+            yield from (("-", line) for line in old[begin:end])
+            yield from (("+", line) for line in new[start:stop])

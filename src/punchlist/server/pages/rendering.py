@@ -17,7 +17,7 @@ from punchlist.surfaces.lists import GRADES
 from punchlist.surfaces.now import format_age
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, Span, Style
-from punchlist.surfaces.tasks import until_words
+from punchlist.surfaces.tasks import find_box, standing_words, until_words
 from punchlist.surfaces.top import key_of
 from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
@@ -61,6 +61,8 @@ def _environment() -> Environment:
         "task_path": task_path,
         "grade_style": _style_grade,
         "fit": fit,
+        "task_box": find_box,
+        "standing": standing_words,
         "told": partial(sentence, glyphs=UNICODE),
         "element_id": element_id,
         "digest": content_digest,

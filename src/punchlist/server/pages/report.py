@@ -17,7 +17,7 @@ from punchlist.core.report import ItemReport
 from punchlist.core.todo import TodoList
 from punchlist.hosts.reports import LoadedReport
 from punchlist.server.pages.rendering import element_id, render
-from punchlist.server.pages.session import AgentView, ItemView, PhaseView, SessionView, load_session, view_item
+from punchlist.server.pages.session import AgentView, ItemView, SessionView, load_session, view_item
 from punchlist.server.pages.timeline import lay_out
 from punchlist.surfaces.headlines import (
     git_name,
@@ -155,7 +155,7 @@ def _fill_agent(
     return replace(
         agent,
         progress=TodoList(items=tuple(entry.item for entry in entries if not entry.is_gone)).progress,
-        phases=[PhaseView(name, items) for name, items in phases.items() if items],
+        phases=[(name, items) for name, items in phases.items() if items],
         tasks=(),
     )
 

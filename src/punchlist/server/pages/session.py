@@ -14,7 +14,7 @@ from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject, ToolCall, item_key
 from punchlist.core.overview import PersonWait
 from punchlist.core.presence import describe_call
-from punchlist.core.report import ItemReport, Report
+from punchlist.core.report import ItemReport
 from punchlist.core.task import Task
 from punchlist.core.todo import Progress, Status, TodoItem, TodoList
 from punchlist.errors import SessionUnknown
@@ -28,7 +28,6 @@ from punchlist.surfaces.panel import find_news
 from punchlist.surfaces.reports import file_words, item_words, proof_words, status_words, total_words
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, Style
-from punchlist.surfaces.tasks import find_box, standing_words
 from punchlist.views.findings import span
 from punchlist.views.now import AgentNow
 from punchlist.views.waits import ReceiptView
@@ -66,34 +65,6 @@ class ItemView(Struct, frozen=True, kw_only=True):
     files: Sequence[str] = ()
 
 
-class PhaseView(Struct, frozen=True):
-    """Items under the name of their phase, which is empty for those without one."""
-
-    name: str
-    items: Sequence[ItemView]
-
-
-class TaskView(Struct, frozen=True):
-    id: str
-    glyph: str
-    style: Style
-    subject: str
-    words: str
-
-
-class PastView(Struct, frozen=True):
-    """The revisions of a list, and the one that is shown; `words` say what made it."""
-
-    last: int
-    shown: int
-    words: str = ""
-    at: datetime | None = None
-
-    @property
-    def is_past(self) -> bool:
-        return self.shown != self.last
-
-
 class AgentView(Struct, frozen=True, kw_only=True):
     """An agent of the session and its list."""
 
@@ -104,14 +75,19 @@ class AgentView(Struct, frozen=True, kw_only=True):
     is_planning: bool = False
     plan_id: str = ""
     progress: Progress = Progress(0, 0, 0)
-    phases: Sequence[PhaseView] = ()
-    tasks: Sequence[TaskView] = ()
+    phases: Sequence[tuple[str, Sequence[ItemView]]] = ()
+    """Items under the name of their phase, which is empty for those without one."""
+    tasks: Sequence[Task] = ()
     omitted: int = 0
-    past: PastView = PastView(0, 0)
+    last: int = 0
+    shown: int = 0
+    """The last revision of the list, and the one that is shown."""
+    maker: Event | None = None
+    """The event that made the revision that is shown."""
 
     @property
     def phase_names(self) -> list[str]:
-        return [phase.name for phase in self.phases if phase.name]
+        return [name for name, _ in self.phases if name]
 
 
 class EventView(Struct, frozen=True):
@@ -187,11 +163,11 @@ def load_session(
             entries,
             helpers.get(row.agent, {}),
             found.makers.get(row.agent),
-            now,
             old if past is not None and past[0] == row.agent else None,
         )
         for depth, row in tree(rows)
     ]
+    places = {agent.name: place for place, agent in enumerate(agents)}
     return SessionView(
         id=session,
         project=found.project,
@@ -205,7 +181,9 @@ def load_session(
         receipt=None if answered is None else load_receipt(board, session, answered.seq),
         agents=agents,
         totals=total_words(report.totals) if report.items else (),
-        timeline=lay_out(_sort_entries(report, agents), found.calls, now),
+        timeline=lay_out(
+            sorted(report.items, key=lambda entry: places.get(entry.subject.agent, len(places))), found.calls, now
+        ),
         events=[*_view_events(found)],
         before=found.events[-1].seq if len(found.events) == MOST_EVENTS else None,
         is_live=past is None and before == LATEST,
@@ -228,12 +206,6 @@ def _find(tx: Transaction, session: str, revisions: Mapping[str, int], before: i
     return _Found(project, calls, events, makers)
 
 
-def _sort_entries(report: Report, agents: Sequence[AgentView]) -> list[ItemReport]:
-    """Return the items of the report in the order of the agents on the page."""
-    places = {agent.name: place for place, agent in enumerate(agents)}
-    return sorted(report.items, key=lambda entry: places.get(entry.subject.agent, len(places)))
-
-
 def _view_agent(
     row: ListRow,
     depth: int,
@@ -241,7 +213,6 @@ def _view_agent(
     entries: Mapping[Subject, ItemReport],
     helped: Mapping[str, Sequence[str]],
     maker: Event | None,
-    now: datetime,
     old: TodoList | None,
 ) -> AgentView:
     todos = row.todos if old is None else old
@@ -253,7 +224,6 @@ def _view_agent(
             return view_item(subject, item)
         return view_item(subject, item, entries.get(subject), helped.get(item.id, ()), project=project)
 
-    phases = [PhaseView(name, [view(item) for item in items]) for name, items in group_by_phase(todos)]
     return AgentView(
         element=element_id(("list", row.session, row.agent)),
         name=row.agent,
@@ -262,15 +232,12 @@ def _view_agent(
         is_planning=row.mode == "plan",
         plan_id=todos.plan_id,
         progress=todos.progress,
-        phases=[phase for phase in phases if phase.items],
-        tasks=() if is_past else [_view_task(task, now) for task in row.tasks],
+        phases=[(name, [view(item) for item in items]) for name, items in group_by_phase(todos) if items],
+        tasks=() if is_past else row.tasks,
         omitted=len(todos.omitted),
-        past=PastView(
-            last=row.todos.revision,
-            shown=todos.revision,
-            words="" if maker is None else sentence(maker, UNICODE),
-            at=None if maker is None else maker.at,
-        ),
+        last=row.todos.revision,
+        shown=todos.revision,
+        maker=maker,
     )
 
 
@@ -311,11 +278,6 @@ def view_item(
         work=() if entry.tally.is_empty else item_words(entry)[bool(entry.helpers) :],
         files=file_words(entry.tally, project),
     )
-
-
-def _view_task(task: Task, now: datetime) -> TaskView:
-    box, style, _ = find_box(task)
-    return TaskView(task.id, UNICODE.boxes[box], style, task.subject, standing_words(task, now))
 
 
 def _view_events(found: _Found) -> Iterator[EventView]:

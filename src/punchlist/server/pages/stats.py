@@ -38,14 +38,6 @@ _SPANS: Final = (
 )
 
 
-class Part(Struct, frozen=True):
-    """A part of a bar, in the units of its chart."""
-
-    y: float
-    height: float
-    look: str
-
-
 class Completed(Struct, frozen=True):
     """An item or a task that was completed, and how long it was in progress; None if that is not known."""
 
@@ -65,17 +57,8 @@ class Bar(Struct, frozen=True):
     words: str
     total: int
     top: float
-    parts: Sequence[Part]
-
-
-class Chart(Struct, frozen=True):
-    width: int
-    height: int
-    bars: Sequence[Bar]
-
-    @property
-    def total(self) -> int:
-        return sum(bar.total for bar in self.bars)
+    parts: Sequence[tuple[str, float, float]]
+    """Of each part its look, its upper edge and its height."""
 
 
 class Share(Struct, frozen=True):
@@ -87,21 +70,14 @@ class Share(Struct, frozen=True):
     style: Style = "plain"
 
 
-class CostPart(Struct, frozen=True):
-    """The share of one part of a cost in the largest bar, in percent."""
-
-    look: str
-    x: float
-    width: float
-
-
 class CostRow(Struct, frozen=True):
     """A dialect and profile in estimated tokens, as `punchlist stats` shows them."""
 
     name: str
     cells: Sequence[str]
     remarks: str
-    parts: Sequence[CostPart]
+    parts: Sequence[tuple[str, float, float]]
+    """Of each part its look, and its left edge and width in percent of the largest bar."""
 
 
 class StatsView(Struct, frozen=True, kw_only=True):
@@ -109,8 +85,8 @@ class StatsView(Struct, frozen=True, kw_only=True):
     items: int
     tasks: int
     is_cut: bool
-    days: Chart
-    hours: Chart
+    days: Sequence[Bar]
+    hours: Sequence[Bar]
     grades: Sequence[Share]
     times: Sequence[Share]
     median: str
@@ -159,7 +135,7 @@ def _complete_task(task: Task) -> Completed:
     return Completed(task.finished_at, task.grade or _NO_GRADE, elapsed)
 
 
-def _chart(completed: Iterable[Completed], now: datetime, step: timedelta, number: int, form: str) -> Chart:
+def _chart(completed: Iterable[Completed], now: datetime, step: timedelta, number: int, form: str) -> list[Bar]:
     """Return completions per step of time, the latest on the right, as bars of stacked grades."""
     local = now.astimezone()
     begin = local.replace(minute=0, second=0, microsecond=0)
@@ -173,22 +149,21 @@ def _chart(completed: Iterable[Completed], now: datetime, step: timedelta, numbe
             if 0 <= place < number:
                 counts[place][one.grade] += 1
     most = max([sum(count.values()) for count in counts], default=0) or 1
-    bars = [
+    return [
         _stack(place, number, start, form, count, most)
         for place, (start, count) in enumerate(zip(starts, counts, strict=True))
     ]
-    return Chart(_WIDTH, _HEIGHT + 34, bars)
 
 
 def _stack(place: int, number: int, start: datetime, form: str, count: Counter[str], most: int) -> Bar:
     """Return one bar; of many only each third has a label."""
-    parts: list[Part] = []
+    parts: list[tuple[str, float, float]] = []
     top = float(_HEIGHT + 16)
     for grade in (*GRADES, _NO_GRADE):
         if count[grade]:
             height = _HEIGHT * count[grade] / most
             top -= height
-            parts.append(Part(round(top, 1), round(height, 1), grade.replace(" ", "-")))
+            parts.append((grade.replace(" ", "-"), round(top, 1), round(height, 1)))
     words = ", ".join(f"{count[grade]} {grade}" for grade in (*GRADES, _NO_GRADE) if count[grade])
     step = _WIDTH / number
     return Bar(
@@ -216,10 +191,10 @@ def _shares(counts: Sequence[tuple[str, int]]) -> list[Share]:
 
 def _view_cost(cost: Cost, most: int) -> CostRow:
     sizes = (cost.spent.descriptions, said_size(cost), cost.calls.arguments, cost.calls.replies)
-    parts: list[CostPart] = []
+    parts: list[tuple[str, float, float]] = []
     x = 0.0
     for look, size in zip(_COST_LOOKS, sizes, strict=True):
         width = round(100 * size.tokens / most, 2) if most else 0.0
-        parts.append(CostPart(look, round(x, 2), width))
+        parts.append((look, round(x, 2), width))
         x += width
     return CostRow(cost_title(cost), cost_cells(cost), cost_remarks(cost), parts)

@@ -29,29 +29,17 @@ _FOLDS: Final = 40.0
 _LEAST_STRETCH: Final = 0.03
 
 
-class Bar(Struct, frozen=True):
-    """A part of a lane; places are percents of the axis."""
-
-    x: str
-    width: str
-
-
-class Tick(Struct, frozen=True):
-    """Calls at one place of a lane. `title` names a failure."""
-
-    x: str
-    title: str = ""
-
-
 class Lane(Struct, frozen=True):
     """The work on one item. `look` is its grade, else its status."""
 
     label: str
     title: str
     look: str
-    bars: Sequence[Bar]
-    ticks: Sequence[Tick]
-    failures: Sequence[Tick]
+    bars: Sequence[tuple[str, str]]
+    """The left edge and the width of each time in progress; places are percents of the axis."""
+    ticks: Mapping[str, str]
+    failures: Mapping[str, str]
+    """The places of calls, those that failed with their names."""
 
 
 class Fold(Struct, frozen=True):
@@ -76,9 +64,13 @@ Calls = Mapping[tuple[str, str], Sequence[ToolCall]]
 """Tool calls by agent and by the key of the item that they were made for."""
 
 
+_LaneWork = tuple[str, str, str, Sequence[tuple[datetime, datetime]], Sequence[ToolCall]]
+"""The label, title and look of a lane, its times in progress, and its calls."""
+
+
 def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timeline | None:
     """Return the timeline of these items and of the calls without one; None if nothing was done yet."""
-    lanes: list[tuple[str, str, str, Sequence[tuple[datetime, datetime]], Sequence[ToolCall]]] = []
+    lanes: list[_LaneWork] = []
     known: set[tuple[str, str]] = set()
     several = len({entry.subject.agent for entry in entries} | {agent for agent, _ in calls}) > 1
     for entry in entries:
@@ -113,9 +105,7 @@ def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timel
     return Timeline(drawn, _place_folds(axis), first, last, len(lanes) - len(shown))
 
 
-def _find_active(
-    lanes: Iterable[tuple[str, str, str, Sequence[tuple[datetime, datetime]], Sequence[ToolCall]]],
-) -> list[tuple[datetime, datetime]]:
+def _find_active(lanes: Iterable[_LaneWork]) -> list[tuple[datetime, datetime]]:
     """Return when something happened: both ends of each time in progress, and each call."""
     active: list[tuple[datetime, datetime]] = []
     for _, _, _, stints, made in lanes:
@@ -131,12 +121,12 @@ def _has_failed(call: ToolCall) -> bool:
     return call.outcome == "failed" or call.check_outcome == "failed"
 
 
-def _place_bar(axis: Axis, begin: datetime, stop: datetime) -> Bar:
+def _place_bar(axis: Axis, begin: datetime, stop: datetime) -> tuple[str, str]:
     left = min(axis.place(begin), 99.7)
-    return Bar(f"{left:.2f}", f"{max(axis.place(stop) - left, 0.3):.2f}")
+    return f"{left:.2f}", f"{max(axis.place(stop) - left, 0.3):.2f}"
 
 
-def _place_ticks(axis: Axis, calls: Iterable[ToolCall], *, titled: bool = False) -> list[Tick]:
+def _place_ticks(axis: Axis, calls: Iterable[ToolCall], *, titled: bool = False) -> dict[str, str]:
     """Return one tick per place: there may be more calls than pixels."""
     places: dict[str, str] = {}
     for call in calls:
@@ -144,7 +134,7 @@ def _place_ticks(axis: Axis, calls: Iterable[ToolCall], *, titled: bool = False)
         if at is not None:
             title = f"{describe_call(call.name, call.preview)} failed" if titled else ""
             places[f"{min(axis.place(at.at), 99.5):.1f}"] = title
-    return [Tick(x, title) for x, title in places.items()]
+    return places
 
 
 def _place_folds(axis: Axis) -> list[Fold]:
