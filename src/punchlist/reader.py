@@ -19,9 +19,8 @@ from punchlist.errors import StoreClosed
 from punchlist.settings.environment import Folder, project_of, stall_timings
 from punchlist.settings.table import read_setting
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
-from punchlist.store.current_work import read_current_work
+from punchlist.store.current_work import load_waits, read_current_work
 from punchlist.store.subagents import ChildRow
-from punchlist.store.waits import load_waits
 
 Clock = Callable[[], datetime]
 Helpers = Mapping[str, Mapping[str, tuple[str, ...]]]

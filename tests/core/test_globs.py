@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from punchlist.core.globs import normalise, overlaps
+from punchlist.tasks.claims import normalise, overlaps
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ from punchlist.core.todo import Status
 from punchlist.detect.list_upkeep import STORM
 from punchlist.settings.environment import Folder, project_of
 from punchlist.store import Transaction
+from punchlist.store.current_work import load_waits
 from punchlist.store.events import KeptRow, OverviewRow
-from punchlist.store.waits import load_waits
 
 _CALLS_LOOKED_AT = 4000
 """Calls that are searched for evidence, the latest ones: all of a long session would be slow."""

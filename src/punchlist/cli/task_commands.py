@@ -22,7 +22,7 @@ from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken
 from punchlist.hosts.copies import check_own_tasks
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.store.waits import load_waits
+from punchlist.store.current_work import load_waits
 from punchlist.surfaces.lists import waiting_lines
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Span

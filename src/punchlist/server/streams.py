@@ -30,7 +30,7 @@ from punchlist.server.broadcast import Broadcaster, FeedReader, StreamResponse
 from punchlist.server.state import grant_of, run_read, state_of
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.store.waits import load_waits
+from punchlist.store.current_work import load_waits
 
 _MOST_LISTS: Final = 500
 """Lists in a snapshot."""

@@ -14,10 +14,9 @@ from punchlist.core.session_line import AgentWork, SessionLine, find_shown_agent
 from punchlist.core.task import Task
 from punchlist.core.todo import Status, TodoList
 from punchlist.store.agents import SessionChecks
-from punchlist.store.current_work import read_current_work
+from punchlist.store.current_work import load_waits, read_current_work
 from punchlist.store.records import RowDamaged, microseconds
 from punchlist.store.transaction import Transaction
-from punchlist.store.waits import load_waits
 
 _MOST_SUBAGENTS = 20
 """Subagents of a session that are looked at, the latest: a session may have had hundreds."""

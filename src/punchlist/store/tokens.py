@@ -1,12 +1,12 @@
-"""Read and write the tokens by which programs and people reach the server. Secrets are never stored."""
+"""Keep what the server needs: tokens, without their secrets, and replies to requests with an idempotency key."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
-from punchlist.store.records import Rows, microseconds, moment
+from punchlist.store.records import Rows, check_row, checksum, microseconds, moment, readable
 
 
 class TokenRow(NamedTuple):
@@ -49,3 +49,35 @@ class TokenRows(Rows):
 def _token_row(row: Any) -> TokenRow:
     number, name, digest, scope, project, created_at, is_person = row
     return TokenRow(number, name, digest, scope, project, moment(created_at), bool(is_person))
+
+
+KEPT_FOR: Final = timedelta(days=1)
+"""How long a key is known: a client that heard nothing repeats its request within minutes."""
+
+
+class StoredRequest(NamedTuple):
+    """A request that was applied. `reply` is None where the change itself is idempotent, by its call id."""
+
+    fingerprint: bytes
+    status: int = 0
+    etag: str = ""
+    reply: bytes | None = None
+
+
+class RequestRows(Rows):
+    """Reads and writes requests by their author and key, within one transaction."""
+
+    def find(self, author: str, key: str, *, at: datetime) -> StoredRequest | None:
+        row = self._rows.one("find_request", (author, key, microseconds(at - KEPT_FOR)))
+        if row is None:
+            return None
+        total, fingerprint, status, etag, reply = row
+        readable(lambda body: check_row(total, f"{author} {key} {status} {etag}", body, fingerprint), reply or b"")
+        return StoredRequest(fingerprint, status, etag, reply)
+
+    def save(self, author: str, key: str, request: StoredRequest, *, at: datetime) -> None:
+        """Save a request; delete those that are old enough to be forgotten."""
+        fingerprint, status, etag, reply = request
+        total = checksum(f"{author} {key} {status} {etag}", reply or b"", fingerprint)
+        self._rows.run("delete_old_requests", (microseconds(at - KEPT_FOR),))
+        self._rows.run("save_request", (author, key, microseconds(at), total, fingerprint, status, etag, reply))

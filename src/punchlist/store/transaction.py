@@ -15,10 +15,9 @@ from punchlist.store.flows import FlowRows
 from punchlist.store.hosts import HostRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.records import ListRow, SessionRow, StoredCall, readable, session_row
-from punchlist.store.requests import RequestRows
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
-from punchlist.store.tokens import TokenRows
+from punchlist.store.tokens import RequestRows, TokenRows
 
 if TYPE_CHECKING:
     from punchlist.store.notices import NoticeRows

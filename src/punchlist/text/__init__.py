@@ -5,7 +5,6 @@
 """
 
 from punchlist.text.cleaning import Cleaned, clean, repair
-from punchlist.text.graphemes import cut, fit, graphemes, width
-from punchlist.text.rendering import fence, for_prompt, for_terminal
+from punchlist.text.rendering import cut, fence, fit, for_prompt, for_terminal, graphemes, width
 
 __all__ = ["Cleaned", "clean", "cut", "fence", "fit", "for_prompt", "for_terminal", "graphemes", "repair", "width"]

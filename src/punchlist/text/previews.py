@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from punchlist.text.cleaning import clean
-from punchlist.text.graphemes import cut
 from punchlist.text.patterns import compile_later
 from punchlist.text.redaction import MARK, Secrecy, looks_secret, redact, secrecy
+from punchlist.text.rendering import cut
 
 LENGTH: Final = 160
 """Characters of a preview, unless told otherwise; 0 is none at all."""

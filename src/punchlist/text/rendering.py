@@ -1,12 +1,192 @@
-"""Render text safely for a terminal, and for the prompt of a model."""
+"""Render text safely for a terminal and for a prompt; cut it at grapheme clusters, by length or by width in cells.
+
+Clusters follow the rules of UAX #29 that occur in practice. Left out: Prepend (a handful of Arabic and Indic signs) and
+Indic conjuncts, where a cut shows a virama, not nonsense.
+"""
 
 import re
-from collections.abc import Iterable
-from typing import Final
-from unicodedata import normalize
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final, Literal
+from unicodedata import category, east_asian_width, normalize
 
 from punchlist.text.cleaning import clean
 from punchlist.text.patterns import compile_later
+
+_ZWJ: Final = "\u200d"
+
+
+_Kind = Literal["other", "control", "extend", "joiner", "regional", "picture", "L", "V", "T", "LV", "LVT"]
+"""How a code point behaves next to another one; the last five are parts of Hangul syllables."""
+
+_HANGUL_AFTER: Final[dict[_Kind, tuple[_Kind, ...]]] = {
+    "L": ("L", "V", "LV", "LVT"),
+    "LV": ("V", "T"),
+    "V": ("V", "T"),
+    "LVT": ("T",),
+    "T": ("T",),
+}
+
+
+def graphemes(text: str) -> Iterator[str]:
+    """Yield the grapheme clusters of the text in order; joined they are the text."""
+    if text.isascii() and "\r" not in text:
+        yield from text
+        return
+    start = 0
+    before: _Kind = "control"
+    paired = False  # a regional indicator without its partner lies before
+    joined = False  # a picture, perhaps extended, then a joiner lies before
+    pictured = False  # a picture, perhaps extended, lies before
+    for place, char in enumerate(text):
+        now = _kind(char)
+        if now == "other":
+            holds = False
+        elif now in ("extend", "joiner"):
+            holds = before != "control"
+        elif now == "control":
+            holds = char == "\n" and text[place - 1 : place] == "\r"
+        elif now == "regional":
+            holds = paired
+        elif now == "picture":
+            holds = joined
+        else:
+            holds = now in _HANGUL_AFTER.get(before, ())
+        if not holds and place:
+            yield text[start:place]
+            start = place
+        paired = now == "regional" and not holds
+        joined = now == "joiner" and pictured
+        pictured = now == "picture" or (now == "extend" and pictured)
+        before = now
+    if text:
+        yield text[start:]
+
+
+def cut(text: str, limit: int, mark: str = "…") -> str:
+    """Return the text if it has at most `limit` characters, else as many whole clusters as leave room for the mark.
+
+    Never longer than `limit`: where not even the mark fits, nothing is left.
+    """
+    if len(text) <= limit:
+        return text
+    room = limit - len(mark)
+    if room < 0:
+        return ""
+    head = text[: room + 1]
+    if head.isascii() and "\r" not in head:
+        return text[:room] + mark
+    end = 0
+    for cluster in graphemes(text):
+        if end + len(cluster) > room:
+            break
+        end += len(cluster)
+    return text[:end] + mark
+
+
+@lru_cache(maxsize=4096)
+def _kind(char: str) -> _Kind:
+    if " " <= char <= "~":
+        return "other"
+    code = ord(char)
+    if code < 0x300:
+        if code < 0xA0 or code == 0xAD:
+            return "control"
+        return "picture" if code in (0xA9, 0xAE) else "other"
+    if 0x1100 <= code <= 0x11FF or 0xA960 <= code <= 0xA97C or 0xAC00 <= code <= 0xD7FB:
+        return _hangul(code)
+    if 0x1F1E6 <= code <= 0x1F1FF:
+        return "regional"
+    if 0x1F3FB <= code <= 0x1F3FF or code in (0x200C, 0xFF9E, 0xFF9F) or 0xE0020 <= code <= 0xE007F:
+        return "extend"
+    if char == _ZWJ:
+        return "joiner"
+    if _is_picture(code):
+        return "picture"
+    group = category(char)
+    if group[0] == "M":
+        return "extend"
+    return "control" if group in ("Cc", "Cf", "Cs", "Zl", "Zp") else "other"
+
+
+def _is_picture(code: int) -> bool:
+    """True if the code point can be part of an emoji sequence, roughly Extended_Pictographic."""
+    if code < 0x2000:
+        return code in (0xA9, 0xAE)
+    if code < 0x1F000:
+        return (
+            0x2600 <= code <= 0x27BF
+            or 0x2190 <= code <= 0x21FF
+            or 0x2300 <= code <= 0x23FF
+            or 0x25A0 <= code <= 0x25FF
+            or 0x2B00 <= code <= 0x2B5F
+            or code in (0x203C, 0x2049, 0x2122, 0x2139, 0x24C2, 0x2934, 0x2935, 0x3030, 0x303D, 0x3297, 0x3299)
+        )
+    return code <= 0x1FAFF and not (0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF)
+
+
+def _hangul(code: int) -> _Kind:
+    if code >= 0xAC00:
+        if code <= 0xD7A3:
+            return "LVT" if (code - 0xAC00) % 28 else "LV"
+        if 0xD7B0 <= code <= 0xD7C6:
+            return "V"
+        return "T" if code >= 0xD7CB else "other"
+    if code >= 0xA960 or code <= 0x115F:
+        return "L"
+    return "V" if code <= 0x11A7 else "T"
+
+
+_EMOJI_STYLE: Final = "\ufe0f"
+_BLANK_GROUPS: Final = ("Mn", "Me", "Mc", "Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def width(text: str) -> int:
+    """Return the width in terminal cells: 2 for wide characters and emoji, 0 for marks and controls."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    return sum(_cluster_cells(cluster) for cluster in graphemes(text))
+
+
+def fit(text: str, cells: int, mark: str = "…") -> str:
+    """Return the text if it takes at most `cells`, else as many whole clusters as leave room for the mark.
+
+    Never wider than `cells`: where not even the mark fits, nothing is left.
+    """
+    if len(text) <= cells and text.isascii() and text.isprintable():
+        return text
+    room = cells - width(mark)
+    used = place = end = 0
+    for cluster in graphemes(text):
+        used += _cluster_cells(cluster)
+        place += len(cluster)
+        if used <= room:
+            end = place
+        if used > cells:
+            return text[:end] + mark if room >= 0 else ""
+    return text
+
+
+def _cluster_cells(cluster: str) -> int:
+    if len(cluster) == 1:
+        return _cells(cluster)
+    first = cluster[0]
+    pictured = _is_picture(ord(first))
+    if _EMOJI_STYLE in cluster and (pictured or first in "0123456789#*"):
+        return 2
+    if pictured or _kind(first) == "regional":
+        return max(map(_cells, cluster))
+    return sum(map(_cells, cluster))
+
+
+@lru_cache(maxsize=4096)
+def _cells(char: str) -> int:
+    if " " <= char <= "~":
+        return 1
+    if "\u1160" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7fb" or category(char) in _BLANK_GROUPS:
+        return 0
+    return 2 if east_asian_width(char) in "WF" or _kind(char) == "regional" else 1
+
 
 _ANGLES: Final = "<＜﹤"
 _ALL_ANGLES: Final = compile_later(f"[{_ANGLES}‹«≪≮⋖⋘˂ᐸ〈⟨〈《⟪❬❮❰⦑⧼𝈶]")

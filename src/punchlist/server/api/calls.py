@@ -22,8 +22,8 @@ from punchlist.server.access import Grant
 from punchlist.server.problems import ApiProblem
 from punchlist.server.state import has_person
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.requests import StoredRequest
 from punchlist.store.task_rows import TaskListRow
+from punchlist.store.tokens import StoredRequest
 from punchlist.tasks import Tasks
 from punchlist.tasks.fields import check_list_name
 from punchlist.text.hashing import blake2b
