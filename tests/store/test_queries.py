@@ -89,3 +89,21 @@ def test_every_statement_is_valid_and_used(connection: sqlite3.Connection) -> No
     for name, statement in queries().items():
         connection.execute(f"EXPLAIN {statement}", _values(statement))
         assert f'"{name}"' in sources, f"nobody uses {name}"
+
+
+SQLITE_ONLY = re.compile(
+    r"\bGLOB\b|\bINDEXED BY\b|\b(?:max|min)\([^()]*,|\bsubstr\([^()]*, -"
+    r"|\bLIMIT -|\browid\b|\bINSERT OR\b|\bSELECT [:?]\w*(?: UNION|, 0)"
+)
+
+
+def test_no_statement_uses_what_only_sqlite_has() -> None:
+    assert [name for name, statement in queries().items() if SQLITE_ONLY.search(statement)] == []
+
+
+@pytest.mark.parametrize("name", ["open_tool_calls", "oldest_open_tool_call", "tool_calls_in_window"])
+def test_open_calls_are_searched_by_the_index_that_has_no_others(connection: sqlite3.Connection, name: str) -> None:
+    statement = queries()[name]
+    plan = [detail for *_, detail in connection.execute(f"EXPLAIN QUERY PLAN {statement}", _values(statement))]
+    assert any("USING INDEX open_calls (agent=?" in step for step in plan)
+    assert not any("tool_calls USING PRIMARY KEY" in step for step in plan)

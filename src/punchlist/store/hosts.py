@@ -88,7 +88,7 @@ class HostRows(Rows):
     def find_served_session(self, host: str, project: str, at: datetime, *, within: timedelta) -> str | None:
         """Return the session that our MCP server made for a client of this host, by when it was first called."""
         first, last = microseconds(at - within), microseconds(at + within)
-        values = {"project": project, "pattern": f"{host}-*", "first": first, "last": last, "at": microseconds(at)}
+        values = {"project": project, "prefix": f"{host}-", "first": first, "last": last, "at": microseconds(at)}
         row = self._rows.one("find_served_session", values)
         return None if row is None else row[0]
 

@@ -34,6 +34,9 @@ _decode_items = msgspec.json.Decoder(tuple[TodoItem, ...]).decode
 _decode_data = msgspec.json.Decoder(dict[str, Any]).decode
 decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 
+NO_LIMIT = 2**62
+"""More rows than any statement finds. PostgreSQL takes no `LIMIT -1`."""
+
 
 def microseconds(at: datetime) -> int:
     since = at - _EPOCH

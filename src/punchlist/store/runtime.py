@@ -199,7 +199,7 @@ class ToolCallRows(Rows):
         """Return the calls of an agent that began or ended after a position."""
         return [_call(*row) for row in self._rows.all("tool_calls_since", {"agent": agent, "after": after})]
 
-    def of_agent(self, agent: int, limit: int = -1) -> list[ToolCall]:
+    def of_agent(self, agent: int, limit: int = records.NO_LIMIT) -> list[ToolCall]:
         """Return the latest calls of an agent, oldest first."""
         return [_call(agent, *row) for row in reversed(self._rows.all("tool_calls_of_agent", (agent, limit)))]
 

@@ -35,7 +35,6 @@ from punchlist.store.task_rows import (
 _GAPS = 4
 """If a page holds fewer than one of so many tasks of its range, edges are read task by task, else for the range."""
 
-_EVERYTHING = 2**62
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _BLOCKING = {status.value: status for status in TaskStatus}
 
@@ -115,7 +114,7 @@ class TaskRows:
         label: str | None = None,
         parent: int | None = None,
     ) -> Sequence[TaskRow]:
-        values = {"list": where.number, "after": after, "limit": _EVERYTHING if limit is None else limit}
+        values = {"list": where.number, "after": after, "limit": records.NO_LIMIT if limit is None else limit}
         asked = {"status": status, "owner": owner, "label": label, "parent": parent}
         rows = self._queries.all("tasks_of_list", {**values, **asked})
         first, last = (rows[0][2], rows[-1][2]) if rows else (0, 0)
@@ -374,7 +373,7 @@ class TaskRows:
         if row.list.session is not None:
             self._queries.marked[row.list.session] = at
 
-    def history(self, where: TaskListRow, id: int, *, limit: int = _EVERYTHING) -> Sequence[Event]:
+    def history(self, where: TaskListRow, id: int, *, limit: int = records.NO_LIMIT) -> Sequence[Event]:
         """Return the last events of a task, the oldest first."""
         values = {"list": where.number, "task": id, "limit": limit}
         return in_order(0, self._queries.all("events_of_task", values)[::-1])

@@ -9,7 +9,8 @@ SELECT project FROM sessions WHERE id = :session;
 -- name: list_sessions_by_part
 -- The sessions whose ids begin or end with a text. No index finds the end of one: where few match, it reads them all.
 SELECT id FROM sessions
-WHERE substr(id, 1, length(:part)) = :part OR substr(id, -length(:part)) = :part
+WHERE substr(id, 1, length(:part)) = :part
+  OR (length(id) >= length(:part) AND substr(id, length(id) - length(:part) + 1) = :part)
 ORDER BY id LIMIT :limit;
 
 -- name: add_session

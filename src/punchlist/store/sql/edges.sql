@@ -78,7 +78,7 @@ SELECT t.number, t.rank FROM task_edges e JOIN tasks t ON t.number = e.task WHER
 -- Everything that waits for a task, directly or not, each with what it waits for. To look at ranks as well would make
 -- it slower than to look at some tasks too many.
 WITH RECURSIVE way (number, via) AS (
-  SELECT :task, 0
+  SELECT CAST(:task AS BIGINT), CAST(0 AS BIGINT)
   UNION
   SELECT e.task, e.blocker FROM way w JOIN task_edges e ON e.blocker = w.number
 )

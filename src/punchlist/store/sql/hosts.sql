@@ -16,8 +16,9 @@ ORDER BY seen_at DESC LIMIT :limit;
 INSERT INTO conversations (host, id, session, project, pid, state, event, since, seen_at)
 VALUES (:host, :id, :session, :project, :pid, :state, :event, :at, :at)
 ON CONFLICT (host, id) DO UPDATE SET
-    pid = coalesce(excluded.pid, pid), event = excluded.event, seen_at = max(seen_at, excluded.seen_at),
-    since = CASE WHEN state = excluded.state THEN since ELSE excluded.since END, state = excluded.state;
+    pid = coalesce(excluded.pid, conversations.pid), event = excluded.event, state = excluded.state,
+    seen_at = CASE WHEN excluded.seen_at > conversations.seen_at THEN excluded.seen_at ELSE conversations.seen_at END,
+    since = CASE WHEN conversations.state = excluded.state THEN conversations.since ELSE excluded.since END;
 
 -- name: bind_conversation
 INSERT INTO conversations (host, id, session, project, pid, state, event, since, seen_at)
@@ -27,7 +28,7 @@ ON CONFLICT (host, id) DO UPDATE SET session = excluded.session;
 -- name: find_served_session
 -- The session of an MCP server that was first called at a time, or near it.
 SELECT session FROM agents
-WHERE project = :project AND name = 'main' AND session GLOB :pattern AND created_at BETWEEN :first AND :last
+WHERE project = :project AND name = 'main' AND substr(session, 1, length(:prefix)) = :prefix AND created_at BETWEEN :first AND :last
 ORDER BY abs(created_at - :at) LIMIT 1;
 
 -- name: find_told
@@ -37,7 +38,7 @@ SELECT told, is_unread FROM conversations WHERE host = :host AND id = :id;
 UPDATE conversations SET told = :told, is_unread = 1 WHERE host = :host AND id = :id;
 
 -- name: mark_read
-UPDATE conversations SET is_unread = 0 WHERE host = :host AND id = :id AND is_unread;
+UPDATE conversations SET is_unread = 0 WHERE host = :host AND id = :id AND is_unread <> 0;
 
 -- name: save_delivery
 UPDATE conversations SET sent_upto = :sent, told_upto = :told WHERE host = :host AND id = :id;

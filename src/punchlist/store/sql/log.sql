@@ -77,7 +77,7 @@ ORDER BY e.revision, e.seq;
 -- Changes of an agent's items after a revision by anybody but one author, in order.
 SELECT e.seq, e.at, e.kind, e.author, e.agent, e.revision, e.v, e.sum, e.data, a.project, a.session, a.name
 FROM events e JOIN agents a ON a.id = e.agent
-WHERE e.agent = :agent AND e.revision > :after AND e.kind GLOB 'item.*' AND e.author != :author
+WHERE e.agent = :agent AND e.revision > :after AND e.kind LIKE 'item.%' AND e.author != :author
 ORDER BY e.revision, e.seq;
 
 -- name: left_out_items

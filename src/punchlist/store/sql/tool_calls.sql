@@ -13,9 +13,10 @@ SELECT id, sum, body, seq, drifts, loop_seq, loop FROM tool_calls
 WHERE agent = :agent AND (id = :id OR (id > :from AND id < :to)) ORDER BY seq;
 
 -- name: oldest_open_tool_call
--- Ids that we made up begin with one `#`. A call that still runs goes before one that was given up.
-SELECT id, sum, body, seq, drifts, loop_seq, loop FROM tool_calls INDEXED BY open_calls
-WHERE agent = ? AND outcome IN ('running', 'abandoned') AND tool = ? AND id LIKE '#%' AND id NOT LIKE '##%'
+-- Ids that we made up begin with one `#`. A call that still runs goes before one that was given up. `seq > 0` makes
+-- SQLite search the open calls alone.
+SELECT id, sum, body, seq, drifts, loop_seq, loop FROM tool_calls
+WHERE agent = ? AND seq > 0 AND outcome IN ('running', 'abandoned') AND tool = ? AND id LIKE '#%' AND id NOT LIKE '##%'
 ORDER BY outcome DESC, seq LIMIT 1;
 
 -- name: save_tool_call
@@ -32,11 +33,11 @@ WHERE agent = ? AND outcome IN ('running', 'abandoned') AND outcome = 'running' 
 -- name: tool_calls_in_window
 -- The calls of an agent and its subagents that ended after a position, or still run, and began up to another one.
 WITH RECURSIVE family (id) AS (
-  SELECT :agent UNION SELECT a.id FROM agents a JOIN family f ON a.parent = f.id
+  SELECT CAST(:agent AS BIGINT) UNION SELECT a.id FROM agents a JOIN family f ON a.parent = f.id
 )
 SELECT c.agent, c.id, c.sum, c.body, c.seq AS first FROM family f JOIN tool_calls c ON c.agent = f.id
 WHERE c.ended > :since AND c.seq <= :until
-UNION ALL SELECT c.agent, c.id, c.sum, c.body, c.seq FROM family f JOIN tool_calls c INDEXED BY open_calls ON c.agent = f.id
+UNION ALL SELECT c.agent, c.id, c.sum, c.body, c.seq FROM family f JOIN tool_calls c ON c.agent = f.id
 WHERE c.outcome IN ('running', 'abandoned') AND c.ended IS NULL AND c.seq <= :until ORDER BY first;
 
 -- name: tool_calls_ended_since
@@ -72,7 +73,7 @@ SELECT id, session, name, project, memory FROM agents WHERE memory IS NOT NULL O
 -- name: lineage
 -- An agent, and those who started it.
 WITH RECURSIVE lineage (id) AS (
-  SELECT :agent UNION SELECT a.parent FROM agents a JOIN lineage l ON a.id = l.id WHERE a.parent IS NOT NULL
+  SELECT CAST(:agent AS BIGINT) UNION SELECT a.parent FROM agents a JOIN lineage l ON a.id = l.id WHERE a.parent IS NOT NULL
 )
 SELECT id FROM lineage;
 
