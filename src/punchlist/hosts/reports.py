@@ -24,7 +24,7 @@ from punchlist.store import Transaction
 from punchlist.surfaces.brief import completed_items
 from punchlist.surfaces.headlines import place_words
 from punchlist.views.findings import Silent
-from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, Uncommitted
+from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
 
 
 class LoadedReport(NamedTuple):
@@ -170,7 +170,7 @@ def _ask_git(
 def _sum_up(facts: GitFacts, since: datetime) -> GitSummary:
     made = [GitCommit(one.hash, one.at, one.subject) for one in reversed(facts.commits) if one.span[1] > since]
     lines = [file.lines for file in facts.changed.values()]
-    left = Uncommitted(len(lines), sum(one.added for one in lines), sum(one.removed for one in lines))
+    left = UncommittedLines(len(lines), sum(one.added for one in lines), sum(one.removed for one in lines))
     return GitSummary(facts.root, tuple(made), left, facts.is_complete)
 
 

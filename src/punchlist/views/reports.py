@@ -28,7 +28,7 @@ class GitCommit(Struct, frozen=True):
     subject: str
 
 
-class Uncommitted(Struct, frozen=True):
+class UncommittedLines(Struct, frozen=True):
     """The lines that are not committed."""
 
     files: int = 0
@@ -44,7 +44,7 @@ class GitSummary(Struct, frozen=True):
 
     project: str
     commits: tuple[GitCommit, ...] = ()
-    uncommitted: Uncommitted = Uncommitted()
+    uncommitted: UncommittedLines = UncommittedLines()
     complete: bool = True
 
 

@@ -17,7 +17,7 @@ from punchlist.core.report import ItemReport
 from punchlist.core.todo import TodoList
 from punchlist.hosts.reports import LoadedReport
 from punchlist.server.pages.rendering import element_id, render
-from punchlist.server.pages.session import AgentView, ItemView, SessionView, load_session, view_item
+from punchlist.server.pages.session import AgentBlock, ItemRow, SessionPage, load_session, view_item
 from punchlist.server.pages.timeline import lay_out
 from punchlist.surfaces.headlines import (
     git_name,
@@ -94,7 +94,7 @@ def _describe_doubt(entry: ItemReport) -> str:
 # Sessions.
 
 
-def _load_sessions(board: Board, loaded: LoadedReport) -> list[SessionView]:
+def _load_sessions(board: Board, loaded: LoadedReport) -> list[SessionPage]:
     """Return each session of the report, the worst first; tasks that no session has are a nameless one at the end."""
     report = loaded.report
     by_session: dict[str, list[ItemReport]] = {one.session: [] for one in report.sessions}
@@ -108,7 +108,7 @@ def _load_sessions(board: Board, loaded: LoadedReport) -> list[SessionView]:
     ]
     if loose:
         now = board.now()
-        empty = SessionView(id="", project="", at=now, agents=(), timeline=lay_out(loose, {}, now))
+        empty = SessionPage(id="", project="", at=now, agents=(), timeline=lay_out(loose, {}, now))
         views.append(_complete(empty, loose, said))
     return views
 
@@ -124,8 +124,8 @@ def _describe_changes(around: Around, changes: Changes) -> dict[Subject, list[st
 
 
 def _complete(
-    view: SessionView, entries: Iterable[ItemReport], said: Mapping[Subject, Sequence[str]], *, is_own: bool = False
-) -> SessionView:
+    view: SessionPage, entries: Iterable[ItemReport], said: Mapping[Subject, Sequence[str]], *, is_own: bool = False
+) -> SessionPage:
     """Add what a report tells beyond the page of a session: earlier items, all tasks, and what Git saw of each."""
     agents = {agent.name: agent for agent in view.agents}
     groups: dict[str, list[ItemReport]] = {name: [] for name in agents}
@@ -137,17 +137,17 @@ def _complete(
     return replace(view, agents=list(agents.values()))
 
 
-def _make_agent(session: str, name: str) -> AgentView:
+def _make_agent(session: str, name: str) -> AgentBlock:
     """Return an agent that has no list; tasks of nobody have no agent either."""
     label = "tasks" if name and not session else ""
-    return AgentView(element=element_id(("list", session, name)), name=name or "Tasks", label=label)
+    return AgentBlock(element=element_id(("list", session, name)), name=name or "Tasks", label=label)
 
 
 def _fill_agent(
-    agent: AgentView, entries: Sequence[ItemReport], said: Mapping[Subject, Sequence[str]], project: str
-) -> AgentView:
+    agent: AgentBlock, entries: Sequence[ItemReport], said: Mapping[Subject, Sequence[str]], project: str
+) -> AgentBlock:
     """Return an agent with all of its items and tasks, those on its list first."""
-    phases: dict[str, list[ItemView]] = {name: [] for name in ("", *agent.phase_names, _TASKS, _EARLIER)}
+    phases: dict[str, list[ItemRow]] = {name: [] for name in ("", *agent.phase_names, _TASKS, _EARLIER)}
     for entry in entries:
         changes = said.get(entry.subject, ())
         item = view_item(entry.subject, entry.item, entry, entry.helpers, project=project, changes=changes)
@@ -160,7 +160,7 @@ def _fill_agent(
     )
 
 
-def _name_phase(agent: AgentView, entry: ItemReport) -> str:
+def _name_phase(agent: AgentBlock, entry: ItemReport) -> str:
     """Return the heading of an item among those of its agent."""
     if is_task(entry.subject.item):
         return _TASKS if agent.plan_id else ""

@@ -44,7 +44,7 @@ _TOOLS = ("tool.finished", "tool.failed")
 _SIGNS = {"ok": "", "failed": " failed", "passed": " passed", "running": " runs", "abandoned": " was left open"}
 
 
-class ItemView(Struct, frozen=True, kw_only=True):
+class ItemRow(Struct, frozen=True, kw_only=True):
     """One item of a list with what a report says of it. `word` says its status."""
 
     element: str
@@ -65,7 +65,7 @@ class ItemView(Struct, frozen=True, kw_only=True):
     files: Sequence[str] = ()
 
 
-class AgentView(Struct, frozen=True, kw_only=True):
+class AgentBlock(Struct, frozen=True, kw_only=True):
     """An agent of the session and its list."""
 
     element: str
@@ -75,7 +75,7 @@ class AgentView(Struct, frozen=True, kw_only=True):
     is_planning: bool = False
     plan_id: str = ""
     progress: Progress = Progress(0, 0, 0)
-    phases: Sequence[tuple[str, Sequence[ItemView]]] = ()
+    phases: Sequence[tuple[str, Sequence[ItemRow]]] = ()
     """Items under the name of their phase, which is empty for those without one."""
     tasks: Sequence[Task] = ()
     omitted: int = 0
@@ -90,14 +90,14 @@ class AgentView(Struct, frozen=True, kw_only=True):
         return [name for name, _ in self.phases if name]
 
 
-class EventView(Struct, frozen=True):
+class EventLine(Struct, frozen=True):
     seq: int
     at: datetime
     words: str
     style: Style
 
 
-class SessionView(Struct, frozen=True, kw_only=True):
+class SessionPage(Struct, frozen=True, kw_only=True):
     """The whole page. `state` is None where nothing was checked or changed."""
 
     id: str
@@ -110,10 +110,10 @@ class SessionView(Struct, frozen=True, kw_only=True):
     failures: Sequence[CheckState] = ()
     waits: Sequence[PersonWait] = ()
     receipt: ReceiptView | None = None
-    agents: Sequence[AgentView] = ()
+    agents: Sequence[AgentBlock] = ()
     totals: Sequence[tuple[str, str]] = ()
     timeline: Timeline | None = None
-    events: Sequence[EventView] = ()
+    events: Sequence[EventLine] = ()
     before: int | None = None
     """The event before which older ones are found; None if all are shown."""
     is_live: bool = False
@@ -134,7 +134,7 @@ def load_session(
     *,
     past: tuple[str, int] | None = None,
     before: int = LATEST,
-) -> SessionView:
+) -> SessionPage:
     """Return the page of a session; raise `SessionUnknown` if the board has none and no host knows it.
 
     `past` is an agent and a revision of its list. `before` is the event before which events are shown.
@@ -168,7 +168,7 @@ def load_session(
         for depth, row in tree(rows)
     ]
     places = {agent.name: place for place, agent in enumerate(agents)}
-    return SessionView(
+    return SessionPage(
         id=session,
         project=found.project,
         at=now,
@@ -214,17 +214,17 @@ def _view_agent(
     helped: Mapping[str, Sequence[str]],
     maker: Event | None,
     old: TodoList | None,
-) -> AgentView:
+) -> AgentBlock:
     todos = row.todos if old is None else old
     is_past = old is not None
 
-    def view(item: TodoItem) -> ItemView:
+    def view(item: TodoItem) -> ItemRow:
         subject = Subject(row.session, row.agent, item_key(todos.plan_id, item.id))
         if is_past:
             return view_item(subject, item)
         return view_item(subject, item, entries.get(subject), helped.get(item.id, ()), project=project)
 
-    return AgentView(
+    return AgentBlock(
         element=element_id(("list", row.session, row.agent)),
         name=row.agent,
         label=row.label or "",
@@ -249,14 +249,14 @@ def view_item(
     *,
     project: str = "",
     changes: Sequence[str] = (),
-) -> ItemView:
+) -> ItemRow:
     """Return an item with what the report says of it. Files below the project are named from there."""
     busy = bool(helpers) and item.status is Status.PENDING
     style, text_style = STYLES[Status.IN_PROGRESS if busy else item.status]
     remarks = [helper_words(helpers)] if helpers else []
     if why := blocker_words(item):
         remarks.append(why)
-    view = ItemView(
+    view = ItemRow(
         element=element_id(("item", subject.agent, subject.item)),
         item=item,
         glyph=UNICODE.boxes[item.status],
@@ -280,7 +280,7 @@ def view_item(
     )
 
 
-def _view_events(found: _Found) -> Iterator[EventView]:
+def _view_events(found: _Found) -> Iterator[EventLine]:
     """Yield the events that tell something: what changed, and each call once, by what it did."""
     calls = {(name, call.id): call for (name, _), made in found.calls.items() for call in made}
     news = {event.seq for event in find_news(found.events)}
@@ -289,9 +289,9 @@ def _view_events(found: _Found) -> Iterator[EventView]:
         if event.kind in _TOOLS and call is not None:
             outcome = call.check_outcome if call.check_outcome in ("passed", "failed") else call.outcome
             words = f"{event.agent}: {describe_call(call.name, call.preview)}{_SIGNS[outcome]}"
-            yield EventView(event.seq, event.at, words, "bad" if outcome == "failed" else "dim")
+            yield EventLine(event.seq, event.at, words, "bad" if outcome == "failed" else "dim")
         elif event.seq in news and event.kind != "list.edited":
-            yield EventView(event.seq, event.at, sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain"))
+            yield EventLine(event.seq, event.at, sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain"))
 
 
 _EVENT_STYLES: dict[str, Style] = {

@@ -80,7 +80,7 @@ class CostRow(Struct, frozen=True):
     """Of each part its look, and its left edge and width in percent of the largest bar."""
 
 
-class StatsView(Struct, frozen=True, kw_only=True):
+class StatsPage(Struct, frozen=True, kw_only=True):
     at: datetime
     items: int
     tasks: int
@@ -95,7 +95,7 @@ class StatsView(Struct, frozen=True, kw_only=True):
     legend: str = COST_LEGEND
 
 
-def load_stats(board: Board) -> StatsView:
+def load_stats(board: Board) -> StatsPage:
     """Return the figures of the board: of the items of all lists, also past ones, and of tasks."""
 
     def load(tx: Transaction) -> tuple[list[KeptItem], list[Task]]:
@@ -109,7 +109,7 @@ def load_stats(board: Board) -> StatsView:
     elapsed = sorted(one.elapsed for one in completed if one.elapsed is not None)
     grades = Counter(one.grade for one in completed)
     costs = sum_costs(row.cost for row in board.costs())
-    return StatsView(
+    return StatsPage(
         at=now,
         items=len(items),
         tasks=len(tasks),

@@ -107,7 +107,7 @@ class ListLine(Struct, frozen=True, kw_only=True):
     changed_at: datetime
 
 
-class TaskListsView(Struct, frozen=True, kw_only=True):
+class TaskListsPage(Struct, frozen=True, kw_only=True):
     """The page of all lists. `targets` are the lists that a new task may be put in, the likeliest first."""
 
     at: datetime
@@ -117,7 +117,7 @@ class TaskListsView(Struct, frozen=True, kw_only=True):
     targets: Sequence[str]
 
 
-def load_lists(board: Board) -> TaskListsView:
+def load_lists(board: Board) -> TaskListsPage:
     """Return all lists of the board that hold tasks, those that changed last first, and the claims on their tasks."""
     now = board.now()
     settle_due(board)
@@ -133,7 +133,7 @@ def load_lists(board: Board) -> TaskListsView:
     own = f"project:{project_of()}"
     names = [row.name for row, _ in known if row.session is None]
     targets = dict.fromkeys([own, *names] if own in names else [*names, own])
-    return TaskListsView(
+    return TaskListsPage(
         at=now,
         claims=claims[:_MOST_CLAIMS],
         lists=[_view_list(row, count) for row, count in known[:_MOST_LISTS]],
@@ -217,7 +217,7 @@ class GraphView(Struct, frozen=True):
     has_done: bool
 
 
-class TaskListView(Struct, frozen=True, kw_only=True):
+class TaskListPage(Struct, frozen=True, kw_only=True):
     """The page of a list."""
 
     at: datetime
@@ -238,13 +238,13 @@ class TaskListView(Struct, frozen=True, kw_only=True):
 
 def load_list(
     board: Board, name: str, look: str, query: TableQuery | None = None, *, has_done: bool = False
-) -> TaskListView:
+) -> TaskListPage:
     """Return the page of a list; raise `TaskListUnknown` if the board has none of that name."""
     row, tasks = open_list(board, name)
     tasks.list(limit=0)  # writes what has come due, before the tasks are counted
     now = board.now()
     counts = board.store.read(lambda tx: tx.tasks.count(row)) or TaskCounts({}, 0, now)
-    return TaskListView(
+    return TaskListPage(
         at=now,
         list=_view_list(row, counts),
         look=look,
