@@ -7,8 +7,10 @@ import httpx
 import pytest
 
 from punchlist import Board
+from punchlist.server.api.routing import ApiRoute
+from punchlist.server.api.table import ROUTES
 from tests.server.conftest import Running
-from tests.server.worlds import OURS, build
+from tests.server.worlds import OURS, build, make_example, name_route
 
 TODOS = f"/api/v1/sessions/{OURS.session}/agents/main/todos"
 TASK = f"/api/v1/task-lists/{OURS.list.replace('/', '%2F')}/tasks/1"
@@ -51,6 +53,17 @@ def test_head_has_no_body_and_options_names_the_methods(client: httpx.Client):
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["etag"]
     assert client.options(TODOS).headers["allow"] == "GET, HEAD, OPTIONS, PATCH"
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.query or route.body], ids=name_route)
+def test_an_unknown_key_is_refused_by_its_name(client: httpx.Client, route: ApiRoute):
+    _, url, query, body = make_example(route, OURS)
+    extra = {"surprise": "yes"}
+    if route.query is not None:
+        answer = client.request(route.method, url, params={**query, **extra})
+    else:
+        answer = client.request(route.method, url, json={**body, **extra})
+    assert (answer.status_code, answer.json()["field"]) == (422, "surprise")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "multipart/form-data; boundary=x", ""])
