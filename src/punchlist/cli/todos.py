@@ -19,7 +19,6 @@ from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import Helped, board_lines, waiting_lines, with_tasks
-from punchlist.views.tasks import view_task
 
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
@@ -136,6 +135,8 @@ def _describe_nothing(options: Namespace) -> str:
 
 def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
     """Return an agent's list and tasks as JSON values. Every key is always there; `progress` counts both."""
+    from punchlist.views.tasks import view_task  # the plain list starts without it
+
     todos, shown = row.todos, with_tasks(row).todos
     focus = find_shown_focus(row.todos, row.tasks)
     return {
