@@ -87,10 +87,10 @@ async def stream_events(request: Request) -> Response:
         kinds=[kind for given in query.getlist("kind") for kind in given.split(",") if kind],
     )
     broadcaster = state.broadcaster
+    last = await run_in_threadpool(state.board.store.last_seq)  # raises what the client has to know before it follows
     after = request.headers.get("last-event-id") or query.get("after")
     if after is not None:
         place = parse_cursor(after)
-        last = await run_in_threadpool(state.board.store.last_seq)
         if place > last:  # the board was replaced by another one: nothing that the client knows holds
             return EventStream(broadcaster, wanted, last, b"event: reset\nid: %d\ndata: {}\n\n" % last)
         return EventStream(broadcaster, wanted, place)
