@@ -41,7 +41,7 @@ def test_a_person_answers_edits_and_approves_at_every_size(
         terminal.send("Enter")
         terminal.wait_for_text("Which colour? ▏")
         terminal.submit("Use blue")
-        terminal.wait_for_text("Answered: paint")
+        terminal.wait_for(lambda screen: "Answered: paint" in screen and "❯ ▤" in screen)  # the plan is selected by now
         terminal.send("p")
         terminal.wait_for_text("y approve")  # a wide screen shows the plan before it is opened, too
         terminal.send("y")
