@@ -473,7 +473,7 @@ class Relays:
 
 
 class ListDelta(NamedTuple):
-    """What changed between two lists of one agent. `just_started` is the active form of the item in progress.
+    """The changes between two lists of one agent. `just_started` is the active form of the item in progress.
 
     `total` is without cancelled items. `is_new`: there was no list before, or another plan has begun.
     """
@@ -569,7 +569,7 @@ def _quote(text: str) -> str:
 
 
 GATHERED: Final = timedelta(seconds=10)
-"""What one agent and its children do within this time is one message, so that a chat is not flooded."""
+"""Work of one agent and its children within this time is one message, so that a chat is not flooded."""
 
 _LATE: Final = timedelta(minutes=2)
 """Events that are older when they come were read from an old log: they are history."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from punchlist.board import Board
 
 _AGENT = "the agent, which starts `punchlist mcp` again"
-"""What to restart when a newer program has upgraded the board."""
+"""The program to restart when a newer one has upgraded the board."""
 
 _EXAMPLES = """\
   in the configuration of an MCP client:  {"command": "punchlist", "args": ["mcp"]}

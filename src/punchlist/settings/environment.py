@@ -1,4 +1,4 @@
-"""What a process finds around it: settings that need more than their value, its user, the project of a folder."""
+"""Read the surroundings of a process: settings that need more than their value, its user, the project of a folder."""
 
 from __future__ import annotations
 

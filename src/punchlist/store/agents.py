@@ -46,9 +46,7 @@ _item = SealedRecord(KeptItem, _DAMAGED)
 _WAITING_TABLES: Final = re.compile(r"\b(agents|lists|events|sessions|kept_items)\b")
 """Tables of which rows may wait to be written."""
 
-_WHOSE: Final = frozenset(
-    {"tool_calls_in_window", "tool_calls_ended_since", "completions_open_to_checks", "lineage", "find_child"}
-)
+_WHOSE: Final = frozenset({"tool_calls_in_window", "tool_calls_ended_since", "completions_open_to_checks", "lineage"})
 """Statements that read of agents only whose they are: that is written at once, and never changes."""
 
 
@@ -98,7 +96,7 @@ class AgentRecord:
 
     @property
     def activity(self) -> Activity:
-        """What the events of the agent tell of it."""
+        """The activity of the agent, folded from its events."""
         if self._activity is None:
             self._activity = decode_activity(self.stored_activity)
         return self._activity

@@ -47,7 +47,7 @@ SCHEMA = UNRELEASED + len(migrations())
 """The schema version that this program reads and writes: `PRAGMA user_version`."""
 
 UPGRADE = "upgrade Punchlist"
-"""What to do about a board that is newer than the program which opens it."""
+"""The advice for a board that is newer than the program which opens it."""
 
 _PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_.~"
 """Bytes that stand for themselves in a URI."""

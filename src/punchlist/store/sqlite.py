@@ -352,7 +352,7 @@ class SqliteStore:
 
     @property
     def _advice(self) -> str:
-        """What to do about a board that is too new: it was when it was opened, or it has become so since."""
+        """The advice for a board that is too new: it was when it was opened, or it has become so since."""
         return f"a newer Punchlist has upgraded it, so restart {self.restart}" if self.restart else UPGRADE
 
     def _roll_back(self, error: BaseException) -> None:

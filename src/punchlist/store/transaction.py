@@ -269,7 +269,7 @@ class Store(Protocol):
     """A board's state. Calls come from any thread; `transact` runs one piece of work at a time."""
 
     restart: str
-    """What to restart when a newer program has upgraded the board: this program, or the agent that started it."""
+    """The program to restart when a newer one has upgraded the board: this one, or the agent that started it."""
 
     @property
     def path(self) -> str: ...

@@ -51,7 +51,7 @@ class NowRow(Struct, frozen=True):
     of: AgentNow | PersonWait
     mark: Span
     word: str
-    """What the mark says by its shape."""
+    """The meaning of the mark in a word, for readers who do not see its shape."""
     name: str
     headline: Line
     age: str = ""

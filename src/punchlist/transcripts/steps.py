@@ -161,7 +161,7 @@ class StepFormat(Struct, frozen=True, kw_only=True):
     folder_file: str = ""
     """The file, in the folder of a project among the logs, that names the project's folder."""
     read_write: Callable[[TranscriptCall, CallOutcome], ListWrite | None] | None = None
-    """What a call of one of them wrote, None if nothing; by default its arguments."""
+    """Returns the list that a call of one of them wrote, None if none; by default the one in its arguments."""
     has_counted_ids: bool = False
     """True if calls may be numbered anew in each turn."""
     read_start: Callable[[str, str], SubagentStart] = lambda _, agent: SubagentStart(agent=agent)

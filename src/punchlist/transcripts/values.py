@@ -39,7 +39,7 @@ class CallOutcome(NamedTuple):
 
     call_id: str
     result: Any
-    """What the model read."""
+    """The text that the model read."""
     data: Any = None
     """The structured form, if recorded."""
     is_error: bool | None = None

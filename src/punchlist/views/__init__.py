@@ -1,1 +1,1 @@
-"""What people and programs see of the board: a Struct per noun, for `--json`, the HTTP API and the page."""
+"""Views of the board for people and programs: a Struct per noun, for `--json`, the HTTP API and the page."""

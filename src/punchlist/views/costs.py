@@ -1,4 +1,4 @@
-"""What the todo layer itself costs, in one dialect and profile."""
+"""The cost of the todo layer itself, by dialect and profile."""
 
 from __future__ import annotations
 

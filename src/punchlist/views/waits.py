@@ -1,4 +1,4 @@
-"""What waits on a person, with the commands that resolve it."""
+"""Work that waits on a person, with the commands that resolve it."""
 
 from __future__ import annotations
 

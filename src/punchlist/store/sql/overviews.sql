@@ -20,9 +20,6 @@ SELECT id, session, name FROM agents WHERE id > :after ORDER BY id LIMIT :limit;
 -- name: has_agent
 SELECT 1 FROM agents WHERE name = :name LIMIT 1;
 
--- name: find_child
-SELECT c.id FROM agents p JOIN agents c ON c.session = p.session AND c.name = :name WHERE p.id = :parent;
-
 -- name: items_of_plan
 SELECT id, body FROM kept_items WHERE agent = ? AND plan = ?;
 
