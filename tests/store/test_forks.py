@@ -1,5 +1,6 @@
 """A process forks while it uses a board: both sides go on, and neither loses what the other writes."""
 
+import os
 from pathlib import Path
 
 from punchlist import Board
@@ -151,3 +152,13 @@ board.close()
 print("fine")
 """
     assert _run(script, tmp_path / "board.db") == ["from parent", "from child"]
+
+
+def test_a_board_in_memory_that_was_closed_does_not_disturb_a_fork() -> None:
+    board = Board.open("memory:")
+    board.agent(session="s").call("todo", {"set": ["Paint"]})
+    board.close()
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0

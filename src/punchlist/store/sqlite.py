@@ -496,7 +496,7 @@ class SqliteStore:
     def before_fork(self) -> None:
         self._lock.threads.acquire()
         self._read_lock.acquire()
-        self._inside = self._writer is not None and self._writer.in_transaction
+        self._inside = not self._closed and self._writer is not None and self._writer.in_transaction
         if self._file and not self._closed and not self._inside:
             self._disconnect(0.0)
 
