@@ -21,8 +21,8 @@ from punchlist.hosts.reports import load_brief, load_report
 from punchlist.hosts.roster import load_first_screen
 from punchlist.server.api import replies
 from punchlist.server.api.calls import Call
-from punchlist.server.matches import find_items, find_sessions, find_tasks
 from punchlist.server.problems import ApiProblem
+from punchlist.server.search import find_items, find_sessions, find_tasks
 from punchlist.store import ListRow
 from punchlist.store.plans import PlanRow
 from punchlist.views.costs import view_cost

@@ -30,7 +30,6 @@ from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve
 from punchlist.hosts.demo_script import Troupe
 from punchlist.hosts.reports import load_brief, save_mark
 from punchlist.server.access import needs
-from punchlist.server.matches import Hit, find_items, find_sessions, find_tasks
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.frame import (
     LONGEST_QUERY,
@@ -46,6 +45,7 @@ from punchlist.server.pages.rendering import element_id, list_path, render, sess
 from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
+from punchlist.server.search import Hit, find_items, find_sessions, find_tasks
 from punchlist.server.state import ServerState, grant_of, has_person
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_lines
