@@ -146,6 +146,7 @@ class ToolCallBody(Struct, forbid_unknown_fields=True):
 
 
 def edit_todos(call: Call, body: EditBody) -> Answer:
+    """Change an agent's list by operations, all or none; returns the new list."""
     row = call.find_agent()
     operations = [_make_operation(operation) for operation in body.operations]
 
@@ -156,6 +157,7 @@ def edit_todos(call: Call, body: EditBody) -> Answer:
 
 
 def undo_edit(call: Call, body: EmptyBody) -> Answer:
+    """Roll back your last change to an agent's list; returns the new list."""
     row = call.find_agent()
     return _change_list(call, row, lambda agent: agent.undo(by=call.by, revision=call.revision))
 
@@ -201,6 +203,7 @@ def _tell_agent(call: Call, row: AgentRow, before: int, *, is_approval: bool = F
 
 
 def answer_question(call: Call, body: QuestionBody) -> Answer:
+    """Answer the question of an item; the agent is told at once if it is idle, else at its next turn."""
     row = call.find_agent()
     agent = open_agent(call.board, row.name, row.session, row.project)
 
@@ -219,6 +222,8 @@ def answer_question(call: Call, body: QuestionBody) -> Answer:
 
 
 def resolve(call: Call, body: WaitBody) -> Answer:
+    """Resolve something that waits: answer it, decide on it, or let it go on."""
+
     def find() -> PersonWait:
         waits = [wait for wait in call.board.waits(project=call.project) if call.sees(wait.project)]
         return find_wait(
@@ -257,6 +262,7 @@ def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcom
 
 
 def approve_plan(call: Call, body: ApprovalBody) -> Answer:
+    """Approve the revision of a plan that was read."""
     row = call.find_agent()
     agent = open_agent(call.board, row.name, row.session, row.project)
 
@@ -270,6 +276,7 @@ def approve_plan(call: Call, body: ApprovalBody) -> Answer:
 
 
 def reject_plan(call: Call, body: RejectionBody) -> Answer:
+    """Reject the revision of a plan that was read, with a reason."""
     row = call.find_agent()
     agent = open_agent(call.board, row.name, row.session, row.project)
 
@@ -283,6 +290,7 @@ def reject_plan(call: Call, body: RejectionBody) -> Answer:
 
 
 def save_brief_mark(call: Call, body: MarkBody) -> Answer:
+    """Move your mark: you have seen everything up to this event."""
     project = call.choose_project(body.project)
 
     def run(tx: Transaction) -> Struct:
@@ -299,6 +307,7 @@ def save_brief_mark(call: Call, body: MarkBody) -> Answer:
 
 
 def call_tool(call: Call, body: ToolCallBody) -> replies.ToolReplyView:
+    """Answer a tool call of a model, in any dialect; the session and the agent are made if they are new."""
     session, name = call.path["session"], call.path["agent"]
     if body.dialect not in REGISTRY:
         detail = f"There is no such dialect; known are: {', '.join(REGISTRY)}."

@@ -137,6 +137,7 @@ class SearchQuery(Struct, forbid_unknown_fields=True):
 
 
 def show_now(call: Call, query: ProjectQuery) -> NowView:
+    """Show every agent of this machine and of the board, what waits on a person, and what was done."""
     project = call.choose_project(query.project)
     present, seen_at = call.find_present()
     roster = load_first_screen(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
@@ -144,12 +145,14 @@ def show_now(call: Call, query: ProjectQuery) -> NowView:
 
 
 def show_waits(call: Call, query: PlaceQuery) -> replies.WaitsView:
+    """List what waits on a person: questions, plans, blocked items, tasks and flows."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     waits = call.board.waits(project=project, session=session)
     return replies.WaitsView(tuple(view_wait(one) for one in waits if call.sees(one.project)))
 
 
 def list_projects(call: Call) -> replies.ProjectsView:
+    """List the projects, the latest first."""
     rows = call.board.store.read(lambda tx: tx.list_projects())
     return replies.ProjectsView(tuple(replies.ProjectView(*row) for row in rows if call.sees(row[0])))
 
@@ -158,6 +161,7 @@ def list_projects(call: Call) -> replies.ProjectsView:
 
 
 def list_sessions(call: Call, query: SessionsQuery) -> replies.SessionsView:
+    """List sessions, the latest first."""
     project = call.choose_project(query.project)
     rows = list(call.board.store.sessions(project=project, limit=_MOST_SESSIONS))
     if query.after is not None:
@@ -171,6 +175,7 @@ def list_sessions(call: Call, query: SessionsQuery) -> replies.SessionsView:
 
 
 def show_session(call: Call) -> SessionView:
+    """Show a session."""
     session = call.path["session"]
     call.find_project(session)
     row = call.board.store.read(lambda tx: tx.session(session))
@@ -180,6 +185,7 @@ def show_session(call: Call) -> SessionView:
 
 
 def list_agents(call: Call) -> replies.AgentsView:
+    """List the agents of a session."""
     session = call.path["session"]
     call.find_project(session)
     rows = call.board.store.lists(session=session)
@@ -187,6 +193,7 @@ def list_agents(call: Call) -> replies.AgentsView:
 
 
 def show_agent(call: Call) -> AgentView:
+    """Show an agent."""
     found = call.find_agent()
     rows = call.board.store.lists(session=found.session)
     return next(_show_agent(call, row, rows) for row in rows if row.number == found.number)
@@ -215,12 +222,14 @@ def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> AgentView:
 
 
 def list_todos(call: Call, query: ListsQuery) -> replies.ListsView:
+    """List the todo lists that hold something, the latest first."""
     rows = call.board.store.lists(project=call.choose_project(query.project), limit=query.limit)
     shown = (view_todos(row.todos, session=row.session, agent=row.agent, project=row.project) for row in rows)
     return replies.ListsView(tuple(shown))
 
 
 def show_todos(call: Call, query: RevisionQuery) -> TodosView:
+    """Show an agent's list, as it is or as it was at a revision."""
     row = call.find_agent()
     todos = row.state.todos
     if query.revision is not None and query.revision != todos.revision:
@@ -233,6 +242,7 @@ def show_todos(call: Call, query: RevisionQuery) -> TodosView:
 
 
 def list_plans(call: Call, query: PlansQuery) -> replies.PlansView:
+    """List the plans that wait for a decision, or the latest one of each agent."""
     now = call.board.now()
     rows = call.board.plans(waiting=query.waiting)
     project = call.choose_project(query.project)
@@ -247,6 +257,7 @@ def load_plans(call: Call) -> list[PlanRow]:
 
 
 def show_plan(call: Call) -> Struct:
+    """Show the latest revision of an agent's plan."""
     plans = load_plans(call)
     if not plans:
         raise PlanMissing
@@ -254,11 +265,13 @@ def show_plan(call: Call) -> Struct:
 
 
 def list_plan_revisions(call: Call) -> replies.PlansView:
+    """List all revisions of an agent's plan, the oldest first."""
     now = call.board.now()
     return replies.PlansView(tuple(view_plan(row, now) for row in load_plans(call)))
 
 
 def diff_plan(call: Call) -> replies.PlanDiffView:
+    """Show how the latest revision of a plan differs from the one before."""
     plans = [row.plan for row in load_plans(call) if row.plan.text]
     if not plans:
         raise PlanMissing
@@ -274,6 +287,7 @@ def diff_plan(call: Call) -> replies.PlanDiffView:
 
 
 def list_events(call: Call, query: EventsQuery) -> replies.EventsView:
+    """List what happened after a cursor, in order."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     is_wanted = _make_filter(call, query)
     size = _PAGE if query.kind or query.agent else query.limit + 1
@@ -318,6 +332,7 @@ def _make_filter(call: Call, query: EventsQuery) -> Callable[[Event], bool]:
 
 
 def show_receipt(call: Call, query: ReceiptQuery) -> ReceiptView:
+    """Show how far an answer went to the agent: sent, accepted by its host, seen by the model."""
     session = call.path["session"]
     call.find_project(session)
     return load_receipt(call.board, session, query.event)
@@ -327,6 +342,7 @@ def show_receipt(call: Call, query: ReceiptQuery) -> ReceiptView:
 
 
 def show_report(call: Call, query: PlaceQuery) -> ReportView:
+    """Report on each item: its grade, time, work and evidence, and on the state of each session."""
     session = call.choose_session(query.session)
     project = call.choose_project(query.project)
     report, around, changes = load_report(call.board, session=session, project=None if session else project)
@@ -334,6 +350,7 @@ def show_report(call: Call, query: PlaceQuery) -> ReportView:
 
 
 def show_brief(call: Call, query: BriefQuery) -> BriefView:
+    """Show what happened since your mark, or since an event."""
     project = call.choose_project(query.project)
     after = None if query.after is None else parse_cursor(query.after)
     found = load_brief(call.board, after, project=project, who=call.by)
@@ -341,6 +358,7 @@ def show_brief(call: Call, query: BriefQuery) -> BriefView:
 
 
 def show_stats(call: Call, query: PlaceQuery) -> replies.StatsView:
+    """Show what Punchlist itself cost the agents, in tokens, by dialect and profile."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     costs = sum_costs(row.cost for row in call.board.costs(project=project, session=session))
     return replies.StatsView(tuple(map(view_cost, costs)))
@@ -350,7 +368,7 @@ def show_stats(call: Call, query: PlaceQuery) -> replies.StatsView:
 
 
 def search(call: Call, query: SearchQuery) -> replies.SearchView:
-    """Find sessions, items and tasks that hold all words, as the page does."""
+    """Find sessions, items and tasks that hold all words of a query."""
     project, words = call.choose_project(query.project), split_words(query.q)
     found = chain.from_iterable(find(call.board, words, project) for find in (find_sessions, find_items, find_tasks))
     hits = list(islice(found, query.limit))
@@ -361,10 +379,12 @@ def search(call: Call, query: SearchQuery) -> replies.SearchView:
 
 
 def list_dialects(call: Call) -> replies.DialectsView:
+    """List the dialects in which tools can be called."""
     return replies.DialectsView(tuple(REGISTRY))
 
 
 def show_dialect(call: Call) -> replies.DialectView:
+    """Show the tools of a dialect, to offer them to a model."""
     name = call.path["dialect"]
     if name not in REGISTRY:
         raise ApiProblem(404, "unknown_name", f"There is no such dialect; known are: {', '.join(REGISTRY)}.")

@@ -196,6 +196,7 @@ class PromoteBody(StepsBody, forbid_unknown_fields=True):
 
 
 def list_task_lists(call: Call) -> replies.TaskListsView:
+    """List the lists of tasks."""
     rows = call.list_task_lists()
     return replies.TaskListsView(
         tuple(
@@ -206,6 +207,7 @@ def list_task_lists(call: Call) -> replies.TaskListsView:
 
 
 def list_tasks(call: Call, query: TasksQuery) -> replies.TasksView:
+    """List the tasks of a list, by id."""
     tasks = call.open_tasks()
     found = tasks.list(
         status=query.status,
@@ -220,10 +222,12 @@ def list_tasks(call: Call, query: TasksQuery) -> replies.TasksView:
 
 
 def list_ready(call: Call, query: ReadyQuery) -> replies.TasksView:
+    """List the tasks that a worker may claim now, in the order of claims."""
     return replies.TasksView(tasks=_show(call.open_tasks().ready(query.limit, label=query.label)))
 
 
 def show_graph(call: Call) -> TaskGraphView:
+    """Show all tasks of a list, and which waits for which."""
     tasks = call.open_tasks()
     if any(row.name == tasks.name and count > _MOST_IN_GRAPH for row, count in call.list_task_lists()):
         detail = f"The list has more than {_MOST_IN_GRAPH:,} tasks; read them page by page."
@@ -233,10 +237,12 @@ def show_graph(call: Call) -> TaskGraphView:
 
 
 def show_task(call: Call) -> Struct:
+    """Show a task."""
     return view_task(call.open_tasks().get(call.path["task"]))
 
 
 def show_history(call: Call) -> replies.HistoryView:
+    """List every event of a task, also of one that was deleted."""
     events = call.open_tasks().history(call.path["task"])
     return replies.HistoryView(tuple(replies.show_event(event) for event in events))
 
@@ -249,6 +255,7 @@ def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
 
 
 def create_task(call: Call, body: NewTaskBody) -> Struct:
+    """Create a task; the list is made if it is not there yet."""
     tasks = call.open_tasks(creates=True)
     check_own_tasks(tasks)
     fields = _given(body)
@@ -256,6 +263,7 @@ def create_task(call: Call, body: NewTaskBody) -> Struct:
 
 
 def claim_tasks(call: Call, body: ClaimBody) -> replies.TasksView:
+    """Claim the next ready tasks, or a certain one, under a lease; returns none if nothing is ready."""
     tasks = _open_own(call)
     options: ClaimOptions = {
         "label": body.label,
@@ -270,12 +278,14 @@ def claim_tasks(call: Call, body: ClaimBody) -> replies.TasksView:
 
 
 def signal_tasks(call: Call, body: SignalBody) -> replies.TasksView:
+    """Deliver an event to the tasks that wait for it; returns those."""
     tasks = _open_own(call)
     woken = tasks.signal(body.topic, body.correlation_id, body.payload, keep=body.keep, call_id=call.take_call_id())
     return replies.TasksView(tasks=_show(woken))
 
 
 def complete_task(call: Call, body: CompleteBody) -> Struct:
+    """Complete a task."""
     tasks = _open_own(call)
     person = call.is_person and body.fence is None  # who shows a fence speaks as a worker
     task = tasks.complete(
@@ -291,36 +301,45 @@ def complete_task(call: Call, body: CompleteBody) -> Struct:
 
 
 def update_task(call: Call, body: TaskChangesBody) -> Answer:
+    """Change the fields, edges or status of a task, all or none."""
     fields = _given(body)
     fence = fields.pop("fence")
     return _change(call, lambda work, task: work.update(task, fence=fence, **fields))
 
 
 def delete_task(call: Call, query: FenceQuery) -> Answer:
+    """Delete a task from its list; its history stays. Returns it as it was."""
     return _change(call, lambda work, task: work.delete(task, fence=query.fence))
 
 
 def start_task(call: Call, body: FenceBody) -> Answer:
+    """Start a task, without a lease."""
     return _change(call, lambda work, task: work.update(task, status="in_progress", fence=body.fence))
 
 
 def send_heartbeat(call: Call, body: HeartbeatBody) -> Answer:
+    """Renew the lease of a claim."""
     return _change(call, lambda work, task: work.heartbeat(task, fence=body.fence, lease=body.lease))
 
 
 def release_task(call: Call, body: FenceBody) -> Answer:
+    """Release a task, so that others may claim it."""
     return _change(call, lambda work, task: work.release(task, fence=body.fence))
 
 
 def fail_task(call: Call, body: FailBody) -> Answer:
+    """Say that an attempt at a task failed."""
     return _change(call, lambda work, task: work.fail(task, body.reason, fence=body.fence))
 
 
 def retry_task(call: Call, body: EmptyTaskBody) -> Answer:
+    """Open a task again that has ended."""
     return _change(call, lambda work, task: work.retry(task))
 
 
 def cancel_task(call: Call, body: CancelBody) -> Answer:
+    """Cancel a task, or ask its worker to."""
+
     def cancel(work: Work, id: str) -> Task:
         return work.cancel(id, body.reason, request=body.request, fence=body.fence, force=body.force)
 
@@ -328,6 +347,7 @@ def cancel_task(call: Call, body: CancelBody) -> Answer:
 
 
 def set_waiting(call: Call, body: TaskWaitBody) -> Answer:
+    """Let a task wait for a time, an event or a person."""
     until = body.until if body.seconds is None else timedelta(seconds=body.seconds)
 
     def wait(work: Work, id: str) -> Task:
@@ -344,10 +364,12 @@ def set_waiting(call: Call, body: TaskWaitBody) -> Answer:
 
 
 def resume_task(call: Call, body: ResumeBody) -> Answer:
+    """Let a task go on, whatever it waits for."""
     return _change(call, lambda work, task: work.resume(task, state=body.state))
 
 
 def give_steps(call: Call, body: StepsBody) -> Answer:
+    """Give an agent the steps of a task as its list; returns that list."""
     tasks, row = _open_own(call), call.find_agent(body.session, body.agent)
     agent = open_agent(call.board, row.name, row.session, row.project)
 
@@ -359,6 +381,7 @@ def give_steps(call: Call, body: StepsBody) -> Answer:
 
 
 def promote_items(call: Call, body: PromoteBody) -> Answer:
+    """Make tasks of the open items of an agent's list; again, it returns the same tasks."""
     tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
     check_own_tasks(tasks)
     agent = call.board.agent(row.name, session=row.session, project=row.project)
