@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.agent import Agent
+from punchlist.core.commands import Problem
 from punchlist.core.overview import PersonWait
 from punchlist.dialects import REGISTRY
 from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
@@ -16,7 +17,6 @@ from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.copies import open_agent
 from punchlist.hosts.own_lists import is_own_list
 from punchlist.hosts.reports import save_mark
-from punchlist.server.api import replies
 from punchlist.server.api.calls import Answer, Call
 from punchlist.server.problems import ApiProblem
 from punchlist.store import AgentRow, Transaction
@@ -142,6 +142,37 @@ class ToolCallBody(Struct, forbid_unknown_fields=True):
     project: Annotated[str, Meta(min_length=1, max_length=4_096, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
 
 
+# Replies that hold several views, or tell what was done.
+
+
+class AnsweredView(Struct, frozen=True, kw_only=True):
+    """The wait that was resolved, and the number of the last event of it, by which its receipt is found."""
+
+    outcome: Literal["answered", "approved", "rejected", "unblocked", "resumed"]
+    session: str
+    agent: str
+    id: str
+    by: str
+    event: int
+
+
+class MarkView(Struct, frozen=True):
+    """Up to which event a reader has seen everything."""
+
+    until: int
+
+
+class ToolReplyView(Struct, frozen=True, kw_only=True):
+    """The reply to a tool call: its text for the model and its structured form, both as the dialect's original has."""
+
+    text: str
+    data: Any
+    is_error: bool
+    problems: tuple[Problem, ...]
+    awaits: str | None
+    """The id of a plan that a person has to decide on first."""
+
+
 # Lists.
 
 
@@ -214,7 +245,7 @@ def answer_question(call: Call, body: QuestionBody) -> Answer:
             find_wait(waits, kind="question", session=row.session, agent=row.name, id=body.item, read=body.question)
         agent.answer(body.item, body.text, by=call.by, person=call.is_person)
         _tell_agent(call, row, before)
-        return replies.AnsweredView(
+        return AnsweredView(
             outcome="answered", session=row.session, agent=row.name, id=body.item, by=call.by, event=tx.last_seq()
         )
 
@@ -255,8 +286,8 @@ def resolve(call: Call, body: WaitBody) -> Answer:
     return call.commit(run)
 
 
-def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcome) -> replies.AnsweredView:
-    return replies.AnsweredView(
+def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcome) -> AnsweredView:
+    return AnsweredView(
         outcome=outcome, session=wait.session, agent=wait.agent, id=wait.id, by=call.by, event=tx.last_seq()
     )
 
@@ -298,7 +329,7 @@ def save_brief_mark(call: Call, body: MarkBody) -> Answer:
         spent = sum(row.cost.tokens for row in call.board.costs(project=project))
         mark = f"brief {call.by} {project or ''}"
         save_mark(tx, mark, until, spent)
-        return replies.MarkView(tx.log.mark(mark))
+        return MarkView(tx.log.mark(mark))
 
     return call.commit(run)
 
@@ -306,7 +337,7 @@ def save_brief_mark(call: Call, body: MarkBody) -> Answer:
 # Calls of models.
 
 
-def call_tool(call: Call, body: ToolCallBody) -> replies.ToolReplyView:
+def call_tool(call: Call, body: ToolCallBody) -> ToolReplyView:
     """Answer a tool call of a model, in any dialect; the session and the agent are made if they are new."""
     session, name = call.path["session"], call.path["agent"]
     if body.dialect not in REGISTRY:
@@ -316,4 +347,4 @@ def call_tool(call: Call, body: ToolCallBody) -> replies.ToolReplyView:
     project = call.choose_project(body.project) if known is None else call.find_project(session)
     agent = call.board.agent(name, session=session, dialect=body.dialect, project=project)
     reply = agent.call(body.tool, body.arguments, call_id=call.take_call_id(body.call_id))
-    return msgspec.convert(reply, replies.ToolReplyView, from_attributes=True)
+    return msgspec.convert(reply, ToolReplyView, from_attributes=True)

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from punchlist import errors
 from punchlist.errors import PunchlistError
-from punchlist.server.api import changes, reading, replies, tasks
+from punchlist.server.api import changes, reading, tasks
 from punchlist.server.api.routing import ApiRoute, Handler, Method, Need
 from punchlist.views.lists import PlanView, TodosView
 from punchlist.views.tasks import TaskView
@@ -96,7 +96,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
         errors.AlreadyAnswered,
         errors.ItemGone,
         errors.TaskError,
-        reply=replies.AnsweredView,
+        reply=changes.AnsweredView,
         scope="answer",
     ),
     _read("/search", reading.search),
@@ -140,7 +140,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
         errors.NotAsked,
         errors.AlreadyAnswered,
         errors.ItemGone,
-        reply=replies.AnsweredView,
+        reply=changes.AnsweredView,
         scope="answer",
     ),
     # Plans.
@@ -191,7 +191,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
         *_NO_AGENT,
         errors.TaskUnknown,
         errors.GateRefused,
-        reply=replies.TasksView,
+        reply=tasks.TasksView,
     ),
     _read(_TASK, tasks.show_task, *_NO_TASK, reply=TaskView),
     _route("PATCH", _TASK, tasks.update_task, *_REFUSED, errors.CycleRefused, reply=TaskView, takes_revision=True),
@@ -211,7 +211,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     _read("/events", reading.list_events, *_NO_SESSION),
     _read("/report", reading.show_report, *_NO_SESSION),
     _read("/brief", reading.show_brief),
-    _route("POST", "/brief/mark", changes.save_brief_mark, reply=replies.MarkView, scope="answer"),
+    _route("POST", "/brief/mark", changes.save_brief_mark, reply=changes.MarkView, scope="answer"),
     _read("/stats", reading.show_stats, *_NO_SESSION),
     # Tools.
     _read("/dialects", reading.list_dialects),

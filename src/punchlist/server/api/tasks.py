@@ -11,15 +11,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from punchlist.core.task import Task
 from punchlist.core.task_rules import check_revision
 from punchlist.hosts.copies import check_own_tasks, open_agent
-from punchlist.server.api import replies
 from punchlist.server.api.calls import Answer, Call
-from punchlist.server.api.reading import Limit
+from punchlist.server.api.reading import EventView, Limit, show_event
 from punchlist.server.problems import ApiProblem
 from punchlist.store import Transaction
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.handle import ClaimOptions
 from punchlist.views.lists import view_todos
-from punchlist.views.tasks import TaskGraphView, view_graph, view_task
+from punchlist.views.tasks import TaskGraphView, TaskView, view_graph, view_task
 
 _MOST_IN_GRAPH: Final = 10_000
 """Tasks in one reply, which has all of them: 20 MB."""
@@ -192,21 +191,51 @@ class PromoteBody(StepsBody, forbid_unknown_fields=True):
     parent: TaskId | None = None
 
 
+# Replies that hold several views, or tell what was done.
+
+
+class TasksView(Struct, frozen=True, kw_only=True):
+    """A page of tasks. `next` is the `after` of the next page; null on the last."""
+
+    tasks: tuple[TaskView, ...]  # pyright: ignore[reportInvalidTypeForm]
+    next: str | None = None
+
+
+class TaskListView(Struct, frozen=True, kw_only=True):
+    """A list of tasks. `created` counts those that it ever had."""
+
+    list: str
+    project: str
+    session: str | None
+    created: int
+
+
+class TaskListsView(Struct, frozen=True):
+    """Lists of tasks."""
+
+    lists: tuple[TaskListView, ...]
+
+
+class HistoryView(Struct, frozen=True):
+    """Every event of one task, the oldest first."""
+
+    events: tuple[EventView, ...]
+
+
 # Reading.
 
 
-def list_task_lists(call: Call) -> replies.TaskListsView:
+def list_task_lists(call: Call) -> TaskListsView:
     """List the lists of tasks."""
     rows = call.list_task_lists()
-    return replies.TaskListsView(
+    return TaskListsView(
         tuple(
-            replies.TaskListView(list=row.name, project=row.project, session=row.session, created=count)
-            for row, count in rows
+            TaskListView(list=row.name, project=row.project, session=row.session, created=count) for row, count in rows
         )
     )
 
 
-def list_tasks(call: Call, query: TasksQuery) -> replies.TasksView:
+def list_tasks(call: Call, query: TasksQuery) -> TasksView:
     """List the tasks of a list, by id."""
     tasks = call.open_tasks()
     found = tasks.list(
@@ -218,12 +247,12 @@ def list_tasks(call: Call, query: TasksQuery) -> replies.TasksView:
         limit=query.limit + 1,
     )
     page = found[: query.limit]
-    return replies.TasksView(tasks=_show(page), next=page[-1].id if len(found) > len(page) else None)
+    return TasksView(tasks=_show(page), next=page[-1].id if len(found) > len(page) else None)
 
 
-def list_ready(call: Call, query: ReadyQuery) -> replies.TasksView:
+def list_ready(call: Call, query: ReadyQuery) -> TasksView:
     """List the tasks that a worker may claim now, in the order of claims."""
-    return replies.TasksView(tasks=_show(call.open_tasks().ready(query.limit, label=query.label)))
+    return TasksView(tasks=_show(call.open_tasks().ready(query.limit, label=query.label)))
 
 
 def show_graph(call: Call) -> TaskGraphView:
@@ -241,10 +270,10 @@ def show_task(call: Call) -> Struct:
     return view_task(call.open_tasks().get(call.path["task"]))
 
 
-def show_history(call: Call) -> replies.HistoryView:
+def show_history(call: Call) -> HistoryView:
     """List every event of a task, also of one that was deleted."""
     events = call.open_tasks().history(call.path["task"])
-    return replies.HistoryView(tuple(replies.show_event(event) for event in events))
+    return HistoryView(tuple(show_event(event) for event in events))
 
 
 def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
@@ -262,7 +291,7 @@ def create_task(call: Call, body: NewTaskBody) -> Struct:
     return view_task(tasks.create(fields.pop("subject"), call_id=call.take_call_id(), **fields))
 
 
-def claim_tasks(call: Call, body: ClaimBody) -> replies.TasksView:
+def claim_tasks(call: Call, body: ClaimBody) -> TasksView:
     """Claim the next ready tasks, or a certain one, under a lease; returns none if nothing is ready."""
     tasks = _open_own(call)
     options: ClaimOptions = {
@@ -273,15 +302,15 @@ def claim_tasks(call: Call, body: ClaimBody) -> replies.TasksView:
     }
     if body.id is not None:
         claimed = tasks.claim(body.owner, id=body.id, **options)
-        return replies.TasksView(tasks=() if claimed is None else _show((claimed,)))
-    return replies.TasksView(tasks=_show(tasks.claim(body.owner, limit=body.limit, **options)))
+        return TasksView(tasks=() if claimed is None else _show((claimed,)))
+    return TasksView(tasks=_show(tasks.claim(body.owner, limit=body.limit, **options)))
 
 
-def signal_tasks(call: Call, body: SignalBody) -> replies.TasksView:
+def signal_tasks(call: Call, body: SignalBody) -> TasksView:
     """Deliver an event to the tasks that wait for it; returns those."""
     tasks = _open_own(call)
     woken = tasks.signal(body.topic, body.correlation_id, body.payload, keep=body.keep, call_id=call.take_call_id())
-    return replies.TasksView(tasks=_show(woken))
+    return TasksView(tasks=_show(woken))
 
 
 def complete_task(call: Call, body: CompleteBody) -> Struct:
@@ -385,7 +414,7 @@ def promote_items(call: Call, body: PromoteBody) -> Answer:
     tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
     check_own_tasks(tasks)
     agent = call.board.agent(row.name, session=row.session, project=row.project)
-    return call.repeat(lambda: replies.TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
+    return call.repeat(lambda: TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
 
 
 def _open_own(call: Call) -> Tasks:
