@@ -10,9 +10,8 @@ from msgspec import Meta, Struct
 
 from punchlist.agent import Agent
 from punchlist.core.commands import Problem
-from punchlist.core.overview import PersonWait
 from punchlist.dialects import REGISTRY
-from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
+from punchlist.hosts.answers import deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.copies import open_agent
 from punchlist.hosts.own_lists import is_own_list
@@ -178,56 +177,40 @@ class ToolReplyView(Struct, frozen=True, kw_only=True):
 
 def edit_todos(call: Call, body: EditBody) -> Answer:
     """Change an agent's list by operations, all or none; returns the new list."""
-    row = call.find_agent()
-    operations = [_make_operation(operation) for operation in body.operations]
+    operations = msgspec.to_builtins(body.operations)
 
-    def edit(agent: Agent) -> None:
-        agent.edit(operations, by=call.by, revision=call.revision, person=call.is_person)
+    def edit(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
+        todos = agent.edit(operations, by=call.by, revision=call.revision, person=call.is_person)
+        return view_todos(todos, session=row.session, agent=row.name, project=row.project)
 
-    return _change_list(call, row, edit)
+    return _change_agent(call, edit)
 
 
 def undo_edit(call: Call, body: EmptyBody) -> Answer:
     """Roll back your last change to an agent's list; returns the new list."""
+
+    def undo(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
+        todos = agent.undo(by=call.by, revision=call.revision)
+        return view_todos(todos, session=row.session, agent=row.name, project=row.project)
+
+    return _change_agent(call, undo)
+
+
+def _change_agent(
+    call: Call, change: Callable[[Transaction, Agent, AgentRow], Struct], *, is_approval: bool = False
+) -> Answer:
+    """Change something of the agent of the path, and tell it what a person did once the reply is on its way."""
     row = call.find_agent()
-    return _change_list(call, row, lambda agent: agent.undo(by=call.by, revision=call.revision))
-
-
-def _make_operation(given: EditOperation) -> dict[str, Any]:
-    """Return an operation as `Agent.edit` takes it: without what was not given."""
-    fields = {name: getattr(given, name) for name in given.__struct_fields__}
-    made = {name: value for name, value in fields.items() if value is not None}
-    if given.items is not None:
-        made["items"] = [_make_item(item) for item in given.items]
-    if given.list is not None:
-        made["list"] = [
-            {"phase": group.phase, "items": [_make_item(item) for item in group.items]} for group in given.list
-        ]
-    return made
-
-
-def _make_item(given: str | NewItem) -> str | dict[str, Any]:
-    if isinstance(given, str):
-        return given
-    return {name: getattr(given, name) for name in given.__struct_fields__}
-
-
-def _change_list(call: Call, row: AgentRow, change: Callable[[Agent], object]) -> Answer:
     agent = open_agent(call.board, row.name, row.session, row.project)
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
-        change(agent)
-        _tell_agent(call, row, before)
-        return view_todos(agent.todos, session=row.session, agent=row.name, project=row.project)
+        reply = change(tx, agent, row)
+        if not is_own_list(row.session, row.name, row.project):
+            call.after.append(lambda: deliver(call.board, row.session, row.name, before, is_approval=is_approval))
+        return reply
 
     return call.commit(run)
-
-
-def _tell_agent(call: Call, row: AgentRow, before: int, *, is_approval: bool = False) -> None:
-    """Tell the agent what a person did, once the reply is on its way."""
-    if not is_own_list(row.session, row.name, row.project):
-        call.after.append(lambda: deliver(call.board, row.session, row.name, before, is_approval=is_approval))
 
 
 # What waits on a person.
@@ -235,30 +218,26 @@ def _tell_agent(call: Call, row: AgentRow, before: int, *, is_approval: bool = F
 
 def answer_question(call: Call, body: QuestionBody) -> Answer:
     """Answer the question of an item; the agent is told at once if it is idle, else at its next turn."""
-    row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
 
-    def run(tx: Transaction) -> Struct:
-        before = tx.last_seq()
+    def answer(tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
         if body.question is not None:
             waits = call.board.waits(session=row.session)
             find_wait(waits, kind="question", session=row.session, agent=row.name, id=body.item, read=body.question)
         agent.answer(body.item, body.text, by=call.by, person=call.is_person)
-        _tell_agent(call, row, before)
         return AnsweredView(
             outcome="answered", session=row.session, agent=row.name, id=body.item, by=call.by, event=tx.last_seq()
         )
 
-    return call.commit(run)
+    return _change_agent(call, answer)
 
 
 def resolve(call: Call, body: WaitBody) -> Answer:
     """Resolve something that waits: answer it, decide on it, or let it go on."""
 
-    def find() -> PersonWait:
-        waits = [wait for wait in call.board.waits(project=call.project) if call.sees(wait.project)]
-        return find_wait(
-            waits,
+    def run(tx: Transaction) -> Struct:
+        before = tx.last_seq()
+        wait = find_wait(
+            [wait for wait in call.board.waits(project=call.project) if call.sees(wait.project)],
             kind=body.kind,
             session=body.session,
             agent=body.agent,
@@ -266,58 +245,35 @@ def resolve(call: Call, body: WaitBody) -> Answer:
             list=body.list,
             read=body.question,
         )
-
-    def run(tx: Transaction) -> Struct:
-        wait, before = find(), tx.last_seq()
         outcome = resolve_wait(
             call.board, wait, body.text.strip(), by=call.by, person=call.is_person, make_list=body.todos
         )
         call.after.append(lambda: deliver_outcome(call.board, wait, before, outcome))
-        return _show_outcome(call, tx, wait, outcome)
+        return AnsweredView(
+            outcome=outcome, session=wait.session, agent=wait.agent, id=wait.id, by=call.by, event=tx.last_seq()
+        )
 
-    def resume(tx: Transaction) -> Struct:
-        wait = find()
-        state = {"answer": body.text.strip()} if body.text.strip() else None
-        call.board.tasks(body.list, by=call.by).within(tx).resume(wait.id, state=state)
-        return _show_outcome(call, tx, wait, "resumed")
-
-    if body.kind == "task":
-        return call.board.change_tasks(body.list, lambda: call.commit(resume))
     return call.commit(run)
-
-
-def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcome) -> AnsweredView:
-    return AnsweredView(
-        outcome=outcome, session=wait.session, agent=wait.agent, id=wait.id, by=call.by, event=tx.last_seq()
-    )
 
 
 def approve_plan(call: Call, body: ApprovalBody) -> Answer:
     """Approve the revision of a plan that was read."""
-    row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
 
-    def run(tx: Transaction) -> Struct:
-        before = tx.last_seq()
+    def approve(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
         plan = agent.approve_plan(body.revision, by=call.by, todos=body.todos, person=call.is_person)
-        _tell_agent(call, row, before, is_approval=True)
         return view_plan(PlanRow(row.session, row.name, row.project, row.number, plan), call.board.now())
 
-    return call.commit(run)
+    return _change_agent(call, approve, is_approval=True)
 
 
 def reject_plan(call: Call, body: RejectionBody) -> Answer:
     """Reject the revision of a plan that was read, with a reason."""
-    row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
 
-    def run(tx: Transaction) -> Struct:
-        before = tx.last_seq()
+    def reject(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
         plan = agent.reject_plan(body.reason, by=call.by, revision=body.revision, person=call.is_person)
-        _tell_agent(call, row, before)
         return view_plan(PlanRow(row.session, row.name, row.project, row.number, plan), call.board.now())
 
-    return call.commit(run)
+    return _change_agent(call, reject)
 
 
 def save_brief_mark(call: Call, body: MarkBody) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from difflib import unified_diff
 from itertools import chain, islice
@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from punchlist.core.events import KINDS, Event, parse_cursor
+from punchlist.core.events import Event, make_filter, parse_cursor
 from punchlist.core.matching import split_words
 from punchlist.dialects import REGISTRY, dialect
-from punchlist.errors import PlanMissing, SessionUnknown
+from punchlist.errors import InvalidInput, PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
 from punchlist.hosts.receipts import load_receipt
 from punchlist.hosts.reports import load_brief, load_report
@@ -46,8 +46,6 @@ _MOST_SESSIONS: Final = 10_000
 _PAGE: Final = 1_000
 _MOST_PASSED: Final = 20_000
 """Events that one request looks at, if its filters want none of them: the next request goes on from there."""
-
-_GROUPS: Final = frozenset(kind.partition(".")[0] for kind in KINDS)
 
 # Parts of queries.
 
@@ -259,7 +257,7 @@ class DialectsView(Struct, frozen=True):
 def show_now(call: Call, query: ProjectQuery) -> NowView:
     """Show every agent of this machine and of the board, what waits on a person, and what was done."""
     project = call.choose_project(query.project)
-    present, seen_at = call.find_present()
+    present, seen_at = (None, None) if call.live is None else call.live.find_present()
     roster = load_first_screen(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
     return view_now(roster)
 
@@ -409,7 +407,10 @@ def diff_plan(call: Call) -> PlanDiffView:
 def list_events(call: Call, query: EventsQuery) -> EventsView:
     """List what happened after a cursor, in order."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
-    is_wanted = _make_filter(call, query)
+    try:
+        wanted = make_filter(project=project, agent=query.agent, kinds=[] if query.kind is None else [query.kind])
+    except InvalidInput as error:
+        raise ApiProblem(422, error.code, str(error), field="kind") from None
     size = _PAGE if query.kind or query.agent else query.limit + 1
     cursor, passed, found = parse_cursor(query.after), 0, list[Event]()
     more = True
@@ -418,7 +419,7 @@ def list_events(call: Call, query: EventsQuery) -> EventsView:
         more = len(page) == size
         for event in page:
             cursor, passed = event.seq, passed + 1
-            if is_wanted(event):
+            if wanted.is_wanted(event):
                 found.append(event)
                 if len(found) == query.limit:
                     more = more or event is not page[-1]
@@ -432,23 +433,6 @@ def _read_page(call: Call, session: str | None, project: str | None, after: int,
     if session is None and project is None:
         return store.events_after(after, size)
     return store.read(lambda tx: tx.log.page(session, project, after, size))
-
-
-def _make_filter(call: Call, query: EventsQuery) -> Callable[[Event], bool]:
-    kind = query.kind
-    if kind is not None and kind not in KINDS and kind not in _GROUPS:
-        detail = f"There is no such kind of event; the groups are {', '.join(sorted(_GROUPS))}."
-        raise ApiProblem(422, "invalid_input", detail, field="kind")
-
-    def is_wanted(event: Event) -> bool:
-        return (
-            call.sees(event.project)
-            and query.project in (None, event.project)
-            and query.agent in (None, event.agent)
-            and (kind is None or event.kind == kind or event.kind.startswith(f"{kind}."))
-        )
-
-    return is_wanted
 
 
 def show_receipt(call: Call, query: ReceiptQuery) -> ReceiptView:
