@@ -25,10 +25,10 @@ from punchlist.mcp.stdio import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
-    Call,
     Connection,
     Later,
     Message,
+    RpcCall,
     RpcError,
 )
 
@@ -147,7 +147,7 @@ class McpServer:
         self._opening = threading.Lock()  # a call and the hooks may both be the first to need the board
         self.client = ""
         self.capabilities: Mapping[str, Any] = {}
-        self._methods: Mapping[str, Callable[[Call], Message | Later]] = {
+        self._methods: Mapping[str, Callable[[RpcCall], Message | Later]] = {
             "initialize": self._initialize,
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -158,7 +158,7 @@ class McpServer:
             "prompts/get": self._get_prompt,
         }
 
-    def run(self, call: Call) -> Message | Later:
+    def run(self, call: RpcCall) -> Message | Later:
         """Answer one request, or return the rest of it that has to wait for the client."""
         method = self._methods.get(call.method)
         if method is None:
@@ -186,7 +186,7 @@ class McpServer:
 
     # The handshake.
 
-    def _initialize(self, call: Call) -> Message:
+    def _initialize(self, call: RpcCall) -> Message:
         wanted = call.params.get("protocolVersion")
         version = wanted if wanted in VERSIONS else VERSIONS[-1]
         name = read_fields(call.params.get("clientInfo")).get("name")
@@ -200,10 +200,10 @@ class McpServer:
 
     # Tools.
 
-    def _list_tools(self, _call: Call) -> Message:
+    def _list_tools(self, _call: RpcCall) -> Message:
         return {"tools": self._tools.describe()}
 
-    def _call_tool(self, call: Call) -> Message | Later:
+    def _call_tool(self, call: RpcCall) -> Message | Later:
         name, arguments = call.params.get("name"), call.params.get("arguments")
         if not isinstance(name, str):
             raise RpcError(INVALID_PARAMS, "`name` is missing: the name of a tool.")
@@ -229,7 +229,7 @@ class McpServer:
             return describe_reply(Reply(str(error), is_error=True))
 
     def _show_dialogs(
-        self, connection: Connection, call: Call, agent: Agent, reply: Reply, asked: Sequence[str]
+        self, connection: Connection, call: RpcCall, agent: Agent, reply: Reply, asked: Sequence[str]
     ) -> Message:
         """Ask the person before the call is answered."""
         dialogs = Dialogs(connection, self.host, call.cancelled.is_set)
@@ -243,14 +243,14 @@ class McpServer:
 
     # Resources and prompts.
 
-    def _read_resource(self, call: Call) -> Message:
+    def _read_resource(self, call: RpcCall) -> Message:
         uri = call.params.get("uri")
         if not isinstance(uri, str):
             raise RpcError(INVALID_PARAMS, "`uri` is missing: the address of a resource.")
         board, sessions = self._open_for_reading()
         return {"contents": [read_resource(board, sessions.find(call.params.get("_meta")), uri)]}
 
-    def _get_prompt(self, call: Call) -> Message:
+    def _get_prompt(self, call: RpcCall) -> Message:
         name, arguments = call.params.get("name"), call.params.get("arguments")
         if not isinstance(name, str) or not isinstance(arguments, dict | None):
             raise RpcError(INVALID_PARAMS, "`name` is the name of a prompt, `arguments` an object.")

@@ -52,7 +52,7 @@ class Unanswered(Exception):
     """The client gave no result: it refused the request, the caller was cancelled, or the connection ended."""
 
 
-class Call:
+class RpcCall:
     """One request of the client while it runs."""
 
     def __init__(self, id: Id, method: str, params: Message) -> None:
@@ -149,11 +149,11 @@ class Dispatcher:
     had, is refused.
     """
 
-    def __init__(self, connection: Connection, run: Callable[[Call], Message | Later]) -> None:
+    def __init__(self, connection: Connection, run: Callable[[RpcCall], Message | Later]) -> None:
         self._connection = connection
         self._run_request = run
-        self._queue: Queue[Call | None] = Queue(_MOST_QUEUED)
-        self._running: dict[Id, Call] = {}
+        self._queue: Queue[RpcCall | None] = Queue(_MOST_QUEUED)
+        self._running: dict[Id, RpcCall] = {}
         self._waiting: list[threading.Thread] = []
 
     def serve(self) -> None:
@@ -186,7 +186,7 @@ class Dispatcher:
         if "id" not in given:
             self._take_notification(method, params)
             return
-        call = Call(given["id"], method, read_fields(params))
+        call = RpcCall(given["id"], method, read_fields(params))
         if not isinstance(params, dict | None):
             self._answer(call, _describe_error(call.id, RpcError(INVALID_PARAMS, "`params` is no object.")))
         elif method == "ping":
@@ -212,16 +212,16 @@ class Dispatcher:
             self._waiting = [each for each in self._waiting if each.is_alive()] + [thread]
             thread.start()
 
-    def _run_later(self, call: Call, later: Later) -> None:
+    def _run_later(self, call: RpcCall, later: Later) -> None:
         self._run(call, later)
         self._forget(call)
 
-    def _forget(self, call: Call) -> None:
+    def _forget(self, call: RpcCall) -> None:
         # Once a request is answered, the client may have sent another under the same id.
         if self._running.get(call.id) is call:
             del self._running[call.id]
 
-    def _run(self, call: Call, step: Callable[[], Message | Later]) -> Later | None:
+    def _run(self, call: RpcCall, step: Callable[[], Message | Later]) -> Later | None:
         """Run a step of a request and send its answer; return the next step if there is one."""
         try:
             result = {} if call.cancelled.is_set() else step()
@@ -236,7 +236,7 @@ class Dispatcher:
             self._answer(call, _describe_result(call.id, result))
         return None
 
-    def _answer(self, call: Call, message: Message) -> None:
+    def _answer(self, call: RpcCall, message: Message) -> None:
         """Send the answer to a request; a cancelled one is not answered."""
         if not call.cancelled.is_set():
             self._connection.send(message)

@@ -1,8 +1,8 @@
 """One request to the API: its caller, what it may see, and the transaction in which it changes something.
 
-Every handler reaches sessions, agents and lists of tasks through `Call`, which hides what lies outside the project of a
-token. Every change goes through `Call.commit` or takes its call id from `Call.take_call_id`: so a request that is
-repeated under its `Idempotency-Key` is applied once, also where the server was killed before it could reply.
+Every handler reaches sessions, agents and lists of tasks through `ApiCall`, which hides what lies outside the project
+of a token. Every change goes through its `commit` or takes its id from `take_call_id`: so a request that is repeated
+under its `Idempotency-Key` is applied once, also where the server was killed before it could reply.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Answer(Struct, frozen=True):
 
 
 @dataclass
-class Call:
+class ApiCall:
     """One request, by whoever made it."""
 
     board: Board

@@ -16,7 +16,7 @@ from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.copies import open_agent
 from punchlist.hosts.own_lists import is_own_list
 from punchlist.hosts.reports import save_mark
-from punchlist.server.api.calls import Answer, Call
+from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.problems import ApiProblem
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.plans import PlanRow
@@ -175,7 +175,7 @@ class ToolReplyView(Struct, frozen=True, kw_only=True):
 # Lists.
 
 
-def edit_todos(call: Call, body: EditBody) -> Answer:
+def edit_todos(call: ApiCall, body: EditBody) -> Answer:
     """Change an agent's list by operations, all or none; returns the new list."""
     operations = msgspec.to_builtins(body.operations)
 
@@ -186,7 +186,7 @@ def edit_todos(call: Call, body: EditBody) -> Answer:
     return _change_agent(call, edit)
 
 
-def undo_edit(call: Call, body: EmptyBody) -> Answer:
+def undo_edit(call: ApiCall, body: EmptyBody) -> Answer:
     """Roll back your last change to an agent's list; returns the new list."""
 
     def undo(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
@@ -197,7 +197,7 @@ def undo_edit(call: Call, body: EmptyBody) -> Answer:
 
 
 def _change_agent(
-    call: Call, change: Callable[[Transaction, Agent, AgentRow], Struct], *, is_approval: bool = False
+    call: ApiCall, change: Callable[[Transaction, Agent, AgentRow], Struct], *, is_approval: bool = False
 ) -> Answer:
     """Change something of the agent of the path, and tell it what a person did once the reply is on its way."""
     row = call.find_agent()
@@ -216,7 +216,7 @@ def _change_agent(
 # What waits on a person.
 
 
-def answer_question(call: Call, body: QuestionBody) -> Answer:
+def answer_question(call: ApiCall, body: QuestionBody) -> Answer:
     """Answer the question of an item; the agent is told at once if it is idle, else at its next turn."""
 
     def answer(tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
@@ -231,7 +231,7 @@ def answer_question(call: Call, body: QuestionBody) -> Answer:
     return _change_agent(call, answer)
 
 
-def resolve(call: Call, body: WaitBody) -> Answer:
+def resolve(call: ApiCall, body: WaitBody) -> Answer:
     """Resolve something that waits: answer it, decide on it, or let it go on."""
 
     def run(tx: Transaction) -> Struct:
@@ -256,7 +256,7 @@ def resolve(call: Call, body: WaitBody) -> Answer:
     return call.commit(run)
 
 
-def approve_plan(call: Call, body: ApprovalBody) -> Answer:
+def approve_plan(call: ApiCall, body: ApprovalBody) -> Answer:
     """Approve the revision of a plan that was read."""
 
     def approve(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
@@ -266,7 +266,7 @@ def approve_plan(call: Call, body: ApprovalBody) -> Answer:
     return _change_agent(call, approve, is_approval=True)
 
 
-def reject_plan(call: Call, body: RejectionBody) -> Answer:
+def reject_plan(call: ApiCall, body: RejectionBody) -> Answer:
     """Reject the revision of a plan that was read, with a reason."""
 
     def reject(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
@@ -276,7 +276,7 @@ def reject_plan(call: Call, body: RejectionBody) -> Answer:
     return _change_agent(call, reject)
 
 
-def save_brief_mark(call: Call, body: MarkBody) -> Answer:
+def save_brief_mark(call: ApiCall, body: MarkBody) -> Answer:
     """Move your mark: you have seen everything up to this event."""
     project = call.choose_project(body.project)
 
@@ -293,7 +293,7 @@ def save_brief_mark(call: Call, body: MarkBody) -> Answer:
 # Calls of models.
 
 
-def call_tool(call: Call, body: ToolCallBody) -> ToolReplyView:
+def call_tool(call: ApiCall, body: ToolCallBody) -> ToolReplyView:
     """Answer a tool call of a model, in any dialect; the session and the agent are made if they are new."""
     session, name = call.path["session"], call.path["agent"]
     if body.dialect not in REGISTRY:

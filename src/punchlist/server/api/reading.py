@@ -21,7 +21,7 @@ from punchlist.guidance.ledger import sum_costs
 from punchlist.hosts.receipts import load_receipt
 from punchlist.hosts.reports import load_brief, load_report
 from punchlist.hosts.roster import load_first_screen
-from punchlist.server.api.calls import Call
+from punchlist.server.api.calls import ApiCall
 from punchlist.server.problems import ApiProblem
 from punchlist.server.search import find_items, find_sessions, find_tasks
 from punchlist.store import ListRow
@@ -254,7 +254,7 @@ class DialectsView(Struct, frozen=True):
 # What is going on.
 
 
-def show_now(call: Call, query: ProjectQuery) -> NowView:
+def show_now(call: ApiCall, query: ProjectQuery) -> NowView:
     """Show every agent of this machine and of the board, what waits on a person, and what was done."""
     project = call.choose_project(query.project)
     present, seen_at = (None, None) if call.live is None else call.live.find_present()
@@ -262,14 +262,14 @@ def show_now(call: Call, query: ProjectQuery) -> NowView:
     return view_now(roster)
 
 
-def show_waits(call: Call, query: PlaceQuery) -> WaitsView:
+def show_waits(call: ApiCall, query: PlaceQuery) -> WaitsView:
     """List what waits on a person: questions, plans, blocked items, tasks and flows."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     waits = call.board.waits(project=project, session=session)
     return WaitsView(tuple(view_wait(one) for one in waits if call.sees(one.project)))
 
 
-def list_projects(call: Call) -> ProjectsView:
+def list_projects(call: ApiCall) -> ProjectsView:
     """List the projects, the latest first."""
     rows = call.board.store.read(lambda tx: tx.list_projects())
     return ProjectsView(tuple(ProjectView(*row) for row in rows if call.sees(row[0])))
@@ -278,7 +278,7 @@ def list_projects(call: Call) -> ProjectsView:
 # Sessions and agents.
 
 
-def list_sessions(call: Call, query: SessionsQuery) -> SessionsView:
+def list_sessions(call: ApiCall, query: SessionsQuery) -> SessionsView:
     """List sessions, the latest first."""
     project = call.choose_project(query.project)
     rows = list(call.board.store.sessions(project=project, limit=_MOST_SESSIONS))
@@ -292,7 +292,7 @@ def list_sessions(call: Call, query: SessionsQuery) -> SessionsView:
     return SessionsView(sessions=shown, next=shown[-1].session if len(rows) > len(shown) else None)
 
 
-def show_session(call: Call) -> SessionView:
+def show_session(call: ApiCall) -> SessionView:
     """Show a session."""
     session = call.path["session"]
     call.find_project(session)
@@ -302,7 +302,7 @@ def show_session(call: Call) -> SessionView:
     return view_session(row, len(call.board.waits(session=session)))
 
 
-def list_agents(call: Call) -> AgentsView:
+def list_agents(call: ApiCall) -> AgentsView:
     """List the agents of a session."""
     session = call.path["session"]
     call.find_project(session)
@@ -310,14 +310,14 @@ def list_agents(call: Call) -> AgentsView:
     return AgentsView(tuple(_show_agent(call, row, rows) for row in rows))
 
 
-def show_agent(call: Call) -> AgentView:
+def show_agent(call: ApiCall) -> AgentView:
     """Show an agent."""
     found = call.find_agent()
     rows = call.board.store.lists(session=found.session)
     return next(_show_agent(call, row, rows) for row in rows if row.number == found.number)
 
 
-def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> AgentView:
+def _show_agent(call: ApiCall, row: ListRow, rows: Sequence[ListRow]) -> AgentView:
     activity = call.board.store.read(lambda tx: tx.overviews.load_activity(row.number))
     focus = row.todos.focus
     return AgentView(
@@ -339,14 +339,14 @@ def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> AgentView:
 # Lists and plans.
 
 
-def list_todos(call: Call, query: ListsQuery) -> ListsView:
+def list_todos(call: ApiCall, query: ListsQuery) -> ListsView:
     """List the todo lists that hold something, the latest first."""
     rows = call.board.store.lists(project=call.choose_project(query.project), limit=query.limit)
     shown = (view_todos(row.todos, session=row.session, agent=row.agent, project=row.project) for row in rows)
     return ListsView(tuple(shown))
 
 
-def show_todos(call: Call, query: RevisionQuery) -> TodosView:
+def show_todos(call: ApiCall, query: RevisionQuery) -> TodosView:
     """Show an agent's list, as it is or as it was at a revision."""
     row = call.find_agent()
     todos = row.state.todos
@@ -359,7 +359,7 @@ def show_todos(call: Call, query: RevisionQuery) -> TodosView:
     return view_todos(todos, session=row.session, agent=row.name, project=row.project)
 
 
-def list_plans(call: Call, query: PlansQuery) -> PlansView:
+def list_plans(call: ApiCall, query: PlansQuery) -> PlansView:
     """List the plans that wait for a decision, or the latest one of each agent."""
     now = call.board.now()
     rows = call.board.plans(waiting=query.waiting)
@@ -367,14 +367,14 @@ def list_plans(call: Call, query: PlansQuery) -> PlansView:
     return PlansView(tuple(view_plan(row, now) for row in rows if project in (None, row.project)))
 
 
-def load_plans(call: Call) -> list[PlanRow]:
+def load_plans(call: ApiCall) -> list[PlanRow]:
     """Return all revisions of the plan of the agent in the path, the oldest first."""
     row = call.find_agent()
     plans = call.board.handle(row.name, session=row.session, project=row.project).plans
     return [PlanRow(row.session, row.name, row.project, row.number, plan) for plan in plans]
 
 
-def show_plan(call: Call) -> Struct:
+def show_plan(call: ApiCall) -> Struct:
     """Show the latest revision of an agent's plan."""
     plans = load_plans(call)
     if not plans:
@@ -382,13 +382,13 @@ def show_plan(call: Call) -> Struct:
     return view_plan(plans[-1], call.board.now())
 
 
-def list_plan_revisions(call: Call) -> PlansView:
+def list_plan_revisions(call: ApiCall) -> PlansView:
     """List all revisions of an agent's plan, the oldest first."""
     now = call.board.now()
     return PlansView(tuple(view_plan(row, now) for row in load_plans(call)))
 
 
-def diff_plan(call: Call) -> PlanDiffView:
+def diff_plan(call: ApiCall) -> PlanDiffView:
     """Show how the latest revision of a plan differs from the one before."""
     plans = [row.plan for row in load_plans(call) if row.plan.text]
     if not plans:
@@ -404,7 +404,7 @@ def diff_plan(call: Call) -> PlanDiffView:
 # Events.
 
 
-def list_events(call: Call, query: EventsQuery) -> EventsView:
+def list_events(call: ApiCall, query: EventsQuery) -> EventsView:
     """List what happened after a cursor, in order."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     try:
@@ -427,7 +427,7 @@ def list_events(call: Call, query: EventsQuery) -> EventsView:
     return EventsView(tuple(show_event(event) for event in found), str(cursor), more)
 
 
-def _read_page(call: Call, session: str | None, project: str | None, after: int, size: int) -> Sequence[Event]:
+def _read_page(call: ApiCall, session: str | None, project: str | None, after: int, size: int) -> Sequence[Event]:
     """Return the next events of a session, else of a project, else of the board."""
     store = call.board.store
     if session is None and project is None:
@@ -435,7 +435,7 @@ def _read_page(call: Call, session: str | None, project: str | None, after: int,
     return store.read(lambda tx: tx.log.page(session, project, after, size))
 
 
-def show_receipt(call: Call, query: ReceiptQuery) -> ReceiptView:
+def show_receipt(call: ApiCall, query: ReceiptQuery) -> ReceiptView:
     """Show how far an answer went to the agent: sent, accepted by its host, seen by the model."""
     session = call.path["session"]
     call.find_project(session)
@@ -445,7 +445,7 @@ def show_receipt(call: Call, query: ReceiptQuery) -> ReceiptView:
 # Reports and costs.
 
 
-def show_report(call: Call, query: PlaceQuery) -> ReportView:
+def show_report(call: ApiCall, query: PlaceQuery) -> ReportView:
     """Report on each item: its grade, time, work and evidence, and on the state of each session."""
     session = call.choose_session(query.session)
     project = call.choose_project(query.project)
@@ -453,7 +453,7 @@ def show_report(call: Call, query: PlaceQuery) -> ReportView:
     return view_report(report, around, changes)
 
 
-def show_brief(call: Call, query: BriefQuery) -> BriefView:
+def show_brief(call: ApiCall, query: BriefQuery) -> BriefView:
     """Show what happened since your mark, or since an event."""
     project = call.choose_project(query.project)
     after = None if query.after is None else parse_cursor(query.after)
@@ -461,7 +461,7 @@ def show_brief(call: Call, query: BriefQuery) -> BriefView:
     return view_brief(found.brief, found.around, found.changes)
 
 
-def show_stats(call: Call, query: PlaceQuery) -> StatsView:
+def show_stats(call: ApiCall, query: PlaceQuery) -> StatsView:
     """Show what Punchlist itself cost the agents, in tokens, by dialect and profile."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     costs = sum_costs(row.cost for row in call.board.costs(project=project, session=session))
@@ -471,7 +471,7 @@ def show_stats(call: Call, query: PlaceQuery) -> StatsView:
 # Searching.
 
 
-def search(call: Call, query: SearchQuery) -> SearchView:
+def search(call: ApiCall, query: SearchQuery) -> SearchView:
     """Find sessions, items and tasks that hold all words of a query."""
     project, words = call.choose_project(query.project), split_words(query.q)
     found = chain.from_iterable(find(call.board, words, project) for find in (find_sessions, find_items, find_tasks))
@@ -482,12 +482,12 @@ def search(call: Call, query: SearchQuery) -> SearchView:
 # Tools.
 
 
-def list_dialects(call: Call) -> DialectsView:
+def list_dialects(call: ApiCall) -> DialectsView:
     """List the dialects in which tools can be called."""
     return DialectsView(tuple(REGISTRY))
 
 
-def show_dialect(call: Call) -> DialectView:
+def show_dialect(call: ApiCall) -> DialectView:
     """Show the tools of a dialect, to offer them to a model."""
     name = call.path["dialect"]
     if name not in REGISTRY:

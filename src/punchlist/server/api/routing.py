@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from punchlist.core.json_values import to_json_value
 from punchlist.errors import PunchlistError, RevisionConflict
 from punchlist.server.access import Grant, needs
-from punchlist.server.api.calls import Answer, Call
+from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.problems import ApiProblem, respond_to_error
 from punchlist.server.state import run_read, state_of
 from punchlist.text.hashing import blake2b
@@ -109,7 +109,7 @@ class Api:
             raise ApiProblem(403, "scope_missing", f"This needs a token with the scope `{route.scope}`.")
         body = await request.body() if route.body is not None or route.method != "GET" else b""
         state = state_of(request)
-        call = Call(
+        call = ApiCall(
             state.board,
             grant,
             path=found.path,
@@ -150,7 +150,7 @@ def _split_path(scope: Scope) -> list[str]:
         raise ApiProblem(404, "path_unknown", "The path is not UTF-8.") from None
 
 
-def _run(route: ApiRoute, call: Call, query: bytes, body: bytes) -> Answer:
+def _run(route: ApiRoute, call: ApiCall, query: bytes, body: bytes) -> Answer:
     """Read what the route takes, and run its handler."""
     given: tuple[Struct, ...] = ()
     if route.query is not None:
@@ -165,7 +165,7 @@ def _run(route: ApiRoute, call: Call, query: bytes, body: bytes) -> Answer:
         raise ApiProblem(412, error.code, str(error), field="If-Match") from error
 
 
-def _respond(answer: Answer, call: Call, request: Request) -> Response:
+def _respond(answer: Answer, call: ApiCall, request: Request) -> Response:
     headers = {"etag": answer.etag} if answer.etag else {}
     if request.method in ("GET", "HEAD"):
         headers["cache-control"] = "private, no-cache"

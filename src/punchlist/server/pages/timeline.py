@@ -29,7 +29,7 @@ _FOLDS: Final = 40.0
 _LEAST_STRETCH: Final = 0.03
 
 
-class Lane(Struct, frozen=True):
+class TimelineLane(Struct, frozen=True):
     """The work on one item. `look` is its grade, else its status."""
 
     label: str
@@ -52,7 +52,7 @@ class Fold(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    lanes: Sequence[Lane]
+    lanes: Sequence[TimelineLane]
     folds: Sequence[Fold]
     first: datetime
     last: datetime
@@ -91,7 +91,7 @@ def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timel
     shown = lanes[:_MOST_LANES]
     axis = Axis(_find_active(shown))
     drawn = [
-        Lane(
+        TimelineLane(
             label,
             title,
             look,
