@@ -35,6 +35,7 @@ from punchlist.mcp.stdio import (
 if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
+    from punchlist.hosts.sockets import HookServer
     from punchlist.mcp.sessions import SessionFinder
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -44,6 +45,11 @@ and clients fall back to the newest of these."""
 _NEWS_SECONDS = 0.25
 """How long news wait for the lock, to be recorded as told: the call is answered already."""
 
+_START_SECONDS = 1.0
+"""A client that only lists the tools is gone by then: it costs no start of the board."""
+
+_LOOK_SECONDS = 2.0
+"""How often the inbox is looked for. Hooks write to it only while no server answers them."""
 
 _TITLES: Mapping[str, str] = {"todo": "Todo list", "task": "Shared tasks"}
 
@@ -282,3 +288,51 @@ def _list_news(agent: Agent) -> list[str]:
                 note_reply(agent)
             return [news]
     return []
+
+
+# Hooks of the client.
+
+
+class HookListener:
+    """A thread that opens the board once there is one, serves hooks on a socket and ingests the inbox."""
+
+    def __init__(self, url: str | None, open_board: Callable[[], Board]) -> None:
+        self._url = url
+        self._open_board = open_board
+        self._closed = threading.Event()
+        self._server: HookServer | None = None
+        self._thread = threading.Thread(target=self._run, name="mcp-hooks", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no further events; wait for the one that is being taken."""
+        self._closed.set()
+        if self._thread.is_alive():
+            self._thread.join(_LOOK_SECONDS)
+        if self._server is not None:
+            self._server.close()
+
+    def _run(self) -> None:
+        pause = _START_SECONDS
+        while not self._closed.wait(pause):
+            pause = _LOOK_SECONDS
+            # Without the socket, or with a board that cannot be used now, hooks use the inbox.
+            with suppress(PunchlistError, OSError):
+                self._listen()
+
+    def _listen(self) -> None:
+        from punchlist.store import store_path
+        from punchlist_hook import inbox_path
+
+        path = os.path.realpath(store_path(self._url))
+        if not os.path.exists(path) and not os.path.exists(inbox_path(path)):
+            return  # there is no board yet, and nothing for it
+        from punchlist.hosts.inbox import ingest
+        from punchlist.hosts.sockets import serve_hooks
+
+        board = self._open_board()
+        if self._server is None and not self._closed.is_set():
+            self._server = serve_hooks(board)
+        ingest(board)

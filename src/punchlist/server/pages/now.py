@@ -12,7 +12,7 @@ from punchlist.board import Board
 from punchlist.bridges.programs import is_found
 from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.hosts.attach import list_attached
-from punchlist.server.pages.plan import describe_plan
+from punchlist.server.pages.session import describe_plan
 from punchlist.surfaces.lists import GRADES, STATES
 from punchlist.surfaces.now import NowRow, Section, done_title, now_sections
 from punchlist.surfaces.spans import UNICODE, Line, Span, Style, plural
