@@ -411,7 +411,7 @@ _GAP: Final = 14
 _BEND_HEIGHT: Final = 8
 _MARGIN: Final = 8
 _SWEEPS: Final = 8
-"""Rounds of ordering: further ones change next to nothing in graphs of this size."""
+"""Rounds of placing: further ones change next to nothing in graphs of this size."""
 
 _Key = str | tuple[str, str, int]
 """A task, or the place at which an edge passes a layer."""
@@ -457,7 +457,7 @@ def lay_out_graph(tasks: Sequence[Task], most: int = MOST_NODES) -> TaskGraphLay
     levels = {one: levels[one] for one in drawn}
     edges = [edge for edge in edges if edge[0] in levels and edge[1] in levels]
     chains = {edge: _lead(edge, levels) for edge in edges}
-    layers = _order(_fill_layers(levels, chains.values()), chains.values())
+    layers = _fill_layers(levels, chains.values())
     middles = _place(layers, chains.values())
     lefts = {key: _MARGIN + number * (WIDTH + _BETWEEN) for number, layer in enumerate(layers) for key in layer}
     top = min((middles[key] - _height(key) / 2 for key in middles), default=0.0)
@@ -497,52 +497,32 @@ def _fill_layers(levels: Mapping[str, int], chains: Iterable[Sequence[_Key]]) ->
     return layers
 
 
-def _find_neighbours(chains: Iterable[Sequence[_Key]]) -> tuple[dict[_Key, list[_Key]], dict[_Key, list[_Key]]]:
-    """Return the neighbours of each key on its left, and on its right."""
+def _height(key: _Key) -> int:
+    return HEIGHT if isinstance(key, str) else _BEND_HEIGHT
+
+
+def _place(layers: Sequence[list[_Key]], chains: Iterable[Sequence[_Key]]) -> dict[_Key, float]:
+    """Return the middle of each key from top to bottom: near its neighbours, and apart from its layer.
+
+    A layer is put in the order of the places that its keys are wanted at, so that few edges cross.
+    """
     lefts: dict[_Key, list[_Key]] = {}
     rights: dict[_Key, list[_Key]] = {}
     for chain in chains:
         for one, other in pairwise(chain):
             rights.setdefault(one, []).append(other)
             lefts.setdefault(other, []).append(one)
-    return lefts, rights
-
-
-def _order(layers: list[list[_Key]], chains: Iterable[Sequence[_Key]]) -> list[list[_Key]]:
-    """Return the layers, each in an order in which few edges cross: by the mean place of the neighbours."""
-    lefts, rights = _find_neighbours(chains)
-    for sweep in range(_SWEEPS):
-        forward = sweep % 2 == 0
-        near = lefts if forward else rights
-        steps = range(1, len(layers)) if forward else range(len(layers) - 2, -1, -1)
-        for number in steps:
-            beside = layers[number - 1] if forward else layers[number + 1]
-            places = {key: place for place, key in enumerate(beside)}
-            means: dict[_Key, float] = {}
-            for own, key in enumerate(layers[number]):
-                found = [places[other] for other in near.get(key, ()) if other in places]
-                means[key] = sum(found) / len(found) if found else own
-            layers[number].sort(key=means.__getitem__)
-    return layers
-
-
-def _height(key: _Key) -> int:
-    return HEIGHT if isinstance(key, str) else _BEND_HEIGHT
-
-
-def _place(layers: Sequence[Sequence[_Key]], chains: Iterable[Sequence[_Key]]) -> dict[_Key, float]:
-    """Return the middle of each key from top to bottom: near its neighbours, and apart from its layer."""
-    lefts, rights = _find_neighbours(chains)
     middles: dict[_Key, float] = {}
     for layer in layers:
         _spread(layer, dict.fromkeys(layer, 0.0), middles)
     for sweep in range(_SWEEPS):
         near = lefts if sweep % 2 == 0 else rights
         for layer in layers if sweep % 2 == 0 else reversed(layers):
-            wanted = {
-                key: sum(middles[other] for other in near[key]) / len(near[key]) if near.get(key) else middles[key]
-                for key in layer
-            }
+            wanted: dict[_Key, float] = {}
+            for key in layer:
+                beside = [middles[other] for other in near.get(key, ())]
+                wanted[key] = sum(beside) / len(beside) if beside else middles[key]
+            layer.sort(key=wanted.__getitem__)
             _spread(layer, wanted, middles)
     return middles
 
