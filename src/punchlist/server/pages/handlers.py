@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -33,13 +32,13 @@ from punchlist.server.access import SCOPES, needs
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.changes import MarkBody, save_brief_mark
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
-from punchlist.server.pages.now import NowPage, count_waits, find_agent, load_now
-from punchlist.server.pages.rendering import element_id, list_path, render, session_path, task_path
+from punchlist.server.pages.now import count_waits, find_agent, load_now
+from punchlist.server.pages.rendering import Values, element_id, list_path, render, session_path, task_path
 from punchlist.server.pages.session import LATEST, load_plan, load_session
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
 from punchlist.server.problems import status_of
-from punchlist.server.search import Hit, find_items, find_sessions, find_tasks
+from punchlist.server.search import find_items, find_sessions, find_tasks
 from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import brief_lines
@@ -86,7 +85,6 @@ class PageFrame(Struct, frozen=True, kw_only=True):
         return THEMES[(THEMES.index(self.theme) + 1) % len(THEMES)]
 
 
-Values = Mapping[str, Any]
 Show = Callable[..., Awaitable[Response]]
 """The handler of a page. Takes the request, and a problem that is told above the page."""
 
@@ -299,24 +297,14 @@ def _read_place(request: Request) -> tuple[str, str | None]:
 # Search, the brief.
 
 
-class SearchPage(Struct, frozen=True):
-    query: str
-    at: datetime
-    now: NowPage
-    groups: Mapping[str, Sequence[Hit]]
-
-    @property
-    def number(self) -> int:
-        agents = self.now.waits.number + sum(section.number for section in self.now.agents)
-        return agents + sum(map(len, self.groups.values()))
-
-
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
     """Return everything that holds all words of the query, in any case."""
     query = request.query_params.get("q", "")[:LONGEST_QUERY].strip()
     words = split_words(query)
+    now = load_now(state.board, roster, query)
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
-    return {"search": SearchPage(query, roster.at, load_now(state.board, roster, query), groups)}
+    number = now.waits.number + sum(section.number for section in now.agents) + sum(map(len, groups.values()))
+    return {"search": {"query": query, "at": roster.at, "now": now, "groups": groups, "number": number}}
 
 
 def _load_brief(request: Request, state: ServerState, _: Roster) -> Values:

@@ -27,7 +27,11 @@ _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
 """Where a path or an address may go on in the next line; a time stays whole."""
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
+Values = Mapping[str, Any]
+"""What a template shows, by name."""
+
+
+def render(template: str, values: Values) -> str:
     """Return a template filled with values. A part that stands `alone`, in a report, has no forms and no links.
 
     `prefix` stands before the ids of a part, so that a report can have the parts of several sessions.

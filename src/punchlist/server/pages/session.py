@@ -21,7 +21,7 @@ from punchlist.core.task import Task
 from punchlist.core.todo import Progress, Status, TodoItem, TodoList
 from punchlist.errors import PlanMissing, SessionUnknown
 from punchlist.hosts.receipts import load_receipt
-from punchlist.server.pages.rendering import element_id
+from punchlist.server.pages.rendering import Values, element_id
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
 from punchlist.surfaces.headlines import count_words, failing_checks, state_words
@@ -307,42 +307,27 @@ _EVENT_STYLES: dict[str, Style] = {
 # A proposed plan.
 
 
-class PlanPage(Struct, frozen=True, kw_only=True):
-    """A revision of a plan, and all revisions. `wait` is None if there is nothing to decide."""
-
-    session: str
-    project: str
-    agent: str
-    at: datetime
-    plan: Plan
-    wait: PersonWait | None
-    steps: str
-    lines: Sequence[tuple[str, str]]
-    """`+`, `-` or a space, if a line is new, gone or as before, and its text."""
-    has_diff: bool
-    revisions: Sequence[Plan]
-
-
-def load_plan(board: Board, session: str, agent: str, revision: int | None = None) -> PlanPage:
-    """Return a revision of an agent's plan, by default the latest; raise `PlanMissing` if there is none."""
+def load_plan(board: Board, session: str, agent: str, revision: int | None = None) -> Values:
+    """Return a revision of an agent's plan, by default the latest, and all others; raise `PlanMissing` without one."""
     plans = _list_plans(board, session, agent)
     chosen = next((plan for plan in reversed(plans) if revision in (None, plan.revision)), None)
     if chosen is None:
         raise PlanMissing
     before = _find_before(plans, chosen)
     own = ("plan", agent, str(chosen.revision))
-    return PlanPage(
-        session=session,
-        project=board.store.read(lambda tx: tx.session_project(session)) or "",
-        agent=agent,
-        at=board.now(),
-        plan=chosen,
-        wait=next((one for one in board.waits(session=session) if (one.kind, one.agent, one.id) == own), None),
-        steps=_describe_steps(chosen, before),
-        lines=list(_compare(chosen if before is None else before, chosen)),
-        has_diff=before is not None,
-        revisions=plans,
-    )
+    return {
+        "session": session,
+        "project": board.store.read(lambda tx: tx.session_project(session)) or "",
+        "agent": agent,
+        "at": board.now(),
+        "plan": chosen,
+        # None if there is nothing to decide.
+        "wait": next((one for one in board.waits(session=session) if (one.kind, one.agent, one.id) == own), None),
+        "steps": _describe_steps(chosen, before),
+        "lines": list(_compare(chosen if before is None else before, chosen)),
+        "has_diff": before is not None,
+        "revisions": plans,
+    }
 
 
 def describe_plan(board: Board, wait: PersonWait) -> str:
@@ -372,7 +357,7 @@ def _describe_steps(plan: Plan, before: Plan | None) -> str:
 
 
 def _compare(before: Plan, after: Plan) -> Iterator[tuple[str, str]]:
-    """Yield the lines of the later plan, with those of the earlier one that are gone in their place."""
+    """Yield the lines of the later plan after a space or `+`, and after `-` those that are gone, in their place."""
     old, new = before.text.splitlines(), after.text.splitlines()
     for kind, begin, end, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":

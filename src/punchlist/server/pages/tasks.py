@@ -9,14 +9,13 @@ from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from punchlist.board import Board, settle_due
-from punchlist.core.events import Event
 from punchlist.core.task import FLOWS, REASON, SETTLED, Task, TaskStatus
 from punchlist.errors import TaskError, TaskListUnknown
 from punchlist.hosts.copies import check_own_tasks
-from punchlist.server.pages.rendering import list_path, session_path
+from punchlist.server.pages.rendering import Values, list_path, session_path
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.task_rows import TaskCounts, TaskListRow
@@ -107,17 +106,7 @@ class ListLine(Struct, frozen=True, kw_only=True):
     changed_at: datetime
 
 
-class TaskListsPage(Struct, frozen=True, kw_only=True):
-    """The page of all lists. `targets` are the lists that a new task may be put in, the likeliest first."""
-
-    at: datetime
-    claims: Sequence[TaskLine]
-    lists: Sequence[ListLine]
-    more: int
-    targets: Sequence[str]
-
-
-def load_lists(board: Board) -> TaskListsPage:
+def load_lists(board: Board) -> Values:
     """Return all lists of the board that hold tasks, those that changed last first, and the claims on their tasks."""
     now = board.now()
     settle_due(board)
@@ -133,13 +122,13 @@ def load_lists(board: Board) -> TaskListsPage:
     own = f"project:{project_of()}"
     names = [row.name for row, _ in known if row.session is None]
     targets = dict.fromkeys([own, *names] if own in names else [*names, own])
-    return TaskListsPage(
-        at=now,
-        claims=claims[:_MOST_CLAIMS],
-        lists=[_view_list(row, count) for row, count in known[:_MOST_LISTS]],
-        more=max(0, len(known) - _MOST_LISTS),
-        targets=list(targets),
-    )
+    return {
+        "at": now,
+        "claims": claims[:_MOST_CLAIMS],
+        "lists": [_view_list(row, count) for row, count in known[:_MOST_LISTS]],
+        "more": max(0, len(known) - _MOST_LISTS),
+        "targets": list(targets),  # the lists that a new task may be put in, the likeliest first
+    }
 
 
 def _count_open(counts: TaskCounts) -> int:
@@ -201,59 +190,24 @@ class TableQuery(Struct, frozen=True):
     after: str = ""
 
 
-class TableView(Struct, frozen=True):
-    """Tasks as a table, with what they were filtered by; `next` is the address of the next page."""
-
-    tasks: Sequence[TaskLine]
-    query: TableQuery
-    next: str
-
-
-class GraphView(Struct, frozen=True):
-    """The drawing of what waits for what, and its tasks; `has_done`: it holds what is done, too."""
-
-    layout: TaskGraphLayout
-    lines: Sequence[TaskLine]
-    has_done: bool
-
-
-class TaskListPage(Struct, frozen=True, kw_only=True):
-    """The page of a list."""
-
-    at: datetime
-    list: ListLine
-    look: str
-    """`states`, `table` or `graph`."""
-    groups: Sequence[StateGroup] = ()
-    table: TableView | None = None
-    graph: GraphView | None = None
-    problem: str = ""
-    """Why the list can only be read; empty if it can be changed."""
-    is_live: bool = True
-
-    @property
-    def topic(self) -> str:
-        return f"tasks-{self.look}:{self.list.name}" if self.is_live else ""
-
-
-def load_list(
-    board: Board, name: str, look: str, query: TableQuery | None = None, *, has_done: bool = False
-) -> TaskListPage:
-    """Return the page of a list; raise `TaskListUnknown` if the board has none of that name."""
+def load_list(board: Board, name: str, look: str, query: TableQuery | None = None, *, has_done: bool = False) -> Values:
+    """Return the page of a list as `states`, `table` or `graph`; raise `TaskListUnknown` if there is none."""
     row, tasks = open_list(board, name)
     tasks.list(limit=0)  # writes what has come due, before the tasks are counted
     now = board.now()
     counts = board.store.read(lambda tx: tx.tasks.count(row)) or TaskCounts({}, 0, now)
-    return TaskListPage(
-        at=now,
-        list=_view_list(row, counts),
-        look=look,
-        groups=_load_groups(board, row, tasks, counts, now) if look == "states" else (),
-        table=_load_table(board, row, tasks, query or TableQuery(), now) if look == "table" else None,
-        graph=_load_graph(board, row, tasks, now, has_done=has_done) if look == "graph" else None,
-        problem=_find_problem(tasks),
-        is_live=not has_done and query in (None, TableQuery()),
-    )
+    is_live = not has_done and query in (None, TableQuery())
+    return {
+        "at": now,
+        "list": _view_list(row, counts),
+        "look": look,
+        "groups": _load_groups(board, row, tasks, counts, now) if look == "states" else (),
+        "table": _load_table(board, row, tasks, query or TableQuery(), now) if look == "table" else None,
+        "graph": _load_graph(board, row, tasks, now, has_done=has_done) if look == "graph" else None,
+        "problem": _find_problem(tasks),
+        "is_live": is_live,
+        "topic": f"tasks-{look}:{row.name}" if is_live else "",
+    }
 
 
 def open_list(board: Board, name: str, *, by: str = "") -> tuple[TaskListRow, Tasks]:
@@ -309,7 +263,7 @@ def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCount
     ]
 
 
-def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery, now: datetime) -> TableView:
+def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery, now: datetime) -> Values:
     found = tasks.list(
         status=query.status if query.status in list(TaskStatus) else None,
         owner=query.owner or None,
@@ -320,10 +274,10 @@ def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery,
     page = found[:_TABLE_PAGE]
     given = {"view": "table", **{name: value for name, value in asdict(query).items() if value}}
     following = f"{list_path(row.name)}?{urlencode({**given, 'after': page[-1].id})}" if len(found) > len(page) else ""
-    return TableView(_view_lines(board, row, page, now), query, following)
+    return {"tasks": _view_lines(board, row, page, now), "query": query, "next": following}
 
 
-def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, has_done: bool) -> GraphView:
+def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, has_done: bool) -> Values:
     found = [
         task
         for status in ("pending", "in_progress", "waiting", "failed")
@@ -333,55 +287,37 @@ def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, 
         found += board.store.read(lambda tx: [one.task for one in tx.tasks.latest_settled(row, limit=_MOST_DRAWN // 4)])
     found.sort(key=lambda task: int(task.id))
     layout = lay_out_graph(found)
-    return GraphView(layout, _view_lines(board, row, [node.task for node in layout.nodes], now), has_done)
+    lines = _view_lines(board, row, [node.task for node in layout.nodes], now)
+    return {"layout": layout, "lines": lines, "has_done": has_done}
 
 
 # One task.
-
-
-class TaskPage(Struct, frozen=True, kw_only=True):
-    """The page of a task. `line` is None if it was deleted: its history stays."""
-
-    at: datetime
-    id: str
-    list: str
-    line: TaskLine | None = None
-    words: str = ""
-    """Why it does not move; empty if it can."""
-    facts: Sequence[tuple[str, str]] = ()
-    blockers: Sequence[TaskLine] = ()
-    dependents: Sequence[TaskLine] = ()
-    children: Sequence[TaskLine] = ()
-    parent: TaskLine | None = None
-    events: Sequence[Event] = ()
-    more: int = 0
-    problem: str = ""
 
 
 _SHOWN_APART: Final = frozenset({"status", "list", "labels", "blocked by", "blocks", "part of", "progress", "lease"})
 """Facts that have a place of their own on the page."""
 
 
-def load_task(board: Board, name: str, wanted: str) -> TaskPage:
-    """Return the page of a task; raise `TaskListUnknown` or `TaskUnknown` if there is none, and never was."""
+def load_task(board: Board, name: str, wanted: str) -> Values:
+    """Return the page of a task; raise `TaskListUnknown` or `TaskUnknown` if there is none, and never was.
+
+    `line` is None if the task was deleted: its history stays.
+    """
     row, tasks = open_list(board, name)
     history = tasks.history(wanted)
-    number = int(wanted)
-    exists = board.store.read(lambda tx: tx.tasks.find(row, number, alone=True)) is not None
-    task = tasks.get(wanted) if exists else None
-    page = TaskPage(
-        at=board.now(),
-        id=str(number),
-        list=name,
-        events=history[: -_MOST_EVENTS - 1 : -1],
-        more=max(0, len(history) - _MOST_EVENTS),
-        problem=_find_problem(tasks),
-    )
-    return page if task is None else _fill_page(board, row, tasks, task, page)
-
-
-def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: TaskPage) -> TaskPage:
-    now = page.at
+    now, number = board.now(), int(wanted)
+    page: dict[str, Any] = {
+        "at": now,
+        "id": str(number),
+        "list": name,
+        "line": None,
+        "events": history[: -_MOST_EVENTS - 1 : -1],
+        "more": max(0, len(history) - _MOST_EVENTS),
+        "problem": _find_problem(tasks),
+    }
+    if board.store.read(lambda tx: tx.tasks.find(row, number, alone=True)) is None:
+        return page
+    task = tasks.get(wanted)
 
     def view(ids: Iterable[str]) -> list[TaskLine]:
         found = board.store.read(lambda tx: [tx.tasks.find(row, int(one), alone=True) for one in ids])
@@ -389,17 +325,22 @@ def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: T
 
     (line,) = _view_lines(board, row, [task], now)
     facts = list(task_facts(line.task, UNICODE, now))
-    return replace(
-        page,
-        line=line,
-        words=line.words if line.word in ("in progress", "ready") else dict(facts)["status"].partition(", ")[2],
-        facts=[fact for fact in facts if fact[0] not in _SHOWN_APART],
-        blockers=view(task.blocked_by[:_MOST_ROWS]),
-        dependents=view(task.blocks[:_MOST_ROWS]),
-        children=_view_lines(board, row, tasks.list(parent=task.id, limit=_MOST_ROWS), now),
-        parent=None if task.parent is None else next(iter(view([task.parent])), None),
-    )
+    can_move = line.word in ("in progress", "ready")
+    return {
+        **page,
+        "line": line,
+        "words": line.words if can_move else dict(facts)["status"].partition(", ")[2],  # why it does not move
+        "facts": [fact for fact in facts if fact[0] not in _SHOWN_APART],
+        "blockers": view(task.blocked_by[:_MOST_ROWS]),
+        "dependents": view(task.blocks[:_MOST_ROWS]),
+        "children": _view_lines(board, row, tasks.list(parent=task.id, limit=_MOST_ROWS), now),
+        "parent": None if task.parent is None else next(iter(view([task.parent])), None),
+    }
 
+
+# What waits for what, in layers from left to right: blockers stand before the tasks that wait for them. The drawing
+# follows from the tasks alone: the same tasks make the same picture, and a task that changes its status does not move.
+# Edges over several layers are led between the tasks of those in the middle.
 
 MOST_NODES: Final = 80
 """Tasks that are drawn; more of them are counted."""
