@@ -155,7 +155,7 @@ class McpServer:
         self.capabilities: Mapping[str, Any] = {}
         self._methods: Mapping[str, Callable[[RpcCall], Message | Later]] = {
             "initialize": self._initialize,
-            "tools/list": self._list_tools,
+            "tools/list": lambda _: {"tools": self._tools.describe()},
             "tools/call": self._call_tool,
             "resources/list": lambda _: {"resources": list(RESOURCES)},
             "resources/templates/list": lambda _: {"resourceTemplates": list(TEMPLATES)},
@@ -205,9 +205,6 @@ class McpServer:
         }
 
     # Tools.
-
-    def _list_tools(self, _call: RpcCall) -> Message:
-        return {"tools": self._tools.describe()}
 
     def _call_tool(self, call: RpcCall) -> Message | Later:
         name, arguments = call.params.get("name"), call.params.get("arguments")

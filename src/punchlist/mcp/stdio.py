@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from queue import Full, Queue
+from queue import Empty, Full, Queue
 from typing import Any, BinaryIO, cast
 
 from punchlist.dialects.repair import read_fields
@@ -66,14 +66,6 @@ Later = Callable[[], Message]
 """The rest of a request that has to wait for the client; it runs on a thread of its own."""
 
 
-class _Asked:
-    """A request of ours that waits for the client's answer."""
-
-    def __init__(self) -> None:
-        self.is_over = threading.Event()
-        self.message: Message | None = None
-
-
 class Connection:
     """Both directions of the pipe. `source` is read by one thread; any thread may send."""
 
@@ -81,7 +73,7 @@ class Connection:
         self._source = source
         self._target = target
         self._writing = threading.Lock()  # two threads must not mix their lines
-        self._asked: dict[Id, _Asked] = {}
+        self._asked: dict[Id, Queue[Message]] = {}
         self._count = 0
         self.is_closed = threading.Event()
 
@@ -116,19 +108,21 @@ class Connection:
 
     def request(self, method: str, params: Message, is_over: Callable[[], bool]) -> Message:
         """Send a request and return the client's result. Raises `Unanswered`, also once the request `is_over`."""
-        asked = _Asked()
+        answers: Queue[Message] = Queue(1)
         with self._writing:
             self._count += 1
             number = f"punchlist-{self._count}"
-            self._asked[number] = asked
+            self._asked[number] = answers
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        while not asked.is_over.wait(_LOOK_SECONDS):
+        while True:
+            with suppress(Empty):
+                result = answers.get(timeout=_LOOK_SECONDS).get("result")
+                break
             if self.is_closed.is_set() or is_over():
                 self._asked.pop(number, None)
                 told = {"requestId": number, "reason": "The answer is no longer needed."}
                 self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told})
                 raise Unanswered
-        result = (asked.message or {}).get("result")
         if not isinstance(result, dict):
             raise Unanswered
         return cast("Message", result)
@@ -136,10 +130,9 @@ class Connection:
     def take_response(self, message: Message) -> None:
         """Hand an answer of the client to the thread that waits for it; one that nobody asked for is dropped."""
         number = message.get("id")
-        asked = self._asked.pop(number, None) if isinstance(number, str) else None
-        if asked is not None:
-            asked.message = message
-            asked.is_over.set()
+        answers = self._asked.pop(number, None) if isinstance(number, str) else None
+        if answers is not None:
+            answers.put(message)
 
 
 class Dispatcher:

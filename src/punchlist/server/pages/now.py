@@ -100,7 +100,4 @@ def _find_attachable(roster: Roster, *, is_empty: bool) -> list[AgentProgram]:
 
 def find_agent(roster: Roster, session: str) -> AgentNow | None:
     """Return the agent whose work is on this session of the board, or whose host calls it so."""
-    for row in roster.agents:
-        if session in (row.list_session, row.session):
-            return row
-    return None
+    return next((row for row in roster.agents if session in (row.list_session, row.session)), None)

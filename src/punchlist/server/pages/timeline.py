@@ -140,11 +140,12 @@ def _place_ticks(axis: Axis, calls: Iterable[ToolCall], *, titled: bool = False)
 def _place_folds(axis: Axis) -> list[Fold]:
     folds: list[Fold] = []
     labelled = -_LABEL
-    for left, (start, end) in zip(axis.folds, axis.idle, strict=True):
+    for right, (before, after) in zip(axis.lefts[1:], pairwise(axis.stretches), strict=True):
+        left = right - axis.fold
         middle = min(max(left + axis.fold / 2, _LABEL / 2), 100 - _LABEL / 2)
         label = ""
         if middle - labelled >= _LABEL:
-            label, labelled = _round(end - start), middle
+            label, labelled = _round(after[0] - before[1]), middle
         folds.append(Fold(f"{left + 0.3:.2f}", f"{axis.fold - 0.3:.2f}", f"{left + axis.fold / 2:.2f}", label))
     return folds
 
@@ -173,15 +174,6 @@ class Axis:
         share = (100 - self.fold * (len(stretches) - 1)) / sum(weights)
         self.widths = [weight * share for weight in weights]
         self.lefts = [sum(self.widths[:index]) + index * self.fold for index in range(len(stretches))]
-
-    @property
-    def idle(self) -> list[tuple[datetime, datetime]]:
-        return [(before[1], after[0]) for before, after in pairwise(self.stretches)]
-
-    @property
-    def folds(self) -> list[float]:
-        """The place of each fold: its left edge."""
-        return [left - self.fold for left in self.lefts[1:]]
 
     def place(self, at: datetime) -> float:
         for (start, end), left, width in zip(self.stretches, self.lefts, self.widths, strict=True):
