@@ -234,7 +234,6 @@ class McpServer:
     def _show_dialogs(
         self, connection: Connection, call: RpcCall, agent: Agent, reply: Reply, asked: Sequence[str]
     ) -> Message:
-        """Ask the person before the call is answered."""
         dialogs = Dialogs(connection, self.host, call.cancelled.is_set)
         try:
             if reply.awaits is not None:
@@ -268,7 +267,6 @@ class McpServer:
 
 
 def _find_asked(reply: Reply) -> list[str]:
-    """Return the items about which a call asked the person."""
     asked = read_fields(reply.data).get("asked")
     return cast("list[str]", asked) if isinstance(asked, list) and not reply.is_error else []
 

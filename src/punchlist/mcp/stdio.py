@@ -240,7 +240,6 @@ def _is_id(value: Any) -> bool:
 
 
 def _find_problem(message: Any) -> str | None:
-    """Return why a value is no JSON-RPC message; None if it is one."""
     if not isinstance(message, dict):
         return "A message is an object."
     given = cast("Mapping[str, Any]", message)

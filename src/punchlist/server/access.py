@@ -124,8 +124,6 @@ def find_rule(route: Route | Mount) -> Rule:
 
 
 class _Guard:
-    """Lets a request through to one route if its grant covers the rule of the route."""
-
     def __init__(self, app: ASGIApp, rule: Rule) -> None:
         self._app = app
         self.rule = rule
@@ -357,7 +355,6 @@ class AccessGate:
         return token
 
     async def _sign_in(self, scope: Scope, secret: str, query: list[tuple[str, str]]) -> Response:
-        """Answer the printed link: a cookie, and the same address without the token."""
         token = await self._find_token(secret)
         # A path that begins with two slashes would lead to another host.
         target = "/" + scope["path"].lstrip("/\\")

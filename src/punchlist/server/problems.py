@@ -130,11 +130,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
     return respond_to_error(error, request.headers)
 
 
-exception_handlers: Final[Mapping[Any, Any]] = {
-    HTTPException: answer_error,
-    ApiProblem: answer_error,
-    ClientDisconnect: answer_error,
-    errors.PunchlistError: answer_error,
-    Exception: answer_error,
-}
+exception_handlers: Final[Mapping[Any, Any]] = dict.fromkeys(
+    (HTTPException, ApiProblem, ClientDisconnect, errors.PunchlistError, Exception), answer_error
+)
 """For the application: every error of every route is answered in the same form."""

@@ -187,7 +187,6 @@ def stop_running(board: str) -> RunningServer | None:
 
 
 def describe_unit(board: str, arguments: Sequence[str]) -> str:
-    """Return a systemd unit that runs the server of a board for its user."""
     words = [sys.executable, "-m", "punchlist", "--db", os.path.realpath(board), "serve", "--no-link", *arguments]
     command = " ".join(_quote_for_systemd(word) for word in words)
     return (

@@ -101,7 +101,6 @@ async def stream_events(request: Request) -> Response:
 
 
 def _make_snapshot(board: Board, wanted: EventFilter) -> tuple[int, bytes]:
-    """Return the number of the last event, and the message with the lists and waits as of that event."""
     now = board.now()
 
     def is_wanted(project: str, agent: str) -> bool:

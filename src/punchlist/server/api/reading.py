@@ -295,10 +295,9 @@ def list_sessions(call: ApiCall, query: SessionsQuery) -> SessionsView:
 def show_session(call: ApiCall) -> SessionView:
     """Show a session."""
     session = call.path["session"]
-    call.find_project(session)
     row = call.board.store.read(lambda tx: tx.session(session))
-    if row is None:
-        raise SessionUnknown(session=session)
+    if row is None or not call.sees(row.project):
+        raise SessionUnknown(session=session[:200])
     return view_session(row, len(call.board.waits(session=session)))
 
 
@@ -428,7 +427,6 @@ def list_events(call: ApiCall, query: EventsQuery) -> EventsView:
 
 
 def _read_page(call: ApiCall, session: str | None, project: str | None, after: int, size: int) -> Sequence[Event]:
-    """Return the next events of a session, else of a project, else of the board."""
     store = call.board.store
     if session is None and project is None:
         return store.events_after(after, size)

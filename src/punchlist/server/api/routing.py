@@ -149,7 +149,6 @@ def _split_path(scope: Scope) -> list[str]:
 
 
 def _run(route: ApiRoute, call: ApiCall, query: bytes, body: bytes) -> Answer:
-    """Read what the route takes, and run its handler."""
     given: tuple[Struct, ...] = ()
     if route.query is not None:
         given = (read_query(query, route.query),)
@@ -266,6 +265,5 @@ def _read_key(headers: Headers) -> str | None:
 
 
 def _fingerprint(request: Request, scope: Scope, body: bytes) -> bytes:
-    """Return what makes two requests with one key the same."""
     parts = (request.method.encode(), scope.get("raw_path") or b"", scope["query_string"], body)
     return blake2b(b"\0".join(parts), digest_size=16).digest()

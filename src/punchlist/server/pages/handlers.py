@@ -286,7 +286,6 @@ def change_place(request: Request, board: Board, form: Mapping[str, str]) -> str
 
 
 def _read_place(request: Request) -> tuple[str, str | None]:
-    """Return the list that a path names, and the task if it names one."""
     raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
     parts = [unquote_to_bytes(part).decode("utf-8", "replace") for part in raw.removeprefix(_TASKS).split(b"/")]
     if len(parts) == 2 and parts[1].isascii() and parts[1].isdecimal() and len(parts[1]) < 19:
@@ -298,7 +297,6 @@ def _read_place(request: Request) -> tuple[str, str | None]:
 
 
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
-    """Return everything that holds all words of the query, in any case."""
     query = request.query_params.get("q", "")[:LONGEST_QUERY].strip()
     words = split_words(query)
     now = load_now(state.board, roster, query)

@@ -64,7 +64,6 @@ def load_now(board: Board, roster: Roster, words: str = "") -> NowPage:
 
 
 def count_waits(roster: Roster) -> int:
-    """Return how many rows wait on a person."""
     return sum(section.number for section in now_sections(roster, UNICODE, most=0) if section.title == "waits on you")
 
 

@@ -83,7 +83,6 @@ def _clean(value: Any) -> Any:
 
 
 def _spans(line: Iterable[Span]) -> Markup:
-    """Return a line of a surface as elements, one class per style."""
     return Markup().join(
         Markup('<span class="s-{}">{}</span>').format(span.style, _clean(span.text))
         if span.style != "plain"
@@ -163,12 +162,10 @@ def content_digest(text: str) -> str:
 
 
 def list_path(name: str) -> str:
-    """Return the path of the page of a list of tasks."""
     return f"/tasks/{quote(name, safe='')}"
 
 
 def task_path(name: str, task: str) -> str:
-    """Return the path of the page of a task."""
     return f"{list_path(name)}/{quote(task, safe='')}"
 
 
@@ -181,5 +178,4 @@ def title_of(name: str) -> str:
 
 
 def session_path(session: str) -> str:
-    """Return the path of a session's page."""
     return f"/sessions/{quote(session, safe='')}"

@@ -211,11 +211,14 @@ def load_list(board: Board, name: str, look: str, query: TableQuery | None = Non
 
 
 def open_list(board: Board, name: str, *, by: str = "") -> tuple[TaskListRow, Tasks]:
-    """Return a list of the board; raise `TaskListUnknown` if there is none of that name."""
+    """Return a list of the board, for `by` to change; raise if there is none of that name, or it is only a copy."""
     row = board.store.read(lambda tx: tx.tasks.find_list(name)) if name != FLOWS else None
     if row is None:
         raise TaskListUnknown(list=name[:200], known="the page Tasks shows those that there are")
-    return row, board.tasks(row.name, project=row.project, by=by)
+    tasks = board.tasks(row.name, project=row.project, by=by)
+    if by:
+        check_own_tasks(tasks)
+    return row, tasks
 
 
 def _find_problem(tasks: Tasks) -> str:
@@ -227,8 +230,6 @@ def _find_problem(tasks: Tasks) -> str:
 
 
 def _view_lines(board: Board, row: TaskListRow, found: Sequence[Task], now: datetime) -> list[TaskLine]:
-    """Return tasks of one list as rows, with the agents that work on them."""
-
     def load(tx: Transaction) -> list[TaskLine]:
         return [
             view_line(task, now, tx.tasks.worker(row, int(task.id)) if task.status is TaskStatus.IN_PROGRESS else None)
@@ -239,7 +240,6 @@ def _view_lines(board: Board, row: TaskListRow, found: Sequence[Task], now: date
 
 
 def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCounts, now: datetime) -> list[StateGroup]:
-    """Return the tasks of a list by state, those that need a person before those that need nobody."""
     working = tasks.list(status="in_progress", limit=_MOST_CLAIMS)
     waiting = tasks.list(status="waiting", limit=_MOST_PENDING)
     asking = [task for task in waiting if task.wait is None or task.wait.kind == "manual"]
