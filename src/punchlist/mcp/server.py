@@ -127,11 +127,7 @@ def _is_same(text: str, data: Any) -> bool:
 
 
 class McpServer:
-    """One server for one client.
-
-    Without a connection it asks the client nothing: no dialogs are shown. `StoreBusy` is then raised, for the caller to
-    answer in a way of its own.
-    """
+    """One server for one client. Without a connection it shows no dialogs, and leaves `StoreBusy` to its caller."""
 
     def __init__(
         self,

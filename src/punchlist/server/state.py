@@ -73,10 +73,7 @@ async def run_read(work: Callable[..., Result], *args: Any) -> Result:
 
 
 class ServerState:
-    """The board that is served, and the parts of the server that live as long as it.
-
-    `is_watched`: the logs of agents are read meanwhile.
-    """
+    """The board that is served, and the parts of the server that live as long as it."""
 
     app: Starlette
     """The application behind the gate; `make_app` sets it."""

@@ -137,10 +137,7 @@ class ApiCall:
     # Changes.
 
     def commit(self, run: Callable[[Transaction], Struct]) -> Answer:
-        """Run a change in one transaction with the note that it was made; return the reply.
-
-        The same request again gets the same reply, and `run` is not called.
-        """
+        """Run a change in one transaction with the note that it was made; return the reply, the same again."""
 
         def work(tx: Transaction) -> Answer:
             answer = self._find_answer(tx)

@@ -301,7 +301,8 @@ def _load_search(request: Request, state: ServerState, roster: Roster) -> Values
     words = split_words(query)
     now = load_now(state.board, roster, query)
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
-    number = now.waits.number + sum(section.number for section in now.agents) + sum(map(len, groups.values()))
+    agents = sum(section.number for section in (now["waits"], *now["agents"]))
+    number = agents + sum(map(len, groups.values()))
     return {"search": {"query": query, "at": roster.at, "now": now, "groups": groups, "number": number}}
 
 
