@@ -255,9 +255,7 @@ def is_address(name: str) -> bool:
 
 def is_loopback(host: str) -> bool:
     """True if only programs of this machine reach an address."""
-    if host == "localhost":
-        return True
-    return is_address(host) and ipaddress.ip_address(host).is_loopback
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 class AccessGate:
@@ -313,9 +311,9 @@ class AccessGate:
         given = next((value for name, value in query if name == "token"), None)
         if given is not None and scope["method"] in _READING:
             return await self._sign_in(scope, given, [pair for pair in query if pair[0] != "token"])
-        bearer = _read_bearer(headers)
-        if bearer is not None:
-            token = await self._find_token(bearer)
+        kind, _, secret = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            token = await self._find_token(secret.strip())
         else:
             token = await self._find_cookie(headers)
             if token is not None and not _is_same_origin(headers):
@@ -372,11 +370,6 @@ class AccessGate:
         # `http.cookies` stops at a cookie that it cannot read, and other servers of this host have theirs here too.
         found = cookie_parser(headers.get("cookie", "")).get(self._access.cookie_name)
         return None if found is None else await run_in_threadpool(self._access.find_cookie, found)
-
-
-def _read_bearer(headers: Headers) -> str | None:
-    kind, _, secret = headers.get("authorization", "").partition(" ")
-    return secret.strip() if kind.lower() == "bearer" else None
 
 
 def _is_same_origin(headers: Headers) -> bool:

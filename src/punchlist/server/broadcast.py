@@ -261,10 +261,6 @@ class Broadcaster:
         reader.is_over = self._is_closed or isinstance(self.problem, StoreReplaced | StoreTooNew)
         self.readers.add(reader)
 
-    def is_behind(self, reader: FeedReader) -> bool:
-        """True if a reader needs events that are no longer in the window."""
-        return reader.place < self.oldest
-
     def take_piece(self, reader: FeedReader) -> bytes:
         """Return the next frames for a reader, and move it on; empty if there is nothing new for it."""
         first = bisect_right(self._window, reader.place, key=lambda sent: sent.event.seq)

@@ -67,7 +67,7 @@ class EventStream(StreamResponse):
             first, self._first = self._first, b""
             return first
         reader = self.reader
-        while self.broadcaster.is_behind(reader) and not reader.is_over:
+        while reader.place < self.broadcaster.oldest and not reader.is_over:  # what it needs left the window
             piece = await run_in_threadpool(self.broadcaster.read_piece, reader)
             if piece:
                 return piece

@@ -46,6 +46,14 @@ _NO_DECISION: Final = (
     errors.PlanExpired,
     errors.PlanUnfinished,
 )
+_NO_EDIT: Final = (*_NO_AGENT, errors.EditRefused, errors.RevisionConflict)
+_NO_UNDO: Final = (*_NO_AGENT, errors.NothingToUndo, errors.UndoRefused, errors.RevisionConflict)
+_NO_WAIT: Final = (errors.EditRefused, errors.AlreadyAnswered, errors.ItemGone, errors.TaskError)
+_NO_QUESTION: Final = (*_NO_AGENT, errors.EditRefused, errors.NotAsked, errors.AlreadyAnswered, errors.ItemGone)
+_NO_NEW_TASK: Final = (errors.TaskUnknown, errors.CycleRefused, errors.GateRefused)
+_NO_APPROVAL: Final = (*_NO_DECISION, errors.PlanWithoutSteps)
+_NO_CLAIM: Final = (*_NO_TASK, errors.TaskTaken, errors.TaskBlocked, errors.TaskNotReady, errors.ReservationRefused)
+_NO_PROMOTION: Final = (*_NO_AGENT, errors.TaskUnknown, errors.GateRefused)
 _REFUSED: Final = (*_NO_TASK, errors.TaskError, errors.FenceStale, errors.TransitionRefused, errors.RevisionConflict)
 
 
@@ -88,17 +96,7 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     # What is going on.
     _read("/now", reading.show_now),
     _read("/waits", reading.show_waits, *_NO_SESSION),
-    _route(
-        "POST",
-        "/waits/resolve",
-        changes.resolve,
-        errors.EditRefused,
-        errors.AlreadyAnswered,
-        errors.ItemGone,
-        errors.TaskError,
-        reply=changes.AnsweredView,
-        scope="answer",
-    ),
+    _route("POST", "/waits/resolve", changes.resolve, *_NO_WAIT, reply=changes.AnsweredView, scope="answer"),
     _read("/search", reading.search),
     # Projects, sessions and agents.
     _read("/projects", reading.list_projects),
@@ -110,89 +108,27 @@ ROUTES: Final[tuple[ApiRoute, ...]] = (
     # Todos.
     _read("/todos", reading.list_todos),
     _read(f"{_AGENT}/todos", reading.show_todos, *_NO_AGENT),
+    _route("PATCH", f"{_AGENT}/todos", changes.edit_todos, *_NO_EDIT, reply=TodosView, takes_revision=True),
+    _route("POST", f"{_AGENT}/todos/undo", changes.undo_edit, *_NO_UNDO, reply=TodosView, takes_revision=True),
     _route(
-        "PATCH",
-        f"{_AGENT}/todos",
-        changes.edit_todos,
-        *_NO_AGENT,
-        errors.EditRefused,
-        errors.RevisionConflict,
-        reply=TodosView,
-        takes_revision=True,
-    ),
-    _route(
-        "POST",
-        f"{_AGENT}/todos/undo",
-        changes.undo_edit,
-        *_NO_AGENT,
-        errors.NothingToUndo,
-        errors.UndoRefused,
-        errors.RevisionConflict,
-        reply=TodosView,
-        takes_revision=True,
-    ),
-    _route(
-        "POST",
-        f"{_AGENT}/answers",
-        changes.answer_question,
-        *_NO_AGENT,
-        errors.EditRefused,
-        errors.NotAsked,
-        errors.AlreadyAnswered,
-        errors.ItemGone,
-        reply=changes.AnsweredView,
-        scope="answer",
+        "POST", f"{_AGENT}/answers", changes.answer_question, *_NO_QUESTION, reply=changes.AnsweredView, scope="answer"
     ),
     # Plans.
     _read("/plans", reading.list_plans),
     _read(f"{_AGENT}/plan", reading.show_plan, *_NO_AGENT, errors.PlanMissing, reply=PlanView),
     _read(f"{_AGENT}/plan/revisions", reading.list_plan_revisions, *_NO_AGENT),
     _read(f"{_AGENT}/plan/diff", reading.diff_plan, *_NO_AGENT, errors.PlanMissing),
-    _route(
-        "POST",
-        f"{_AGENT}/plan/approve",
-        changes.approve_plan,
-        *_NO_DECISION,
-        errors.PlanWithoutSteps,
-        reply=PlanView,
-        scope="answer",
-    ),
+    _route("POST", f"{_AGENT}/plan/approve", changes.approve_plan, *_NO_APPROVAL, reply=PlanView, scope="answer"),
     _route("POST", f"{_AGENT}/plan/reject", changes.reject_plan, *_NO_DECISION, reply=PlanView, scope="answer"),
     # Tasks.
     _read("/task-lists", tasks.list_task_lists),
     _read(f"{_LIST}/tasks", tasks.list_tasks, *_NO_TASK),
-    _route(
-        "POST",
-        f"{_LIST}/tasks",
-        tasks.create_task,
-        errors.TaskUnknown,
-        errors.CycleRefused,
-        errors.GateRefused,
-        reply=TaskView,
-        status=201,
-    ),
+    _route("POST", f"{_LIST}/tasks", tasks.create_task, *_NO_NEW_TASK, reply=TaskView, status=201),
     _read(f"{_LIST}/ready", tasks.list_ready, *_NO_LIST),
     _read(f"{_LIST}/graph", tasks.show_graph, *_NO_LIST),
-    _route(
-        "POST",
-        f"{_LIST}/claim",
-        tasks.claim_tasks,
-        *_NO_TASK,
-        errors.TaskTaken,
-        errors.TaskBlocked,
-        errors.TaskNotReady,
-        errors.ReservationRefused,
-    ),
+    _route("POST", f"{_LIST}/claim", tasks.claim_tasks, *_NO_CLAIM),
     _route("POST", f"{_LIST}/signal", tasks.signal_tasks, *_NO_LIST),
-    _route(
-        "POST",
-        f"{_LIST}/promote",
-        tasks.promote_items,
-        *_NO_AGENT,
-        errors.TaskUnknown,
-        errors.GateRefused,
-        reply=tasks.TasksView,
-    ),
+    _route("POST", f"{_LIST}/promote", tasks.promote_items, *_NO_PROMOTION, reply=tasks.TasksView),
     _read(_TASK, tasks.show_task, *_NO_TASK, reply=TaskView),
     _route("PATCH", _TASK, tasks.update_task, *_REFUSED, errors.CycleRefused, reply=TaskView, takes_revision=True),
     _route("DELETE", _TASK, tasks.delete_task, *_REFUSED, reply=TaskView, takes_revision=True),

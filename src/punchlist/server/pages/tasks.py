@@ -136,31 +136,25 @@ def _count_open(counts: TaskCounts) -> int:
 
 
 def _view_list(row: TaskListRow, counts: TaskCounts) -> ListLine:
-    done = counts.statuses.get("completed", 0)
-    total = sum(counts.statuses.values()) - counts.statuses.get("cancelled", 0)
-    return ListLine(
-        name=row.name,
-        project=row.project,
-        counts=[*_view_counts(counts)],
-        done=done,
-        total=total,
-        percent=100 * done // total if total else 0,
-        changed_at=counts.changed_at,
-    )
-
-
-def _view_counts(counts: TaskCounts) -> Iterable[tuple[str, int, Style]]:
-    """Yield the states that a list has tasks in, those that need a person first."""
     found = counts.statuses
-    blocked = found.get("pending", 0) - counts.ready
+    done = found.get("completed", 0)
+    total = sum(found.values()) - found.get("cancelled", 0)
     words: Sequence[tuple[str, int, Style]] = (
         ("at work", found.get("in_progress", 0), "focus"),
         ("ready", counts.ready, "bold"),
         ("waiting", found.get("waiting", 0), "warning"),
         ("failed", found.get("failed", 0), "bad"),
-        ("not ready", blocked, "dim"),
+        ("not ready", found.get("pending", 0) - counts.ready, "dim"),
     )
-    return (word for word in words if word[1])
+    return ListLine(
+        name=row.name,
+        project=row.project,
+        counts=[word for word in words if word[1]],
+        done=done,
+        total=total,
+        percent=100 * done // total if total else 0,
+        changed_at=counts.changed_at,
+    )
 
 
 # One list.
