@@ -215,7 +215,6 @@ class Dispatcher:
             del self._running[call.id]
 
     def _run(self, call: RpcCall, step: Callable[[], Message | Later]) -> Later | None:
-        """Run a step of a request and send its answer; return the next step if there is one."""
         try:
             result = {} if call.cancelled.is_set() else step()
         except RpcError as error:

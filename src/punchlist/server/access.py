@@ -188,7 +188,6 @@ class Access:
 
     @property
     def has_link(self) -> bool:
-        """True if the token of the link counts."""
         return self._link is not None
 
     @property

@@ -225,7 +225,6 @@ class Broadcaster:
             self._wake_readers()
 
     def _tick(self) -> None:
-        """Wake every reader, and cut off those whose clients take nothing."""
         assert self._loop is not None
         if self._is_closed:
             return

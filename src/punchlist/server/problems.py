@@ -81,7 +81,6 @@ _STATUSES: Final[Mapping[type[errors.PunchlistError], int]] = {
 
 
 def status_of(error: type[errors.PunchlistError]) -> int:
-    """Return the status of the response to an error."""
     return next(_STATUSES[kind] for kind in error.__mro__ if kind in _STATUSES)
 
 
@@ -126,7 +125,6 @@ def respond_to_error(error: Exception, headers: Headers) -> Response:
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """Answer an exception that a handler raised."""
     return respond_to_error(error, request.headers)
 
 

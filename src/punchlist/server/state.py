@@ -96,7 +96,6 @@ class ServerState:
 
 
 def state_of(request: HTTPConnection) -> ServerState:
-    """Return the state of the server that takes this request."""
     return request.app.state.server
 
 

@@ -122,7 +122,6 @@ class ApiCall:
         return self.board.tasks(name, project=project, by=self.by)
 
     def _place_list(self, name: str) -> str | None:
-        """Return the project of a list that is not there yet; raise if that is not the caller's."""
         if name.startswith(_SESSION):
             return self.find_project(name.removeprefix(_SESSION))
         if name.startswith(_PROJECT):
@@ -130,7 +129,6 @@ class ApiCall:
         return self.grant.project
 
     def list_task_lists(self) -> list[tuple[TaskListRow, int]]:
-        """Return the lists of tasks that the caller sees, with how many tasks they ever had."""
         found = self.board.store.read(lambda tx: tx.tasks.lists())
         return [(row, count) for row, count in found if self.sees(row.project)]
 

@@ -219,7 +219,6 @@ def _load_session(request: Request, state: ServerState, roster: Roster) -> Value
 
 
 def change_session(request: Request, board: Board, form: Mapping[str, str]) -> str:
-    """Change a list of the session as a form of its page says."""
     session = request.path_params["session"]
     edit_list(board, session, form, by=grant_of(request).name, person=has_person(grant_of(request)))
     return session_path(session)
@@ -242,7 +241,6 @@ def _parse_number(text: str) -> int | None:
 
 
 def add_anywhere(request: Request, board: Board, form: Mapping[str, str]) -> str:
-    """Add a task to the list that the form names."""
     return list_path(add_task(board, form.get("list", ""), form, by=grant_of(request).name))
 
 

@@ -124,7 +124,6 @@ def _clock(at: datetime) -> Markup:
 
 
 def format_time(at: datetime) -> str:
-    """Return a time to the second, as an attribute holds it."""
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 

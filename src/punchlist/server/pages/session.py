@@ -357,7 +357,6 @@ def _describe_steps(plan: Plan, before: Plan | None) -> str:
 
 
 def _compare(before: Plan, after: Plan) -> Iterator[tuple[str, str]]:
-    """Yield the lines of the later plan after a space or `+`, and after `-` those that are gone, in their place."""
     old, new = before.text.splitlines(), after.text.splitlines()
     for kind, begin, end, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":

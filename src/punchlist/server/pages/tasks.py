@@ -415,7 +415,6 @@ def _find_levels(ids: Sequence[str], edges: Iterable[Edge]) -> dict[str, int]:
 
 
 def _lead(edge: Edge, levels: Mapping[str, int]) -> list[_Key]:
-    """Return an edge as the keys that it connects: its ends, and a bend in every layer between them."""
     blocker, task = edge
     bends: list[_Key] = [(blocker, task, level) for level in range(levels[blocker] + 1, levels[task])]
     return [blocker, *bends, task]
