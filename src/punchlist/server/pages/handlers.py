@@ -49,7 +49,10 @@ THEMES: Final = ("auto", "light", "dark")
 _THEME_COOKIE: Final = "punchlist_theme"
 _THEME_SECONDS: Final = 365 * 24 * 3600
 _MOST_FIELDS: Final = 50
-LONGEST_QUERY: Final = 200
+_MOST_DIGITS: Final = 15
+_LONGEST_QUERY: Final = 200
+_TASKS: Final = b"/tasks/"
+_KINDS: Final = {"items": find_items, "sessions": find_sessions, "tasks": find_tasks}
 
 NOTICES: Final = {
     "answered": "Answered. The agent is told at its next turn, or now if it is idle.",
@@ -118,7 +121,7 @@ def _make_frame(request: Request, roster: Roster, problem: str) -> PageFrame:
     return PageFrame(
         path=request.url.path,
         back=f"{request.url.path}?{query}" if query else request.url.path,
-        query=request.query_params.get("q", "")[:LONGEST_QUERY],
+        query=request.query_params.get("q", "")[:_LONGEST_QUERY],
         theme=theme if theme in THEMES else "auto",
         waits=count_waits(roster),
         epoch=int(roster.at.timestamp()),
@@ -156,10 +159,10 @@ def make_form(work: Callable[[Request, Board, Mapping[str, str]], str], show: Sh
     return take
 
 
-def own_path(text: str, otherwise: str = "/") -> str:
-    """Return an address to lead back to: only a path of this server."""
+def own_path(text: str) -> str:
+    """Return an address to lead back to: only a path of this server, else its first page."""
     is_path = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()
-    return text if is_path else otherwise
+    return text if is_path else "/"
 
 
 async def set_theme(request: Request) -> Response:
@@ -170,11 +173,6 @@ async def set_theme(request: Request) -> Response:
     if theme in THEMES:
         response.set_cookie(_THEME_COOKIE, theme, max_age=_THEME_SECONDS, httponly=True, samesite="strict")
     return response
-
-
-_MOST_DIGITS: Final = 15
-_TASKS: Final = b"/tasks/"
-_KINDS: Final = {"items": find_items, "sessions": find_sessions, "tasks": find_tasks}
 
 
 # Now.
@@ -295,7 +293,7 @@ def _read_place(request: Request) -> tuple[str, str | None]:
 
 
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
-    query = request.query_params.get("q", "")[:LONGEST_QUERY].strip()
+    query = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
     words = split_words(query)
     now = load_now(state.board, roster, query)
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
