@@ -14,7 +14,7 @@ from punchlist.cli import FAILED, OK, leave
 from punchlist.cli.arguments import Parser, board_url, command_parser, is_number, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.errors import InvalidInput
-from punchlist.server.runs import (
+from punchlist.server.run_files import (
     RunningServer,
     ServerRecord,
     describe_unit,

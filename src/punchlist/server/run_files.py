@@ -14,7 +14,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from types import TracebackType
 from typing import Final, Self
 
 import msgspec
@@ -94,7 +93,7 @@ class ServerRecord:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._handle)
 
     def claim(self) -> bool:
@@ -187,7 +186,6 @@ def stop_running(board: str) -> RunningServer | None:
 
 
 def describe_unit(board: str, arguments: Sequence[str]) -> str:
-    """Return a systemd unit that runs the server of a board for its user."""
     words = [sys.executable, "-m", "punchlist", "--db", os.path.realpath(board), "serve", "--no-link", *arguments]
     command = " ".join(_quote_for_systemd(word) for word in words)
     return (

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from punchlist.cli import main
-from punchlist.server.runs import ServerRecord, find_running, load_secret, log_path, stop_running
+from punchlist.server.run_files import ServerRecord, find_running, load_secret, log_path, stop_running
 from punchlist.store import store_path
 
 
@@ -101,7 +101,7 @@ def test_the_folder_of_the_first_board_is_made_for_its_owner_alone(monkeypatch: 
 
 
 def test_a_look_at_the_record_does_not_stop_a_start(path: str):
-    look = "import sys, punchlist.server.runs as runs\nprint(flush=True)\nwhile 1: runs.find_running(sys.argv[1])"
+    look = "import sys, punchlist.server.run_files as runs\nprint(flush=True)\nwhile 1: runs.find_running(sys.argv[1])"
     with subprocess.Popen([sys.executable, "-c", look, path], stdout=subprocess.PIPE) as looker:
         assert looker.stdout is not None
         looker.stdout.readline()
