@@ -18,8 +18,8 @@ from punchlist.bridges.programs import find_home
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PunchlistError
 from punchlist.settings.environment import project_of
-from punchlist.transcripts import zst
 from punchlist.transcripts.formats import LINES, LOGS, open_transcript
+from punchlist.transcripts.log_files import read_first
 from punchlist.transcripts.values import MAIN
 
 _CLAUDE = "claude-code"
@@ -92,7 +92,7 @@ def _find_newest_file(format: str, pattern: str, project: str) -> Place | None:
     for path in _sort_by_time(glob.iglob(pattern)):
         with suppress(PunchlistError):
             if path.endswith(".zst"):  # of a compressed file only the head is read
-                origin = LINES[format].read_head(zst.read_first(path), (), path).origin
+                origin = LINES[format].read_head(read_first(path), (), path).origin
             else:
                 origin = open_transcript(path, format).origin
             if origin.agent == MAIN and _is_within(origin.cwd, project):

@@ -33,11 +33,19 @@ from punchlist.tasks.gates import Gate
 from punchlist.text import clean, cut
 from punchlist.text.hashing import blake2b
 from punchlist.text.redaction import redact
-from punchlist.transcripts.activity import read_steps
 from punchlist.transcripts.decoding import object_at
-from punchlist.transcripts.formats import open_transcript
-from punchlist.transcripts.steps import CallEnd, CallStart, ListWrite, Step, SubagentStart, TokenUse, TurnEnd, UserTurn
-from punchlist.transcripts.tokens import Tokens
+from punchlist.transcripts.formats import open_transcript, read_steps
+from punchlist.transcripts.steps import (
+    CallEnd,
+    CallStart,
+    ListWrite,
+    Step,
+    SubagentStart,
+    Tokens,
+    TokenUse,
+    TurnEnd,
+    UserTurn,
+)
 from punchlist.transcripts.values import MAIN, Transcript
 
 _TASKS: Final = "claude-tasks"

@@ -20,9 +20,8 @@ from punchlist.errors import InvalidInput
 from punchlist.hosts.own_lists import MAIN, name_session
 from punchlist.store import Transaction
 from punchlist.surfaces.spans import Span, plural, safe_line
-from punchlist.transcripts.activity import read_steps
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
-from punchlist.transcripts.formats import list_sessions, open_transcript
+from punchlist.transcripts.formats import list_sessions, open_transcript, read_steps
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.steps import CallStart
 from punchlist.transcripts.values import Transcript, Written

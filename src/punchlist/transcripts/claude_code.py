@@ -27,8 +27,7 @@ from punchlist.transcripts import steps
 from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.decoding import record as decode_record
 from punchlist.transcripts.lines import LineFormat, LineTranscript, TranscriptHead
-from punchlist.transcripts.reverse import Log
-from punchlist.transcripts.tokens import read_tokens
+from punchlist.transcripts.log_files import Log
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "TodoWrite"
@@ -58,7 +57,7 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
     for block in results:
         yield from _read_outcome(block, data if len(results) == 1 else None, origin)
     if kind == "assistant" and (usage := object_at(message, "usage")):
-        yield steps.TokenReport(message.get("id"), read_tokens(usage, *_TOKENS))
+        yield steps.TokenReport(message.get("id"), steps.read_tokens(usage, *_TOKENS))
     if kind == "assistant" and message.get("stop_reason") == "end_turn":
         yield steps.TurnEnd(at=origin.at, agent=origin.agent)
     if kind == "user" and not results and origin.agent == MAIN and _is_said_by_user(record):

@@ -13,10 +13,10 @@ from typing import Any
 
 from punchlist.dialects.codex import parse
 from punchlist.errors import PunchlistError
-from punchlist.transcripts import steps, zst
+from punchlist.transcripts import steps
 from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, path, text_of
 from punchlist.transcripts.lines import LineFormat, TranscriptHead
-from punchlist.transcripts.tokens import read_tokens, without_cached
+from punchlist.transcripts.log_files import read_records
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "update_plan"
@@ -52,7 +52,7 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
             yield steps.TurnEnd(at=at)
         case _, "token_count":
             if total := object_at(payload, "info", "total_token_usage"):
-                yield steps.TokenReport(None, without_cached(read_tokens(total, *_TOKENS)), is_total=True)
+                yield steps.TokenReport(None, steps.without_cached(steps.read_tokens(total, *_TOKENS)), is_total=True)
         case _, "exec_command_end" if call_id is not None:
             if type(code := payload.get("exit_code")) is int:
                 yield steps.ExitCode(call_id, code)
@@ -133,7 +133,7 @@ def read_start(file: str, agent: str) -> steps.SubagentStart:
 
 def _read_first(file: str) -> dict[str, Any]:
     with suppress(OSError, PunchlistError):
-        return next(zst.read_records(file), None) or {}
+        return next(read_records(file), None) or {}
     return {}
 
 

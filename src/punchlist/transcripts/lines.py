@@ -17,7 +17,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.transcripts.decoding import encode, fields, name, record
-from punchlist.transcripts.reverse import Line, Log, MemoryLog, Needles, find_sessions, holds
+from punchlist.transcripts.log_files import (
+    FIRST,
+    LINE_COST,
+    Allowance,
+    Line,
+    Log,
+    MemoryLog,
+    Needles,
+    find_sessions,
+    holds,
+    read_lines,
+)
 from punchlist.transcripts.steps import Fact
 from punchlist.transcripts.values import (
     MAIN,
@@ -34,6 +45,8 @@ from punchlist.transcripts.values import (
 )
 
 _HEAD = 4096
+_MOST_KEPT = 1 << 25
+"""Bytes kept of a compressed file: decoded, a hostile line takes twenty times its length."""
 
 
 class Link(NamedTuple):
@@ -174,78 +187,6 @@ class LineFormat(Struct, frozen=True, kw_only=True):
         return [fact for fact in self.read_facts(record) if isinstance(fact, ListFact)]
 
 
-_MOST_SEARCHED = 1 << 28
-"""Bytes of broken lines that are searched for the ids of outcomes, all together: each outcome may search them all."""
-
-
-class ItemPairing:
-    """Pair calls with their outcomes, from lines in order.
-
-    `pairs` are the items that may say something of a list, each call with its outcome. Of other outcomes only those are
-    among them whose calls were lost.
-    """
-
-    def __init__(self, form: LineFormat) -> None:
-        self._form = form
-        self.pairs: list[tuple[ListFact, CallOutcome | None]] = []
-        self._waiting: dict[str, int] = {}
-        """Places of calls that have no outcome yet, by their ids."""
-        self._others = set[str]()
-        """Ids of the calls of other tools."""
-        self._broken: list[bytes] = []
-        """Lines that may hold a call that was lost."""
-        self._left = _MOST_SEARCHED
-        self._may_be_lost = True
-
-    def concerns(self, body: bytes | None) -> bool:
-        """True for a line that may hold a list or a call, or the outcome of a call that waits; None is too long."""
-        if body is None or holds(body, (*self._form.needles, *self._form.callers)):
-            return True
-        return bool(self._waiting) and holds(body, self._form.answers)
-
-    def add_broken(self, body: bytes | None) -> None:
-        if body is None:
-            self._may_be_lost = True
-        elif holds(body, self._form.callers):
-            self._may_be_lost = True
-            self._broken.append(body)
-
-    def add(self, item: ListFact) -> None:
-        if isinstance(item, CallOutcome):
-            self._add_outcome(item)
-        elif isinstance(item, TranscriptCall):
-            self._add_call(item)
-        else:
-            self.pairs.append((item, None))
-
-    def _add_call(self, call: TranscriptCall) -> None:
-        self._may_be_lost = False
-        is_other = call.name != self._form.tool
-        if call.call_id is not None:
-            self._waiting.pop(call.call_id, None)
-            self._others.discard(call.call_id)
-            if is_other:
-                self._others.add(call.call_id)
-            else:
-                self._waiting[call.call_id] = len(self.pairs)
-        if not is_other:
-            self.pairs.append((call, None))
-
-    def _add_outcome(self, outcome: CallOutcome) -> None:
-        call = self._waiting.pop(outcome.call_id, None)
-        if call is not None:
-            self.pairs[call] = self.pairs[call][0], outcome
-        elif outcome.call_id not in self._others and self._is_lost(outcome.call_id):
-            self.pairs.append((outcome, None))
-
-    def _is_lost(self, call_id: str) -> bool:
-        """True if the call of this id was lost, rather than never made."""
-        self._left -= sum(map(len, self._broken))
-        if self._may_be_lost:
-            return True
-        return self._left >= 0 and any(search_bytes(call_id) in body for body in self._broken)
-
-
 class LineTranscript:
     """Lines of a log. The latest list is searched from the end, the history from the beginning.
 
@@ -346,29 +287,9 @@ class LineTranscript:
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
         """Yield every write, by its call or, where that was lost, its outcome; in a tree, of the present branch."""
         with self._open() as log:
-            if self._form.linking is None:
-                told = self._read_forwards(log, subagent)
-            else:
-                newest_first = self._read_backwards(log, OutcomeSearch(log, self._form), subagent)
-                told = reversed([one for _, _, one in newest_first])
+            newest_first = self._read_backwards(log, OutcomeSearch(log, self._form), subagent)
+            told = reversed([one for _, _, one in newest_first])
             yield from name_once(active_lists(told))
-
-    def _read_forwards(self, log: Log, subagent: str | None) -> Iterator[Written | Removed]:
-        """Yield what was said of the list of the agent meant, in order."""
-        self._broken = set(self._known_broken)
-        pairing = ItemPairing(self._form)
-        for line in log.forwards((*self._form.needles, *self._form.callers, *self._form.answers)):
-            if not pairing.concerns(line.body):
-                continue
-            found = self._read_line(line)
-            if found is None:
-                pairing.add_broken(line.body)
-            else:
-                for item in self._form.read_items(found):
-                    pairing.add(item)
-        for item, outcome in pairing.pairs:
-            if self._is_wanted(item, subagent) and (told := self._read_item(item, outcome)) is not None:
-                yield told
 
     def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
         """Yield the calls of these tools, by any agent, from a line on."""
@@ -450,6 +371,33 @@ def hold_records(records: Iterable[Any], form: LineFormat, source: str = "record
         end += len(line) + 1
     body = b"\n".join(lines)
     return LineTranscript(form, source, lambda: MemoryLog(body), broken=broken)
+
+
+def open_compressed(path: str, form: LineFormat) -> LineTranscript:
+    """Return the transcript in a compressed file, without the lines that say nothing of a list."""
+    return hold_records(_select_lines(path, form), form, path)
+
+
+def _select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
+    """Yield the first lines, and all that may say something of a list. None stands for damage."""
+    allowance = Allowance(path, _MOST_KEPT)
+    waiting = set[str]()
+    for count, line in enumerate(read_lines(path)):
+        if line is None:
+            yield None
+            continue
+        is_kept = count < FIRST or form.linking is not None or holds(line, (*form.needles, *form.callers))
+        if not is_kept and not (waiting and holds(line, form.answers)):
+            continue
+        items = form.read_items(record(line) or {})
+        answered = {item.call_id for item in items if isinstance(item, CallOutcome)}
+        if is_kept or not waiting.isdisjoint(answered):
+            allowance.spend(len(line) + LINE_COST)
+            yield line
+        waiting -= answered
+        for item in items:
+            if isinstance(item, TranscriptCall) and item.call_id is not None and item.name == form.tool:
+                waiting.add(item.call_id)
 
 
 def _encode_line(entry: Any) -> bytes | None:

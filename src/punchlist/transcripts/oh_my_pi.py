@@ -18,7 +18,6 @@ from punchlist.dialects.repair import mend
 from punchlist.transcripts import steps
 from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.lines import LineFormat, Link, TranscriptHead
-from punchlist.transcripts.tokens import read_tokens
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall, Written
 
 TOOLS = frozenset({"todo_write", "todo"})
@@ -42,7 +41,7 @@ def read_entry(record: dict[str, Any]) -> Iterator[steps.Fact]:
                 yield steps.UserTurn(at=at)
         case "assistant":
             if usage := object_at(message, "usage"):
-                yield steps.TokenReport(record.get("id"), read_tokens(usage, *_TOKENS))
+                yield steps.TokenReport(record.get("id"), steps.read_tokens(usage, *_TOKENS))
             for part in objects(content):
                 if part.get("type") == "toolCall":
                     yield from steps.read_call(part.get("name"), part.get("arguments"), part.get("id"), origin)

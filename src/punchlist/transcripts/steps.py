@@ -18,18 +18,72 @@ from msgspec.structs import replace
 from punchlist.core.commands import Replace
 from punchlist.text.fingerprints import UNKEYED
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, path
-from punchlist.transcripts.tokens import TokenCount, Tokens
 from punchlist.transcripts.values import MAIN, CallOutcome, ListFact, Origin, TranscriptCall, Written, name_write
 
 MOST_SUBAGENTS: Final = 200
 _MOST_OPEN: Final = 4096
 """Calls of one log whose end is awaited; of more the oldest are given up."""
 
+_MOST_TOKENS: Final = 10**15
 _COUNTED: Final = re.compile(r"(?:.{0,200}[.:_-])?[0-9]{1,3}")
 _OWN: Final = "punchlist"
 _OWN_LIST_TOOL: Final = "todo"
 _OWN_TOOL: Final = re.compile(r"(?:mcp__(?:plugin_punchlist_)?punchlist__|(?:mcp_)?punchlist_)(\w{1,40})", re.ASCII)
 """Claude Code, Codex and qwen; Gemini CLI (`mcp_punchlist_todo`) and opencode (`punchlist_todo`)."""
+
+
+class Tokens(NamedTuple):
+    """Tokens that the model read for the first time, wrote, and read from the cache of its host."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+
+class TokenCount:
+    """The tokens of one log so far. `save` returns what to begin with to read on later."""
+
+    def __init__(self, saved: Any = None) -> None:
+        given = object_at(saved)
+        self._total = read_tokens(given, "input", "output", "cached")
+        self._told = bool(given.get("told"))
+        self._message = given.get("message")
+        self._last = read_tokens(object_at(given, "last"), "input", "output", "cached")
+
+    def save(self) -> dict[str, Any]:
+        return {**self._total._asdict(), "told": self._told, "message": self._message, "last": self._last._asdict()}
+
+    def add(self, message: Any, used: Tokens) -> None:
+        """Count what a message took. The same one may be told several times, at last in full."""
+        before = self._last if message is not None and message == self._message else Tokens()
+        self._message, self._last = message, used
+        self.set_total(Tokens(*(total - old + new for total, old, new in zip(self._total, before, used, strict=True))))
+
+    def set_total(self, total: Tokens) -> None:
+        if total != self._total:
+            self._total, self._told = total, False
+
+    def take_news(self) -> Tokens | None:
+        """Return the total if it has changed since it was last taken."""
+        if self._told or not any(self._total):
+            return None
+        self._told = True
+        return self._total
+
+
+def read_tokens(given: Mapping[str, Any], input: str, output: str, cached: str, *more: str) -> Tokens:
+    """Return tokens by the names of their fields; `more` are other tokens that were read for the first time."""
+    fresh = sum(_number(given.get(name)) for name in (input, *more))
+    return Tokens(fresh, _number(given.get(output)), _number(given.get(cached)))
+
+
+def without_cached(tokens: Tokens) -> Tokens:
+    """Return tokens of a host that counts those from its cache as read, too."""
+    return tokens._replace(input=max(0, tokens.input - tokens.cached))
+
+
+def _number(value: Any) -> int:
+    return min(value, _MOST_TOKENS) if type(value) is int and value > 0 else 0
 
 
 class FolderChange(NamedTuple):

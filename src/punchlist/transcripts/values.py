@@ -1,6 +1,6 @@
 """Values that a transcript yields whatever its format, and the choice of the active plan among several."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
@@ -189,3 +189,46 @@ def name_once(writes: Iterable[Written]) -> Iterator[Written]:
         seen[call_id] = told
         if before != told:
             yield written if before is None else replace(written, call_id=None)
+
+
+class ListTranscript:
+    """Lists of one conversation, or of a store of several; `find` yields those of a session, newest first.
+
+    `session` is the id of the one conversation, `stored` are those of a store. Subagents have no lists here.
+    """
+
+    def __init__(
+        self,
+        format: str,
+        source: str,
+        find: Callable[[str | None], Iterable[Written]],
+        *,
+        dialect: str | None = None,
+        session: str | None = None,
+        stored: Iterable[str] | None = None,
+        skipped: int = 0,
+    ) -> None:
+        self.format = format
+        self.dialect = dialect or format
+        self.source = source
+        self.is_store = stored is not None
+        self.sessions = tuple(stored or filter(None, [session]))
+        self.origin = Origin(session=session)
+        self.skipped = skipped
+        self._find = find
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        return None if subagent else next(iter(self._find(session)), None)
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        return name_once(() if subagent else reversed(list(self._find(session))))
+
+
+def hold_states(states: Mapping[str, Written], format: str, source: str, *, skipped: int = 0) -> ListTranscript:
+    """Return a store of one present list per session; the list that was written last comes first."""
+
+    def find(session: str | None) -> list[Written]:
+        chosen = session or next(iter(states), "")
+        return [states[chosen]] if chosen in states else []
+
+    return ListTranscript(format, source, find, stored=states, skipped=skipped)

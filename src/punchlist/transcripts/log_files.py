@@ -1,21 +1,31 @@
-"""Search a plain file of lines for the few lines that matter, from its end or from any place on.
+"""Read files of lines: search a plain one for the few lines that matter, from its end or from any place on.
 
 Lines without a needle are never cut out, let alone decoded: blocks of raw bytes are searched, so memory stays at one
-block and one line.
+block and one line. A compressed file is read forwards. A few kilobytes of zstd can unpack to gigabytes, so text is
+unpacked piece by piece, and there is a ceiling on what is unpacked.
 """
+
+from __future__ import annotations
 
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
-from punchlist.transcripts.decoding import LARGEST
+from punchlist.errors import ExtraMissing, TranscriptError
+from punchlist.transcripts.decoding import LARGEST, record
+
+if TYPE_CHECKING:
+    import zstandard
 
 BLOCK = 1 << 18
 _NEWLINE = b"\n"
 _MOST_LONG = 20
+_LONGEST_KEY = 512
+"""Bytes of a key and its id, which may begin in one block and end in the next."""
 
 
 class Line(NamedTuple):
@@ -188,69 +198,157 @@ def _count_overhang(words: Sequence[bytes]) -> int:
     return max(map(len, words)) - 1
 
 
-_MOST = 16
-_FARTHEST = 16 * BLOCK
-"""Bytes in which an id is searched; nearly every line has one."""
-
-
-class _Place(NamedTuple):
-    at: int
-    session: str
-
-
-def find_sessions(log: Log, key: str) -> Iterator[str]:
-    """Yield the session ids under a key, latest first: those under which a resumed conversation went on.
-
-    A copy of each older session stands before what is new, so the lines of one id stand together, and where one ends
-    is found by halving, without decoding. An id between two far apart may be missed.
-    """
+def find_sessions(log: Log, key: str) -> list[str]:
+    """Return the session ids under a key, latest first: those under which a resumed conversation went on."""
     pattern = re.compile(rb'"%s"\s*:\s*"([\w.:-]{1,200})"' % key.encode(), re.ASCII)
-    last, first = _find_last(log, pattern, log.size), _find_first(log, pattern, 0, log.size)
-    for _ in range(_MOST):
-        if last is None or first is None:
-            return
-        yield last.session
-        if first.session == last.session:
-            return
-        last = _find_before(log, pattern, first, last)
-
-
-def _find_before(log: Log, pattern: re.Pattern[bytes], first: _Place, last: _Place) -> _Place:
-    """Return the last place with another id than that of `last`, as `first` has one."""
-    low, high = first, last.at
-    while high - low.at > BLOCK:
-        middle = (low.at + high) // 2
-        found = _find_first(log, pattern, middle, high)
-        if found is None or found.session == last.session:
-            high = middle
-        else:
-            low = found
-    block = log.read(low.at, high)
-    others = [place for place in _find_places(block, low.at, pattern) if place.session != last.session]
-    return others[-1] if others else low
-
-
-def _find_first(log: Log, pattern: re.Pattern[bytes], start: int, stop: int) -> _Place | None:
-    stop = min(stop, start + _FARTHEST)
-    while start < stop:
-        block = log.read(start, min(log.size, start + BLOCK + 512))
-        if (found := next(_find_places(block, start, pattern), None)) is not None:
-            return found if found.at < stop else None
-        start += BLOCK
-    return None
-
-
-def _find_last(log: Log, pattern: re.Pattern[bytes], end: int) -> _Place | None:
-    stop = max(0, end - _FARTHEST)
-    while end > stop:
+    found: dict[bytes, None] = {}
+    end = log.size
+    while end > 0:
         start = max(0, end - BLOCK)
-        places = list(_find_places(log.read(start, min(log.size, end + 512)), start, pattern))
-        if places:
-            return places[-1]
+        block = log.read(start, min(log.size, end + _LONGEST_KEY))
+        found |= dict.fromkeys(reversed(pattern.findall(block)))
         end = start
+    return [session.decode() for session in found]
+
+
+# Compressed files.
+
+COMPRESSED = ".zst"
+_PIECE = 256
+"""Compressed bytes unpacked at once. A block takes 4 bytes at least and holds 128 kB at most, so 8 MB can come out."""
+_SLICE = 1 << 18
+"""Unpacked bytes that are split into lines at once: in a slice of newlines each byte becomes an object."""
+_MOST_TEXT = 1 << 30
+LINE_COST = 1024
+_FRAME_COST = 1 << 14
+"""Counted as bytes of text, so that neither millions of empty lines nor of broken frames go on for minutes."""
+FIRST = 20
+_FRAME = b"\x28\xb5\x2f\xfd"
+
+
+class Allowance:
+    """Bytes that may still be unpacked, or kept."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self._path = path
+        self._left = size
+
+    def spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            problem = "it is too large to be read while it is compressed; unpack it with `zstd -d` and name that file"
+            raise TranscriptError(path=self._path, problem=problem)
+
+
+def read_first(path: str, count: int = FIRST) -> list[dict[str, Any]]:
+    """Return the first records of the file."""
+    found: list[dict[str, Any]] = []
+    for place, line in enumerate(read_lines(path)):
+        if place >= count:
+            break
+        if line is not None and (entry := record(line)) is not None:
+            found.append(entry)
+    return found
+
+
+def read_records(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file, compressed or not."""
+    with ExitStack() as stack:
+        if path.endswith(COMPRESSED):
+            lines = read_lines(path)
+        else:
+            lines = (line.body for line in stack.enter_context(Log(path)).forwards((b"{",)))
+        for line in lines:
+            if line and (found := record(line)) is not None:
+                yield found
+
+
+def read_lines(path: str) -> Iterator[bytes | None]:
+    """Yield the lines of a compressed file. None stands for damage; a line that is too long comes as nothing."""
+    allowance = Allowance(path, _MOST_TEXT)
+    line, any_text = bytearray(), False
+    for text in _unpack(path, allowance):
+        if text is None:
+            if line:
+                yield _take_line(line)
+            yield None
+            line.clear()
+            continue
+        any_text = True
+        *ends, last = text.split(b"\n")
+        allowance.spend(LINE_COST * len(ends))
+        for end in ends:
+            line += end
+            yield _take_line(line)
+            line.clear()
+        line += last
+        del line[LARGEST + 1 :]  # still too long, and no longer
+    if line:
+        yield _take_line(line)
+    if not any_text:
+        with open(path, "rb") as file:
+            if file.read(1):
+                raise TranscriptError(path=path, problem="it is no zstd file, or all of it is damaged")
+
+
+def _take_line(line: bytearray) -> bytes:
+    return bytes(line) if len(line) <= LARGEST else b""
+
+
+def _unpack(path: str, allowance: Allowance) -> Iterator[bytes | None]:
+    """Yield slices of the text of all frames that can be read, up to where each breaks off, and None for damage."""
+    try:
+        import zstandard
+    except ImportError:
+        raise ExtraMissing(what=f"A compressed transcript (`{path}`)", extra="zst") from None
+    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+    with open(path, "rb") as file:
+        start: int | None = 0
+        while start is not None and file.seek(start) == start and file.read(1):
+            allowance.spend(_FRAME_COST)
+            end = yield from _unpack_frame(file, start, unpacker, allowance)
+            if end is None:
+                yield None
+                start = _find_next_frame(file, start + 1)
+            else:
+                start = end
+
+
+def _unpack_frame(
+    file: BinaryIO, start: int, unpacker: zstandard.ZstdDecompressor, allowance: Allowance
+) -> Generator[bytes, None, int | None]:
+    """Yield the text of the frame at a place; return where it ends, None if it is damaged or has no end."""
+    import zstandard
+
+    file.seek(start)
+    frame, done = unpacker.decompressobj(), start
+    try:
+        while not frame.eof and (body := file.read(_PIECE)):
+            text = frame.decompress(body)
+            allowance.spend(len(text))
+            done += len(body)
+            yield from (text[at : at + _SLICE] for at in range(0, len(text), _SLICE))
+    except zstandard.ZstdError:
+        # Of the piece with the damage nothing came out. Read the frame again up to there, then byte by byte.
+        file.seek(start)
+        frame = unpacker.decompressobj()
+        with suppress(zstandard.ZstdError):
+            while body := file.read(max(1, min(_PIECE, done - file.tell()))):
+                text = frame.decompress(body)
+                allowance.spend(len(text))
+                if text and file.tell() > done:
+                    yield text
+        return None
+    return done - len(frame.unused_data) if frame.eof else None
+
+
+def _find_next_frame(file: BinaryIO, start: int) -> int | None:
+    """Return where the next frame begins, as far as its first bytes tell."""
+    file.seek(start)
+    before = b""
+    while body := file.read(_FRAME_COST):
+        if (found := (before + body).find(_FRAME)) >= 0:
+            return start - len(before) + found
+        start += len(body)
+        before = (before + body)[-3:]
     return None
-
-
-def _find_places(block: bytes, base: int, pattern: re.Pattern[bytes]) -> Iterator[_Place]:
-    for found in pattern.finditer(block):
-        yield _Place(base + found.start(), found[1].decode())
