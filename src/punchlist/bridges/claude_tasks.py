@@ -18,16 +18,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.folder import check_length, check_part
-from punchlist.bridges.programs import find_home
-from punchlist.bridges.task_files import (
+from punchlist.bridges.claude_files import (
     SESSION,
     TaskFile,
     TaskFolder,
+    check_part,
     find_changes,
     name_folder,
     open_folder,
 )
+from punchlist.bridges.programs import find_home
 from punchlist.core.task import Task, fold_task
 from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.settings.environment import project_of
@@ -80,7 +80,6 @@ class ClaudeTasks:
     ) -> int:
         """Import the tasks of a folder that the list does not have, and return how many. The folder stays as it is."""
         check_part("list", folder)
-        check_length(folder)
         name = self.list_of(board, folder) if list is None else list
         found = open_folder(self.folder, folder)
         files, problems = found.read_all()

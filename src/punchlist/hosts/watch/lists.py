@@ -16,12 +16,10 @@ from itertools import islice
 from typing import Final
 
 from punchlist.board import Board
-from punchlist.bridges.claude_files import parse_file_name, read_list
+from punchlist.bridges.claude_files import SESSION, Folder, TaskFolder, parse_file_name, read_list
 from punchlist.bridges.claude_tasks import AUTHOR, ClaudeTasks, follow_files
-from punchlist.bridges.folder import Folder
 from punchlist.bridges.programs import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
-from punchlist.bridges.task_files import SESSION, TaskFolder
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
 from punchlist.hosts.watch.rows import LOCK_SECONDS, has_opencode_calls, read_hermes, read_opencode
