@@ -1,10 +1,9 @@
 """Read Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, a subagent's own file, and the SDK's stream.
 
 The list is that of the last `TodoWrite` that validates and was not answered by an error; its result's `newTodos` counts
-where the two differ, and tells the list alone where the call itself was lost (`answers`). Lists of mid-2025, with a
-priority and an id for each item and no active form, are read too. A subagent's lines are told by `isSidechain`, in the
-stream by `parent_tool_use_id`; where neither names it, as in the oldest transcripts, all of them count as one subagent,
-`sidechain`.
+where the two differ. Lists of mid-2025, with a priority and an id for each item and no active form, are read too. A
+subagent's lines are told by `isSidechain`, in the stream by `parent_tool_use_id`; where neither names it, as in the
+oldest transcripts, all of them count as one subagent, `sidechain`.
 """
 
 import os
@@ -92,14 +91,14 @@ def _read_session(record: dict[str, Any]) -> str | None:
 
 def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> Replace | None:
     """Return the list in the outcome of a `TodoWrite`, else in its arguments; None if it was refused."""
-    if (call is not None and call.name != TOOL) or (outcome is not None and outcome.is_error):
+    if call is None or call.name != TOOL or (outcome is not None and outcome.is_error):
         return None
     todos = None if outcome is None else object_at(outcome.data).get("newTodos")
-    told = None if todos is None else read_todos({"todos": todos})
-    return told or (None if call is None else read_todos(call.args))
+    told = None if todos is None else _read_todos({"todos": todos})
+    return told or _read_todos(call.args)
 
 
-def read_todos(args: Any) -> Replace | None:
+def _read_todos(args: Any) -> Replace | None:
     """Return the list in the arguments of a call, of today's shape or of that of mid-2025, else None."""
     command = parse(TOOL, args)
     return command if isinstance(command, Replace) else _read_old_todos(args)
@@ -214,8 +213,7 @@ FORMAT = LineFormat(
     name="claude-code",
     dialect="claude-code",
     tool=TOOL,
-    needles=(b'"TodoWrite"', b'"newTodos"'),
-    callers=(b'"tool_use"', b'"TodoWrite"'),
+    needles=(b'"TodoWrite"',),
     answers=(b'"tool_result"',),
     is_own=is_own,
     read_facts=read_facts,

@@ -2,8 +2,6 @@
 
 A call's outcome is the first one of its id after it, up to the next call of that id; ids may be any text and come
 again. All searches together read the file a few times at most, so that a hostile file costs no more than a long one.
-Where entries form a tree, the present branch is the way from the last entry back to its root. A link that is lost,
-because an entry cannot be read or is missing, is bridged: the entry before it in the file is taken for the parent.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,7 +30,6 @@ from punchlist.transcripts.log_files import (
 from punchlist.transcripts.steps import Fact
 from punchlist.transcripts.values import (
     MAIN,
-    ActivePlan,
     CallOutcome,
     ListFact,
     Origin,
@@ -57,81 +54,36 @@ class Link(NamedTuple):
     is_root: bool = False
 
 
-class Linking(Protocol):
-    """Rules by which a format links its entries."""
+def read_branch(log: Log, read_link: Callable[[bytes], Link]) -> Iterator[Line]:
+    """Yield the lines of the present branch, newest first: the way from the last entry back to its root.
 
-    def of(self, record: dict[str, Any]) -> Link: ...
-    def at(self, head: bytes) -> Link | None:
-        """Return the link that the first bytes of a line tell; None if they do not."""
-        ...
-
-
-class LogEntry(NamedTuple):
-    """One entry: its start and end, its link, and its record, None if it was not read."""
-
-    start: int
-    end: int
-    link: Link
-    body: Any
-
-
-def present_branch(entries: LogEntries) -> Iterator[LogEntry]:
-    """Yield the entries of the present branch, newest first."""
+    A link that is lost, because an entry cannot be read or is missing, is bridged: the entry before it in the file is
+    taken for the parent.
+    """
+    links: list[Link] = []
+    spans: list[tuple[int, int]] = []
+    places: dict[str, list[int]] = {}
+    for line in log.forwards((b"{",)):
+        head = log.read(line.start, line.start + _HEAD) if line.body is None else line.body
+        link = read_link(head)
+        if link.own is not None:
+            places.setdefault(link.own, []).append(len(links))
+        links.append(link)
+        spans.append((line.start, line.end))
     awaited: str | None = None
-    walk = entries.before(None)
-    while (entry := next(walk, None)) is not None:
-        if awaited is not None and entry.link.own not in (None, awaited):
-            found = entries.find(awaited, entry.start)
-            if found is not None:
-                entry = found
-                walk = entries.before(found.start)
-        yield entry
-        if entry.link.is_root:
+    at = len(links)
+    while at > 0:
+        at -= 1
+        if awaited is not None and links[at].own not in (None, awaited):
+            earlier = places.get(awaited, [])
+            while earlier and earlier[-1] > at:
+                earlier.pop()
+            at = earlier[-1] if earlier else at
+        yield log.read_line(*spans[at])
+        if links[at].is_root:
             return
-        if entry.link.own is not None:
-            awaited = entry.link.parent
-
-
-class LogEntries:
-    """Entries of a plain file. Only links are read, and lines that hold a needle."""
-
-    def __init__(self, log: Log, linking: Linking, needles: Needles) -> None:
-        self._log = log
-        self._linking = linking
-        self._needles = needles
-        self._left = 2 * log.size
-        self.broken: set[int] = set()
-
-    def before(self, place: int | None) -> Iterator[LogEntry]:
-        return self._entries((b"{",), place)
-
-    def find(self, own: str, place: int) -> LogEntry | None:
-        stop = max(0, place - self._left)
-        for entry in self._entries((search_bytes(own),), place, stop):
-            if entry.link.own == own:
-                self._left -= place - entry.start
-                return entry
-        self._left -= place - stop
-        return None
-
-    def _entries(self, needles: Needles, end: int | None, stop: int = 0) -> Iterator[LogEntry]:
-        for line in self._log.backwards(needles, end, stop):
-            body = line.body
-            head = self._log.read(line.start, min(line.end, line.start + _HEAD)) if body is None else body
-            link = self._linking.at(head)
-            if body is None or not body.rstrip().endswith(b"}"):
-                self.broken.add(line.start)
-                body = None
-            elif link is None or holds(body, self._needles):
-                found = record(body)
-                if found is None:
-                    self.broken.add(line.start)
-                elif link is None:
-                    link = self._linking.of(found)
-                body = found
-            else:
-                body = None
-            yield LogEntry(line.start, line.end, link or Link(), body)
+        if links[at].own is not None:
+            awaited = links[at].parent
 
 
 _NEAR_CALLS = 1024 * 1024
@@ -165,8 +117,6 @@ class LineFormat(Struct, frozen=True, kw_only=True):
     """The tool whose calls write lists; none where only outcomes tell of them."""
     needles: Needles
     """Words of which every line that tells of a list holds one."""
-    callers: Needles = ()
-    """Words of which every line that calls any tool holds one. Only where an outcome can tell a list by itself."""
     answers: Needles = ()
     """Words of which every line that answers a call holds one."""
     is_own: Callable[[dict[str, Any]], bool]
@@ -178,9 +128,10 @@ class LineFormat(Struct, frozen=True, kw_only=True):
     session_key: str = ""
     """The key under which each record names its session, where a transcript may hold records of several."""
     read_list: Callable[[TranscriptCall | None, CallOutcome | None], object] = lambda _call, _outcome: None
-    """The list that a call wrote; None if it was refused or wrote none. A lost call, or outcome, is None."""
-    linking: Linking | None = None
-    """How records form a tree, of which only the present branch counts; None: all do."""
+    """The list that a call wrote; None if it was refused or wrote none. An outcome without its call, or a call without
+    an outcome, comes alone."""
+    read_link: Callable[[bytes], Link] | None = None
+    """The link of a record, by the first bytes of its line, where only the present branch of a tree counts."""
 
     def read_items(self, record: dict[str, Any]) -> list[ListFact]:
         """Return the facts in a record that may say something of a list."""
@@ -221,21 +172,17 @@ class LineTranscript:
     def skipped(self) -> int:
         return len(self._broken)
 
-    # From the end.
-
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        active = ActivePlan()
         with self._open() as log:
             search = OutcomeSearch(log, self._form)
             for start, end, told in self._read_backwards(log, search, subagent):
-                written = active.judge(told)
-                if written is None:
-                    continue
+                if isinstance(told, Removed):  # which plan is the active one now is told by all of them
+                    return next(reversed(list(self.history(subagent=subagent))), None)
                 self._last = end  # with the call itself
-                if written.call is not None and search.is_reused(written.call, start):
-                    return replace(written, call_id=None)
-                return written
-        return active.take_empty()
+                if told.call is not None and search.is_reused(told.call, start):
+                    return replace(told, call_id=None)
+                return told
+        return None
 
     def _read_backwards(
         self, log: Log, search: OutcomeSearch, subagent: str | None
@@ -247,24 +194,21 @@ class LineTranscript:
                 if not self._is_wanted(item, subagent):
                     continue
                 outcome = search.find_outcome(item, end + 1) if isinstance(item, TranscriptCall) else None
-                told = self._read_item(item, outcome)
-                if told is None or (isinstance(item, CallOutcome) and not search.is_trusted(item, start)):
-                    continue
-                yield start, end, told
+                if (told := self._read_item(item, outcome)) is not None:
+                    yield start, end, told
 
     def _select_backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
-        if self._form.linking is None:
-            for line in log.backwards(self._form.needles):
-                if (found := self._read_line(line)) is not None:
-                    yield line.start, line.end, found
-            return
-        entries = LogEntries(log, self._form.linking, self._form.needles)
-        for entry in present_branch(entries):
-            self._broken |= entries.broken
-            entries.broken.clear()
-            if entry.body is not None:
-                yield entry.start, entry.end, entry.body
+        if self._form.read_link is None:
+            lines = log.backwards(self._form.needles)
+        else:
+            lines = read_branch(log, self._form.read_link)
+        for line in lines:
+            body = line.body or b""
+            if body.rstrip().endswith(b"}") and not holds(body, self._form.needles):
+                continue  # of the branch, and about something else; a broken line is counted
+            if (found := self._read_line(line)) is not None:
+                yield line.start, line.end, found
 
     def before(self, *, subagent: str | None = None) -> Iterator[TranscriptCall]:
         """Yield calls shortly before the list that `latest` found last, newest first."""
@@ -282,10 +226,8 @@ class LineTranscript:
                 yield from find_sessions(log, self._form.session_key)
         yield from self.sessions
 
-    # From the beginning.
-
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        """Yield every write, by its call or, where that was lost, its outcome; in a tree, of the present branch."""
+        """Yield every write, oldest first; in a tree, those of the present branch."""
         with self._open() as log:
             newest_first = self._read_backwards(log, OutcomeSearch(log, self._form), subagent)
             told = reversed([one for _, _, one in newest_first])
@@ -302,8 +244,6 @@ class LineTranscript:
                 for item in () if found is None else self._form.read_items(found):
                     if isinstance(item, TranscriptCall) and item.name in names:
                         yield Answered(line.start, self._complete_call(item), search.find_outcome(item, line.end + 1))
-
-    # Either way.
 
     def _read_line(self, line: Line) -> dict[str, Any] | None:
         found = None if line.body is None else record(line.body)
@@ -335,7 +275,7 @@ class LineTranscript:
         return self._read_list(None, item) if isinstance(item, CallOutcome) else self._admit_item(item)
 
     def _read_list(self, call: TranscriptCall | None, outcome: CallOutcome | None) -> Written | None:
-        """Return the list that a call wrote, if it was accepted, or that the outcome of a lost call tells."""
+        """Return the list that a call wrote, if it was accepted, or that an outcome tells by itself."""
         command = admit_list(self._form.read_list(call, outcome), self._form.dialect)
         told = call or outcome
         if command is None or told is None:
@@ -366,7 +306,7 @@ def hold_records(records: Iterable[Any], form: LineFormat, source: str = "record
         if line is None or (fields(entry) is None and record(line) is None):
             broken.append(end)
         if line is None:
-            line = b"{ " + b" ".join((*form.needles, *form.callers))  # a call may be lost here
+            line = b"{"
         lines.append(line)
         end += len(line) + 1
     body = b"\n".join(lines)
@@ -386,7 +326,7 @@ def _select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
         if line is None:
             yield None
             continue
-        is_kept = count < FIRST or form.linking is not None or holds(line, (*form.needles, *form.callers))
+        is_kept = count < FIRST or form.read_link is not None or holds(line, form.needles)
         if not is_kept and not (waiting and holds(line, form.answers)):
             continue
         items = form.read_items(record(line) or {})
@@ -450,42 +390,6 @@ class OutcomeSearch:
         found = None if line.body is None else record(line.body)
         return () if found is None else self._form.read_items(found)
 
-    def is_trusted(self, outcome: CallOutcome, before: int) -> bool:
-        """True if an outcome may tell a list by itself: it names its tool, or its call was lost.
-
-        A call was lost, rather than never made or made by another tool, if an unreadable line before holds its id, or
-        if the nearest line before that could hold a call is unreadable, or if there is no call before at all: the
-        beginning of the file was cut off.
-        """
-        if outcome.tool is not None:
-            return True
-        call = self._find_call(outcome.call_id, before)
-        return self._is_lost(before) if call == "none" else call == "unreadable"
-
-    def _find_call(self, call_id: str, before: int) -> Literal["readable", "unreadable", "none"]:
-        """Look for a call of this id that has no outcome yet."""
-        stop = max(0, before - max(0, self._left))
-        for line in self._log.backwards((search_bytes(call_id),), before, stop, block_size=_NEAR):
-            for item in self._read_items(line):
-                if isinstance(item, TranscriptCall | CallOutcome) and item.call_id == call_id:
-                    self._left -= before - line.start
-                    return "readable" if isinstance(item, TranscriptCall) else "none"
-            if _is_torn(line) and line.body is not None and holds(line.body, self._form.callers):
-                self._left -= before - line.start
-                return "unreadable"
-        self._left -= before - stop
-        return "none"
-
-    def _is_lost(self, before: int) -> bool:
-        stop = max(0, before - max(0, self._left))
-        for line in self._log.backwards(self._form.callers, before, stop, block_size=_NEAR):
-            is_torn = _is_torn(line)
-            if is_torn or any(isinstance(item, TranscriptCall) for item in self._read_items(line)):
-                self._left -= before - line.start
-                return is_torn
-        self._left -= before - stop
-        return stop == 0  # what could not be searched is not taken for lost
-
     def is_reused(self, call: TranscriptCall, before: int) -> bool:
         """True if a call of the same id and tool stands in the megabyte before this one."""
         if call.call_id is None:
@@ -497,7 +401,3 @@ class OutcomeSearch:
             ):
                 return True
         return False
-
-
-def _is_torn(line: Line) -> bool:
-    return line.body is not None and record(line.body) is None

@@ -95,7 +95,7 @@ class Log:
                 if last < 0:
                     end = start
                     break
-                line = self._read_line(start + last, block, start)
+                line = self._find_line(start + last, block, start)
                 yield line
                 end = line.start
 
@@ -123,18 +123,20 @@ class Log:
                 if base + first >= end:
                     start = end
                     break
-                line = self._read_line(base + first, block, base)
+                line = self._find_line(base + first, block, base)
                 yield line
                 start = line.end + 1
 
-    def _read_line(self, at: int, block: bytes, base: int) -> Line:
+    def _find_line(self, at: int, block: bytes, base: int) -> Line:
         """Return the line around a place in a block that begins at `base`."""
         start = self._find_start(at, block, base)
         end = self._find_end(at, block, base)
-        if end - start > LARGEST:
-            return Line(start, end, None)
-        inside = base <= start and end <= base + len(block)
-        return Line(start, end, block[start - base : end - base] if inside else self.read(start, end))
+        if base <= start and end <= base + len(block) and end - start <= LARGEST:
+            return Line(start, end, block[start - base : end - base])
+        return self.read_line(start, end)
+
+    def read_line(self, start: int, end: int) -> Line:
+        return Line(start, end, None if end - start > LARGEST else self.read(start, end))
 
     def _find_start(self, at: int, block: bytes, base: int) -> int:
         found = block.rfind(_NEWLINE, 0, at - base)

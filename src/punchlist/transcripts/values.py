@@ -1,4 +1,4 @@
-"""Values that a transcript yields whatever its format, and the choice of the active plan among several."""
+"""Values that a transcript yields whatever its format."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -116,31 +116,6 @@ def admit_list(command: object, name: str) -> Replace | None:
     return command
 
 
-class ActivePlan:
-    """Choose the active list from what was told, newest first: the last one written of those not removed since."""
-
-    def __init__(self) -> None:
-        self._removed: dict[str, tuple[int, Origin]] = {}
-        self._since: tuple[int, Origin] | None = None
-        """The newest removal that took something away, and its place: since then the list is what it is."""
-
-    def judge(self, told: Written | Removed) -> Written | None:
-        """Return the active list, if this is it."""
-        if isinstance(told, Removed):
-            self._removed.setdefault(told.plan, (len(self._removed), told.origin))
-            return None
-        removal = None if told.plan is None else self._removed.get(told.plan)
-        if removal is not None:
-            if self._since is None or removal[0] < self._since[0]:
-                self._since = removal
-            return None
-        return told if self._since is None else renew(told, self._since[1].at)
-
-    def take_empty(self) -> Written | None:
-        """Return the empty list if all that was told was removed again, None if nothing was told."""
-        return None if self._since is None else Written(Replace(()), self._since[1])
-
-
 def name_write(written: Written) -> str:
     """Return the key of a write: the id of its call, else a hash of its time and contents."""
     if written.call_id is not None:
@@ -149,13 +124,8 @@ def name_write(written: Written) -> str:
     return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
 
 
-def renew(written: Written, at: datetime | None) -> Written:
-    """Return a list as the active one again since a time."""
-    return replace(written, origin=written.origin._replace(at=at or written.origin.at))
-
-
 def active_lists(told: Iterable[Written | Removed]) -> Iterator[Written]:
-    """Yield every list that was active, in order."""
+    """Yield every list that was active, in order: the last one written of those not removed since."""
     plans: dict[str | None, Written] = {}
     for one in told:
         if isinstance(one, Written):
@@ -166,8 +136,12 @@ def active_lists(told: Iterable[Written | Removed]) -> Iterator[Written]:
             was_present = next(reversed(plans)) == one.plan
             del plans[one.plan]
             if was_present:
-                left = next(reversed(plans.values()), None)
-                yield Written(Replace(()), one.origin) if left is None else renew(left, one.origin.at)
+                yield _renew(next(reversed(plans.values()), Written(Replace(()), one.origin)), one.origin.at)
+
+
+def _renew(written: Written, at: datetime | None) -> Written:
+    """Return a list as the active one again since a time."""
+    return replace(written, origin=written.origin._replace(at=at or written.origin.at))
 
 
 _MOST_SEEN = 65_536
