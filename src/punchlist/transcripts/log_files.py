@@ -10,16 +10,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from punchlist.errors import ExtraMissing, TranscriptError
 from punchlist.transcripts.decoding import LARGEST, record
-
-if TYPE_CHECKING:
-    import zstandard
 
 BLOCK = 1 << 18
 _NEWLINE = b"\n"
@@ -216,16 +213,12 @@ def find_sessions(log: Log, key: str) -> list[str]:
 # Compressed files.
 
 COMPRESSED = ".zst"
-_PIECE = 256
-"""Compressed bytes unpacked at once. A block takes 4 bytes at least and holds 128 kB at most, so 8 MB can come out."""
-_SLICE = 1 << 18
-"""Unpacked bytes that are split into lines at once: in a slice of newlines each byte becomes an object."""
+_SLICE = 1 << 12
+"""Unpacked bytes that are split into lines at once. In a slice with damage nothing is read."""
 _MOST_TEXT = 1 << 30
 LINE_COST = 1024
-_FRAME_COST = 1 << 14
-"""Counted as bytes of text, so that neither millions of empty lines nor of broken frames go on for minutes."""
+"""Counted as bytes of text, so that millions of empty lines do not go on for minutes."""
 FIRST = 20
-_FRAME = b"\x28\xb5\x2f\xfd"
 
 
 class Allowance:
@@ -266,91 +259,44 @@ def read_records(path: str) -> Iterator[dict[str, Any]]:
 
 
 def read_lines(path: str) -> Iterator[bytes | None]:
-    """Yield the lines of a compressed file. None stands for damage; a line that is too long comes as nothing."""
+    """Yield the lines of a compressed file up to where it is damaged or cut off, which None stands for.
+
+    A line that is too long comes as nothing.
+    """
     allowance = Allowance(path, _MOST_TEXT)
-    line, any_text = bytearray(), False
+    line, any_text, is_damaged = bytearray(), False, False
     for text in _unpack(path, allowance):
         if text is None:
-            if line:
-                yield _take_line(line)
-            yield None
-            line.clear()
-            continue
+            is_damaged = True
+            break
         any_text = True
         *ends, last = text.split(b"\n")
         allowance.spend(LINE_COST * len(ends))
         for end in ends:
             line += end
-            yield _take_line(line)
+            yield bytes(line) if len(line) <= LARGEST else b""
             line.clear()
         line += last
         del line[LARGEST + 1 :]  # still too long, and no longer
-    if line:
-        yield _take_line(line)
-    if not any_text:
-        with open(path, "rb") as file:
-            if file.read(1):
-                raise TranscriptError(path=path, problem="it is no zstd file, or all of it is damaged")
-
-
-def _take_line(line: bytearray) -> bytes:
-    return bytes(line) if len(line) <= LARGEST else b""
+    if line and record(bytes(line)) is not None:
+        yield bytes(line)
+    elif line or is_damaged:
+        yield None
+    if not any_text and os.path.getsize(path):
+        raise TranscriptError(path=path, problem="it is no zstd file, or all of it is damaged")
 
 
 def _unpack(path: str, allowance: Allowance) -> Iterator[bytes | None]:
-    """Yield slices of the text of all frames that can be read, up to where each breaks off, and None for damage."""
+    """Yield slices of the text, and None where it is damaged: what comes after that is not read."""
     try:
         import zstandard
     except ImportError:
         raise ExtraMissing(what=f"A compressed transcript (`{path}`)", extra="zst") from None
     unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
-    with open(path, "rb") as file:
-        start: int | None = 0
-        while start is not None and file.seek(start) == start and file.read(1):
-            allowance.spend(_FRAME_COST)
-            end = yield from _unpack_frame(file, start, unpacker, allowance)
-            if end is None:
-                yield None
-                start = _find_next_frame(file, start + 1)
-            else:
-                start = end
-
-
-def _unpack_frame(
-    file: BinaryIO, start: int, unpacker: zstandard.ZstdDecompressor, allowance: Allowance
-) -> Generator[bytes, None, int | None]:
-    """Yield the text of the frame at a place; return where it ends, None if it is damaged or has no end."""
-    import zstandard
-
-    file.seek(start)
-    frame, done = unpacker.decompressobj(), start
-    try:
-        while not frame.eof and (body := file.read(_PIECE)):
-            text = frame.decompress(body)
-            allowance.spend(len(text))
-            done += len(body)
-            yield from (text[at : at + _SLICE] for at in range(0, len(text), _SLICE))
-    except zstandard.ZstdError:
-        # Of the piece with the damage nothing came out. Read the frame again up to there, then byte by byte.
-        file.seek(start)
-        frame = unpacker.decompressobj()
-        with suppress(zstandard.ZstdError):
-            while body := file.read(max(1, min(_PIECE, done - file.tell()))):
-                text = frame.decompress(body)
+    with open(path, "rb") as file, unpacker.stream_reader(file, read_across_frames=True) as reader:
+        try:
+            while text := reader.read(_SLICE):
                 allowance.spend(len(text))
-                if text and file.tell() > done:
-                    yield text
-        return None
-    return done - len(frame.unused_data) if frame.eof else None
-
-
-def _find_next_frame(file: BinaryIO, start: int) -> int | None:
-    """Return where the next frame begins, as far as its first bytes tell."""
-    file.seek(start)
-    before = b""
-    while body := file.read(_FRAME_COST):
-        if (found := (before + body).find(_FRAME)) >= 0:
-            return start - len(before) + found
-        start += len(body)
-        before = (before + body)[-3:]
-    return None
+                yield text
+        except zstandard.ZstdError:
+            yield None
