@@ -24,6 +24,7 @@ from punchlist.transcripts import steps
 from punchlist.transcripts.decoding import (
     call_key,
     decode,
+    decode_args,
     fields,
     is_said_by_host,
     moment,
@@ -62,10 +63,8 @@ def read_facts(message: dict[str, Any]) -> Iterator[steps.Fact]:
             calls = objects(decode(given) if isinstance(given, str) else given)
             for call in calls:
                 function = object_at(call, "function")
-                sent = function.get("arguments")
-                args = decode(sent) if isinstance(sent, str) else sent
-                tool = function.get("name")
-                yield from steps.read_call(tool, sent if args is None else args, call.get("id"), Origin(at=at))
+                args = decode_args(function.get("arguments"))
+                yield from steps.read_call(function.get("name"), args, call.get("id"), Origin(at=at))
             if not calls:
                 yield steps.TurnEnd(at=at)
         case "tool":
@@ -190,7 +189,7 @@ def _replay(calls: Iterable[TranscriptCall], known: Dialect, origin: Origin) -> 
         whole = None if applied.refused else admit_list(_as_command(applied.state.todos), known.name)
         if whole is not None:
             state = applied.state
-            yield Written(whole, origin, call.call_id, call)
+            yield Written(whole, origin, name(call.call_id), call)
 
 
 def _read_calls(messages: Iterable[dict[str, Any]], origin: Origin) -> Iterator[TranscriptCall]:
@@ -198,31 +197,27 @@ def _read_calls(messages: Iterable[dict[str, Any]], origin: Origin) -> Iterator[
     for message in messages:
         for part in objects(message.get("content")):
             if part.get("type") == "tool_use":
-                yield from _make_call(part.get("id"), part, part.get("input"), origin)
+                yield from steps.read_call(part.get("name"), part.get("input"), part.get("id"), origin)
         for call in objects(message.get("tool_calls")):
             function = object_at(call, "function")
-            yield from _make_call(call.get("id"), function, function.get("arguments"), origin)
+            args = decode_args(function.get("arguments"))
+            yield from steps.read_call(function.get("name"), args, call.get("id"), origin)
         if message.get("type") == "function_call":
-            yield from _make_call(message.get("call_id"), message, message.get("arguments"), origin)
+            args = decode_args(message.get("arguments"))
+            yield from steps.read_call(message.get("name"), args, message.get("call_id"), origin)
 
 
-def _make_call(own: Any, named: dict[str, Any], args: Any, origin: Origin) -> Iterator[TranscriptCall]:
-    call_id, tool = name(own), name(named.get("name"))
-    if call_id is not None and tool is not None:
-        yield TranscriptCall(tool, decode(args) if isinstance(args, str) else args, call_id, origin)
-
-
-def _find_answered(messages: Iterable[dict[str, Any]]) -> set[str]:
+def _find_answered(messages: Iterable[dict[str, Any]]) -> set[Any]:
     """Return the ids of the calls that have a result, but for errors."""
-    found: set[str | None] = set()
+    found = set[Any]()
     for message in messages:
         results = [part for part in objects(message.get("content")) if part.get("type") == "tool_result"]
-        found |= {name(part.get("tool_use_id")) for part in results if not part.get("is_error")}
+        found |= {call_key(part.get("tool_use_id")) for part in results if not part.get("is_error")}
         if message.get("role") == "tool":
-            found.add(name(message.get("tool_call_id")))
+            found.add(call_key(message.get("tool_call_id")))
         if message.get("type") == "function_call_output":
-            found.add(name(message.get("call_id")))
-    return {call_id for call_id in found if call_id is not None}
+            found.add(call_key(message.get("call_id")))
+    return found
 
 
 def _find_dialect(calls: Iterable[TranscriptCall]) -> Dialect | None:

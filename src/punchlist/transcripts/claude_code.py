@@ -9,6 +9,7 @@ oldest transcripts, all of them count as one subagent, `sidechain`.
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from glob import escape, iglob
 from hashlib import blake2b
 from heapq import nsmallest
@@ -171,19 +172,13 @@ def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], s
     return TranscriptHead(Origin(agent, sessions[0] if sessions else stem, cwd), sessions)
 
 
-def read_meta(file: str) -> dict[str, Any]:
-    """Return what is stored next to a subagent's transcript: its type, and the call that started it."""
-    beside = f"{file.removesuffix('.jsonl')}.meta.json"
-    try:
-        with open(beside, "rb") as meta:
-            return {} if os.path.islink(beside) else decode_record(meta.read(_LARGEST_META)) or {}
-    except OSError:
-        return {}
-
-
 def read_start(file: str, agent: str) -> steps.SubagentStart:
-    """Return the start of the subagent whose transcript it is, with its type and the call that started it, if told."""
-    meta = read_meta(file)
+    """Return the start of the subagent whose transcript it is; a file beside it tells its type and its call."""
+    beside = f"{file.removesuffix('.jsonl')}.meta.json"
+    meta: dict[str, Any] = {}
+    with suppress(OSError), open(beside, "rb") as opened:
+        if not os.path.islink(beside):
+            meta = decode_record(opened.read(_LARGEST_META)) or {}
     return steps.SubagentStart(agent=agent, call_id=call_key(meta.get("toolUseId")), name=name(meta.get("agentType")))
 
 

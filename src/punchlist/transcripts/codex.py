@@ -14,7 +14,7 @@ from typing import Any
 from punchlist.dialects.codex import parse
 from punchlist.errors import PunchlistError
 from punchlist.transcripts import steps
-from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, path, text_of
+from punchlist.transcripts.decoding import call_key, decode, decode_args, fields, moment, name, object_at, path, text_of
 from punchlist.transcripts.lines import LineFormat, TranscriptHead
 from punchlist.transcripts.log_files import read_records
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
@@ -22,19 +22,7 @@ from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCa
 TOOL = "update_plan"
 SUCCESS = "Plan updated"
 _TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens")
-_TYPES = frozenset(
-    {
-        "session_meta",
-        "response_item",
-        "event_msg",
-        "turn_context",
-        "compacted",
-        "world_state",
-        "inter_agent_communication",
-        "inter_agent_communication_metadata",
-        "security_risk_score",
-    }
-)
+_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
 
 
 def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
@@ -73,12 +61,10 @@ def _read_call(payload: dict[str, Any]) -> tuple[str, Any]:
         case "custom_tool_call":
             return str(payload.get("name")), {"input": payload.get("input")}
         case _:
-            given, namespace = payload.get("arguments"), payload.get("namespace")
-            read = decode(given) if isinstance(given, str) else given
-            tool = str(payload.get("name"))
+            tool, namespace = str(payload.get("name")), payload.get("namespace")
             if isinstance(namespace, str) and namespace:
                 tool = f"{namespace}__{tool}"
-            return tool, given if read is None else read
+            return tool, decode_args(payload.get("arguments"))
 
 
 def _read_output(output: Any) -> str:

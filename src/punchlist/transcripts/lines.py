@@ -100,14 +100,6 @@ class TranscriptHead(NamedTuple):
     sessions: tuple[str, ...] = ()
 
 
-class Answered(NamedTuple):
-    """A call, the place of its record, and its outcome if there is one."""
-
-    at: int
-    call: TranscriptCall
-    outcome: CallOutcome | None
-
-
 class LineFormat(Struct, frozen=True, kw_only=True):
     """One format of lines. Its functions take records of any shape and never raise."""
 
@@ -145,7 +137,7 @@ class LineTranscript:
     of the end of the last whole line.
     """
 
-    is_store = False
+    is_store: bool = False
 
     def __init__(
         self, form: LineFormat, source: str, open_log: Callable[[], Log], *, broken: Iterable[int] = ()
@@ -233,8 +225,8 @@ class LineTranscript:
             told = reversed([one for _, _, one in newest_first])
             yield from name_once(active_lists(told))
 
-    def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
-        """Yield the calls of these tools, by any agent, from a line on."""
+    def pair_calls(self, *names: str, start: int = 0) -> Iterator[tuple[int, TranscriptCall, CallOutcome | None]]:
+        """Yield the calls of these tools, by any agent, from a line on: the line's start, the call, its outcome."""
         self._broken = set(self._known_broken)
         words = tuple(f'"{tool}"'.encode() for tool in names)
         with self._open() as log:
@@ -243,7 +235,7 @@ class LineTranscript:
                 found = self._read_line(line)
                 for item in () if found is None else self._form.read_items(found):
                     if isinstance(item, TranscriptCall) and item.name in names:
-                        yield Answered(line.start, self._complete_call(item), search.find_outcome(item, line.end + 1))
+                        yield line.start, self._complete_call(item), search.find_outcome(item, line.end + 1)
 
     def _read_line(self, line: Line) -> dict[str, Any] | None:
         found = None if line.body is None else record(line.body)

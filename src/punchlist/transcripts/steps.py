@@ -124,22 +124,23 @@ class MessageTime(NamedTuple):
     is_again: bool
 
 
-class CallStart(Struct, frozen=True, kw_only=True):
-    """The beginning of a tool call. `cwd` is the folder in which the agent was then."""
-
+class _StepBase(Struct, frozen=True, kw_only=True):
     at: datetime | None = None
     agent: str = MAIN
+
+
+class CallStart(_StepBase, frozen=True, kw_only=True):
+    """The beginning of a tool call. `cwd` is the folder in which the agent was then."""
+
     call_id: str
     name: str
     args: Any = None
     cwd: str | None = None
 
 
-class CallEnd(Struct, frozen=True, kw_only=True):
+class CallEnd(_StepBase, frozen=True, kw_only=True):
     """The end of a tool call. `is_error` and `exit_code` are None where the transcript does not say."""
 
-    at: datetime | None = None
-    agent: str = MAIN
     call_id: str
     name: str = ""
     result: Any = None
@@ -149,14 +150,12 @@ class CallEnd(Struct, frozen=True, kw_only=True):
     """The id of the subagent that ended with this call."""
 
 
-class ListWrite(Struct, frozen=True, kw_only=True):
+class ListWrite(_StepBase, frozen=True, kw_only=True):
     """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript.
 
     `is_told`: the host told of it while it ran, not its transcript, and did not name the call.
     """
 
-    at: datetime | None = None
-    agent: str = MAIN
     call_id: str
     name: str
     args: Any
@@ -165,11 +164,8 @@ class ListWrite(Struct, frozen=True, kw_only=True):
     is_told: bool = False
 
 
-class UserTurn(Struct, frozen=True, kw_only=True):
+class UserTurn(_StepBase, frozen=True, kw_only=True):
     """A message of the person."""
-
-    at: datetime | None = None
-    agent: str = MAIN
 
 
 class SubagentStart(Struct, frozen=True, kw_only=True):
@@ -181,18 +177,13 @@ class SubagentStart(Struct, frozen=True, kw_only=True):
     name: str | None = None
 
 
-class TurnEnd(Struct, frozen=True, kw_only=True):
+class TurnEnd(_StepBase, frozen=True, kw_only=True):
     """The end of the model's turn: it waits for the person."""
 
-    at: datetime | None = None
-    agent: str = MAIN
 
-
-class TokenUse(Struct, frozen=True, kw_only=True):
+class TokenUse(_StepBase, frozen=True, kw_only=True):
     """The tokens that an agent has used since its log began. Told at the end of a turn."""
 
-    at: datetime | None = None
-    agent: str = MAIN
     tokens: Tokens
 
 
