@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from punchlist.bridges.git import Commit, GitFacts, ItemWork, Lines, Uncommitted, git_facts
+from punchlist.bridges.git import Commit, GitFacts, ItemWork, Lines, git_facts
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -144,23 +144,6 @@ def test_what_is_gone_with_its_folder_counts_for_who_took_that_away(repository: 
     shutil.rmtree(repository / "rooms")
     ran = (begun, datetime.now(UTC))
     assert facts_of(repository, begun).shares([ItemWork(begun, None, active=[ran])])[0].lines == Lines(0, 1)
-
-
-@pytest.mark.parametrize(
-    "line", ["rm -f door.txt; ls", "git rm -- './door.txt'", "rm -r rooms", "rm $(ls rooms/door.txt)"]
-)
-def test_what_is_gone_counts_for_the_item_whose_shell_line_speaks_of_it(tmp_path: Path, line: str) -> None:
-    now = datetime.now(UTC)
-    changed = {"rooms/door.txt": Uncommitted(Lines(0, 2), now, is_gone=True)}
-    works = [
-        ItemWork(now, None, lines=[line]),
-        ItemWork(now, None, active=[(now, now + MINUTE)], lines=["make all rooms.txt"]),
-    ]
-    one, other = GitFacts(str(tmp_path), (), changed).shares(works)
-    assert (one.lines, other.is_empty) == (Lines(0, 2), True)
-    still_there = {"rooms/door.txt": Uncommitted(Lines(0, 2), now)}
-    one, other = GitFacts(str(tmp_path), (), still_there).shares(works)
-    assert (one.is_empty, other.lines) == (True, Lines(0, 2))
 
 
 def test_a_commit_on_a_branch_that_is_not_checked_out_is_found(repository: Path) -> None:

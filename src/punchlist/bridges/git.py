@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -124,7 +124,6 @@ Span = tuple[datetime, datetime]
 SLACK: Final = timedelta(milliseconds=20)
 """How far the clock of a file system may be behind."""
 
-_WORDS: Final = re.compile(r"[\s'\"`;&|()<>]+")
 _NONE: Final = timedelta(0)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -163,7 +162,6 @@ class ItemWork(Struct, frozen=True):
     end: datetime | None = None
     files: Sequence[str] = ()  # named by its calls
     active: Sequence[Span] = ()  # when calls ran for it
-    lines: Sequence[str] = ()  # shell lines that may have changed something
 
 
 class Diffstat(Struct, frozen=True):
@@ -183,7 +181,6 @@ class Uncommitted(NamedTuple):
 
     lines: Lines
     at: datetime | None = None
-    is_gone: bool = False
 
 
 class GitFacts(Struct, frozen=True):
@@ -203,7 +200,7 @@ class GitFacts(Struct, frozen=True):
         `known` maps commits, by hash, to the index of their work, None for none of these. Any other commit belongs to
         the item for which a call ran then, else to the one in progress. A file that is not committed belongs to the
         item that named it last, else to the one for which a call ran when it was written: a shell line names no files.
-        A deleted file belongs to the item whose shell lines mention it, else as its folder.
+        A deleted file was written when its folder was.
         """
         made: list[list[Commit]] = [[] for _ in works]
         for commit in self.commits:
@@ -220,9 +217,6 @@ class GitFacts(Struct, frozen=True):
         named = [
             {found for path in work.files if (found := _find_path(self.root, path, self.changed))} for work in works
         ]
-        gone = [path for path, file in self.changed.items() if file.is_gone]
-        for work, files in zip(works, named, strict=True):
-            files.update(_find_mentioned(self.root, gone, work.lines))
         for path, file in self.changed.items():
             place = _find_writer([index for index, files in enumerate(named) if path in files], works, file.at)
             if place is not None:
@@ -275,19 +269,6 @@ def _find_path(root: str, path: str, known: Mapping[str, object]) -> str:
     return plain if plain in known else next((one for one in known if one.endswith(f"/{plain}")), "")
 
 
-def _find_mentioned(root: str, paths: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
-    """Yield the paths that are words of shell lines, or are in a folder that is one."""
-    if not paths or not lines:
-        return
-    words = {os.path.normpath(word).removeprefix(f"{root}/") for line in lines for word in _WORDS.split(line) if word}
-    for path in paths:
-        parts = path.split("/")
-        names = {"/".join(parts[place:]) for place in range(len(parts))}
-        names.update("/".join(parts[:place]) for place in range(1, len(parts)))
-        if not names.isdisjoint(words):
-            yield path
-
-
 def _sum_changes(commits: Sequence[Commit], uncommitted: Mapping[str, Lines]) -> Diffstat:
     files: dict[str, Lines] = {}
     total = NO_LINES
@@ -309,9 +290,7 @@ def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitF
     changed = git.diff(_NO_TREE if head is None else "HEAD")
     untracked = git.ask("ls-files", "--others", "--exclude-standard")
     files = {
-        path: Uncommitted(
-            lines, _find_change_time(os.path.join(folder, path)), not os.path.lexists(os.path.join(folder, path))
-        )
+        path: Uncommitted(lines, _find_change_time(os.path.join(folder, path)))
         for path, lines in _parse_numstat((changed or "").split("\n")).items()
     }
     files |= _read_untracked(folder, (untracked or "").split("\n"), since)

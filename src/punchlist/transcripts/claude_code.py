@@ -52,7 +52,7 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
     if (calls or results) and origin.agent != MAIN:
         yield steps.SubagentStart(at=origin.at, agent=origin.agent, call_id=name(record.get("parent_tool_use_id")))
     for block in calls:
-        yield TranscriptCall(str(block.get("name")), block.get("input"), call_key(block.get("id")), origin)
+        yield from steps.read_call(block.get("name"), block.get("input"), block.get("id"), origin)
     data = record.get("toolUseResult", record.get("tool_use_result"))
     for block in results:
         yield from _read_outcome(block, data if len(results) == 1 else None, origin)
@@ -245,7 +245,7 @@ class TaskReading:
     def __iter__(self) -> Iterator[TaskWrite]:
         for at, call, outcome in self._transcript.pair_calls(*TOOLS, start=self._start):
             if outcome is None:
-                if call.call_id is not None and self._transcript.end - at < _PATIENCE:
+                if self._transcript.end - at < _PATIENCE:
                     self.end = min(self.end, at)
                 continue
             write = read_task_write(call, outcome)

@@ -45,7 +45,7 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
             if type(code := payload.get("exit_code")) is int:
                 yield steps.ExitCode(call_id, code)
         case _, "function_call" | "custom_tool_call" | "local_shell_call":
-            yield TranscriptCall(*_read_call(payload), call_id, origin)
+            yield from steps.read_call(*_read_call(payload), payload.get("call_id") or payload.get("id"), origin)
         case _, "function_call_output" | "custom_tool_call_output" if call_id is not None:
             output = payload.get("output")
             yield CallOutcome(call_id, text_of(output) if isinstance(output, list) else output, origin=origin)
@@ -53,15 +53,15 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
             pass
 
 
-def _read_call(payload: dict[str, Any]) -> tuple[str, Any]:
+def _read_call(payload: dict[str, Any]) -> tuple[Any, Any]:
     """Return the tool of a call, and its arguments."""
     match payload.get("type"):
         case "local_shell_call":
             return "local_shell", payload.get("action")
         case "custom_tool_call":
-            return str(payload.get("name")), {"input": payload.get("input")}
+            return payload.get("name"), {"input": payload.get("input")}
         case _:
-            tool, namespace = str(payload.get("name")), payload.get("namespace")
+            tool, namespace = payload.get("name"), payload.get("namespace")
             if isinstance(namespace, str) and namespace:
                 tool = f"{namespace}__{tool}"
             return tool, decode_args(payload.get("arguments"))

@@ -226,7 +226,7 @@ def list_earlier_calls(transcript: Transcript, *, subagent: str | None = None) -
         found = (write.call for write in writes if write.call is not None)
     else:
         return []
-    return list(islice((call for call in found if call.call_id is not None), _MOST_EARLIER))
+    return list(islice(found, _MOST_EARLIER))
 
 
 # All that a session did, from its beginning: tool calls, list writes and the user's turns, with their times.

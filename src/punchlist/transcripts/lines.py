@@ -328,7 +328,7 @@ def _select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
             yield line
         waiting -= answered
         for item in items:
-            if isinstance(item, TranscriptCall) and item.call_id is not None and item.name == form.tool:
+            if isinstance(item, TranscriptCall) and item.name == form.tool:
                 waiting.add(item.call_id)
 
 
@@ -367,7 +367,7 @@ class OutcomeSearch:
 
     def find_outcome(self, call: TranscriptCall, start: int) -> CallOutcome | None:
         """Return the outcome of a call, searched from the line after it."""
-        if self._left <= 0 or call.call_id is None:
+        if self._left <= 0:
             return None
         stop = min(start + WINDOW, start + self._left)
         for line in self._log.forwards((search_bytes(call.call_id),), start, stop, block_size=_NEAR):
@@ -384,8 +384,6 @@ class OutcomeSearch:
 
     def is_reused(self, call: TranscriptCall, before: int) -> bool:
         """True if a call of the same id and tool stands in the megabyte before this one."""
-        if call.call_id is None:
-            return False
         own = call.call_id, call.name
         for line in self._log.backwards((search_bytes(call.call_id),), before, before - (1 << 20), block_size=_NEAR):
             if any(

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.commands import Replace
-from punchlist.text.fingerprints import UNKEYED
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, path
 from punchlist.transcripts.values import MAIN, CallOutcome, ListFact, Origin, TranscriptCall, Written, name_write
 
@@ -287,12 +285,11 @@ class StepReader:
                     pass
 
     def _begin(self, call: TranscriptCall) -> Iterator[Step]:
-        key, origin = call.call_id, call.origin
-        call_id = key or _make_up_id(call)
+        call_id, origin = call.call_id, call.origin
         if self._form.has_counted_ids:
             call_id = _make_unique(call_id, origin.at)
         cwd = origin.cwd or self.cwd
-        add_bounded(self._calls, key or call_id, call._replace(call_id=call_id, origin=Origin(cwd=cwd)), _MOST_OPEN)
+        add_bounded(self._calls, call.call_id, call._replace(call_id=call_id, origin=Origin(cwd=cwd)), _MOST_OPEN)
         if not self._is_writer(call.name):
             agent = self._agent or origin.agent
             yield CallStart(at=origin.at, agent=agent, call_id=call_id, name=call.name, args=call.args, cwd=cwd)
@@ -301,7 +298,7 @@ class StepReader:
         call, code = self._calls.pop(outcome.call_id, None), self._codes.pop(outcome.call_id, None)
         if call is None:
             return
-        at, agent, call_id = outcome.origin.at, self._agent or outcome.origin.agent, call.call_id or outcome.call_id
+        at, agent, call_id = outcome.origin.at, self._agent or outcome.origin.agent, call.call_id
         if not self._is_writer(call.name):
             yield CallEnd(
                 at=at,
@@ -340,12 +337,6 @@ def add_bounded(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
     if len(known) >= most:
         del known[next(iter(known))]
     known[key] = value
-
-
-def _make_up_id(call: TranscriptCall) -> str:
-    """Return an id for a call that has none, the same each time that the transcript is read, without its secrets."""
-    said = repr((call.origin.at, call.name, UNKEYED.digest(call.args))).encode("utf-8", "backslashreplace")
-    return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
 
 
 def _make_unique(call_id: str, at: datetime | None) -> str:

@@ -30,7 +30,7 @@ class TranscriptCall(NamedTuple):
 
     name: str
     args: Any
-    call_id: str | None
+    call_id: str
     origin: Origin
 
 
