@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from punchlist.bridges.git import Commit, GitFacts, ItemWork, Lines, git_facts
 
@@ -76,11 +75,6 @@ def test_a_commit_in_the_second_in_which_an_item_was_begun_belongs_to_that_item(
         [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
     )
     assert (before.is_empty, after.commits) == (True, (commit,))
-    exact = replace(commit, at=second + timedelta(milliseconds=100), is_exact=True)
-    before, after = GitFacts(str(tmp_path), (exact,)).shares(
-        [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
-    )
-    assert (before.commits, after.is_empty) == ((exact,), True)
 
 
 def test_a_commit_belongs_to_the_item_for_which_a_call_ran(tmp_path: Path) -> None:
@@ -91,15 +85,6 @@ def test_a_commit_belongs_to_the_item_for_which_a_call_ran(tmp_path: Path) -> No
         [ItemWork(second, None, active=[ran]), ItemWork(second, None)]
     )
     assert (one.commits, other.commits) == ((commit,), ())
-
-
-def test_the_time_of_a_new_commit_is_known_better_than_to_a_second(repository: Path) -> None:
-    (repository / "door.txt").write_text("green\n")
-    now = datetime.now(UTC)
-    git(repository, "commit", "-am", "Paint", at=now.isoformat())
-    found = facts_of(repository).commits[-1]
-    assert found.is_exact
-    assert found.at > now - timedelta(milliseconds=20)
 
 
 def test_what_is_not_committed_counts_for_whoever_touched_the_file(repository: Path) -> None:

@@ -60,10 +60,6 @@ class ClaudeTasks:
         self.folder = os.path.abspath(os.path.expanduser(path))
 
     def folder_of(self, list: str) -> str:
-        """Return the folder name of a list. Raises `InvalidInput` where the list has none.
-
-        A session's is `session-<first 8 of its id>` where there is such a folder, else its id.
-        """
         return name_folder(self.folder, list)
 
     def list_of(self, board: Board, folder: str) -> str:

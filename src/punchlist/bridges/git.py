@@ -142,17 +142,16 @@ NO_LINES: Final = Lines()
 
 
 class Commit(Struct, frozen=True):
-    """One commit. It was made at `at` if that is exact, else within a second from then."""
+    """One commit, made within a second from `at`: Git counts whole seconds."""
 
     hash: str
     at: datetime
     subject: str
     files: Mapping[str, Lines]  # by path
-    is_exact: bool = False
 
     @property
     def span(self) -> Span:
-        return _widen(self.at) if self.is_exact else (self.at, self.at + timedelta(seconds=1))
+        return self.at, self.at + timedelta(seconds=1)
 
 
 class ItemWork(Struct, frozen=True):
@@ -282,8 +281,7 @@ def _sum_changes(commits: Sequence[Commit], uncommitted: Mapping[str, Lines]) ->
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:
     """Ask Git about the work in a repository since then; None where there is no repository, or no answer in time."""
     git = GitQuestions(folder, timeout)
-    objects = git.ask("rev-parse", "--git-path", "objects")
-    if objects is None:
+    if git.ask("rev-parse", "--git-dir") is None:
         return None
     git.disarm()
     head = git.ask("rev-parse", "--quiet", "--verify", "HEAD")
@@ -294,12 +292,12 @@ def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitF
         for path, lines in _parse_numstat((changed or "").split("\n")).items()
     }
     files |= _read_untracked(folder, (untracked or "").split("\n"), since)
-    commits = _read_commits(git, (head or "").strip(), since, os.path.join(folder, objects.strip()))
+    commits = _read_commits(git, (head or "").strip(), since)
     is_complete = None not in (changed, untracked, commits)
     return GitFacts(folder, tuple(reversed(commits or ())), files, is_complete)
 
 
-def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit] | None:
+def _read_commits(git: GitQuestions, head: str, since: datetime) -> list[Commit] | None:
     """Return the commits made since, on any branch and on what is checked out, newest first; None without an answer."""
     places = ["--branches", head] if head else ["--branches"]
     walked = git.ask("log", "-n", str(_MOST_WALKED), "--format=%ct %H", *places, "--")
@@ -318,12 +316,7 @@ def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -
         name, _, rest = head.partition("\x00")
         at, _, subject = rest.partition("\x00")
         if at.isdigit():
-            second = datetime.fromtimestamp(int(at), UTC)
-            written = _find_write_time(os.path.join(objects, name[:2], name[2:]))
-            # Git counts whole seconds; the file of a commit that is not packed yet knows better.
-            is_exact = written is not None and abs(written - second) < timedelta(seconds=2)
-            made = written if written is not None and is_exact else second
-            found.append(Commit(name, made, subject, _parse_numstat(rows), is_exact))
+            found.append(Commit(name, datetime.fromtimestamp(int(at), UTC), subject, _parse_numstat(rows)))
     return found
 
 

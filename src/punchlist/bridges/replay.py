@@ -52,6 +52,7 @@ from punchlist.transcripts.steps import (
     TokenUse,
     TurnEnd,
     UserTurn,
+    add_bounded,
 )
 from punchlist.transcripts.values import MAIN, Transcript
 
@@ -344,9 +345,7 @@ class Replay:
     def _start(self, step: CallStart) -> None:
         agent = self._agent(step.agent)
         if step.agent == MAIN and step.name in _DELEGATING:
-            if len(self._delegations) >= _MOST_DELEGATIONS:
-                del self._delegations[next(iter(self._delegations))]
-            self._delegations[step.call_id] = object_at(step.args)
+            add_bounded(self._delegations, step.call_id, object_at(step.args), _MOST_DELEGATIONS)
         self.seen += 1
         if self._source and step.name in _LOOKING:
             return
@@ -539,7 +538,7 @@ def _as_records(step: ListWrite) -> list[dict[str, Any]]:
 # project a conversation belongs to, so theirs are found by session id, never as the newest of a project.
 
 
-class Place(NamedTuple):
+class FoundTranscript(NamedTuple):
     """A transcript: its file, and the session within it if it holds several."""
 
     path: str
@@ -548,7 +547,7 @@ class Place(NamedTuple):
     changed: float
 
 
-def find_newest(folder: str) -> Place | None:
+def find_newest(folder: str) -> FoundTranscript | None:
     """Return the newest transcript of the folder's project."""
     project = project_of(folder)
     found = [_find_newest_of_claude(project, os.path.realpath(folder))]
@@ -561,20 +560,20 @@ def find_newest(folder: str) -> Place | None:
     return max(filter(None, found), key=lambda place: place.changed, default=None)
 
 
-def find_session(session: str) -> Place | None:
+def find_session(session: str) -> FoundTranscript | None:
     """Return the transcript of a session, by its id."""
     if not re.fullmatch(r"[\w.-]{1,200}", session) or session.startswith("."):
         return None
     for program in PROGRAMS.values():
         pattern = find_home(program.name, program.file.format(session=session))
         for path in _sort_by_time(glob.iglob(pattern) if program.file else ()):
-            return Place(path, program.name, None, _modified_at(path))
+            return FoundTranscript(path, program.name, None, _modified_at(path))
     for program in PROGRAMS.values():
         path = find_home(program.name, program.store)
         if os.path.isfile(path):
             with suppress(PunchlistError):
                 if session in open_transcript(path, program.name).sessions:
-                    return Place(path, program.name, session, _modified_at(path))
+                    return FoundTranscript(path, program.name, session, _modified_at(path))
     return None
 
 
@@ -591,15 +590,15 @@ def subagent_name(path: str, format: str, own: str) -> str:
     return told or f"agent-{own}"[:200]
 
 
-def _find_newest_of_claude(project: str, folder: str) -> Place | None:
+def _find_newest_of_claude(project: str, folder: str) -> FoundTranscript | None:
     """Return the newest transcript of Claude Code, which names a folder after the project; others say it inside."""
     names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
     files = [file for one in names for file in glob.iglob(find_home(_CLAUDE, "projects", glob.escape(one), "*.jsonl"))]
     own = [file for file in _sort_by_time(files) if not os.path.basename(file).startswith("agent-")]
-    return Place(own[0], _CLAUDE, None, _modified_at(own[0])) if own else None
+    return FoundTranscript(own[0], _CLAUDE, None, _modified_at(own[0])) if own else None
 
 
-def _find_newest_file(format: str, pattern: str, project: str) -> Place | None:
+def _find_newest_file(format: str, pattern: str, project: str) -> FoundTranscript | None:
     """Return the newest of these files that is about the project and no subagent's."""
     for path in _sort_by_time(glob.iglob(pattern)):
         with suppress(PunchlistError):
@@ -608,11 +607,11 @@ def _find_newest_file(format: str, pattern: str, project: str) -> Place | None:
             else:
                 origin = open_transcript(path, format).origin
             if origin.agent == MAIN and _is_within(origin.cwd, project):
-                return Place(path, format, None, _modified_at(path))
+                return FoundTranscript(path, format, None, _modified_at(path))
     return None
 
 
-def _find_newest_in_store(format: str, path: str, project: str) -> Place | None:
+def _find_newest_in_store(format: str, path: str, project: str) -> FoundTranscript | None:
     """Return the newest conversation of a store that is about the project."""
     if not os.path.isfile(path):
         return None
@@ -622,7 +621,7 @@ def _find_newest_in_store(format: str, path: str, project: str) -> Place | None:
             written = store.latest(session=session)
             if written is not None and _is_within(written.origin.cwd, project):
                 at = written.origin.at
-                return Place(path, format, session, _modified_at(path) if at is None else at.timestamp())
+                return FoundTranscript(path, format, session, _modified_at(path) if at is None else at.timestamp())
     return None
 
 

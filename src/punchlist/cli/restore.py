@@ -10,7 +10,7 @@ from typing import Any
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.bridges.replay import (
-    Place,
+    FoundTranscript,
     ReplayedCalls,
     find_newest,
     find_session,
@@ -236,11 +236,11 @@ def _read_task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
 # Which transcript, and which agent.
 
 
-def _find_place(options: Namespace) -> Place:
+def _find_place(options: Namespace) -> FoundTranscript:
     """Return the transcript that is meant: a file, that of a session, or the newest of this project."""
     what: str | None = options.what
     if what is not None and (os.path.exists(os.path.expanduser(what)) or os.sep in what):
-        return Place(os.path.expanduser(what), "", None, 0.0)
+        return FoundTranscript(os.path.expanduser(what), "", None, 0.0)
     found = find_newest(os.getcwd()) if what is None else find_session(what)
     if found is not None:
         return found

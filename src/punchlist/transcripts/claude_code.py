@@ -205,7 +205,6 @@ STEPS = steps.StepFormat(
     find_subagents=find_subagents,
 )
 FORMAT = LineFormat(
-    name="claude-code",
     dialect="claude-code",
     tool=TOOL,
     needles=(b'"TodoWrite"',),

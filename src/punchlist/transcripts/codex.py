@@ -155,7 +155,6 @@ STEPS = steps.StepFormat(
     find_subagents=find_subagents,
 )
 FORMAT = LineFormat(
-    name="codex",
     dialect="codex",
     tool=TOOL,
     needles=(b'"update_plan"',),

@@ -32,7 +32,7 @@ from punchlist.transcripts.stores import OPENCODE, QWEN
 from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCall, Written, hold_states
 
 LINES: Mapping[str, LineFormat] = {
-    form.name: form for form in (claude_code.FORMAT, codex.FORMAT, oh_my_pi.FORMAT, openclaw.FORMAT)
+    form.dialect: form for form in (claude_code.FORMAT, codex.FORMAT, oh_my_pi.FORMAT, openclaw.FORMAT)
 }
 LOGS: Mapping[str, StepFormat] = {
     form.dialect: form
@@ -54,7 +54,7 @@ FORMATS = (*LINES, *_CHATS, OPENCODE, QWEN)
 """The names that `format` takes."""
 
 _LARGEST_DOCUMENT = 64 * 1024 * 1024
-_STORES = {openclaw.LEDGER_TABLES: openclaw.FORMAT.name, chats.TABLES: chats.NAME, stores.OPENCODE_TABLES: OPENCODE}
+_STORES = {openclaw.LEDGER_TABLES: openclaw.FORMAT.dialect, chats.TABLES: chats.NAME, stores.OPENCODE_TABLES: OPENCODE}
 _HINTS = (
     (re.compile(r"\.acp-stream\.jsonl$"), "openclaw"),
     (re.compile(r"(^|/)rollout-[^/]*\.jsonl(\.zst)?$"), "codex"),
@@ -155,7 +155,7 @@ def _find_kind(value: Any) -> str | None:
     if isinstance(given.get("messages"), list):
         return chats.NAME
     if openclaw.is_ledger(value):
-        return openclaw.FORMAT.name
+        return openclaw.FORMAT.dialect
     return QWEN if stores.is_qwen(value) else OPENCODE if stores.is_opencode(value) else None
 
 
@@ -193,7 +193,7 @@ def _open_messages(found: list[Any], format: str | None, session: str | None, so
 
 def _guess_format(samples: list[dict[str, Any]], path: str) -> str:
     """Return the format of these records, else that of the file name; or raise `TranscriptUnknown`."""
-    kinds = {form.name for form in LINES.values() if any(form.is_own(sample) for sample in samples)}
+    kinds = {form.dialect for form in LINES.values() if any(form.is_own(sample) for sample in samples)}
     roles = ("user", "assistant", "tool", "system")
     if any(sample.get("role") in roles and "type" not in sample for sample in samples):  # a message of a chat
         kinds.add(chats.NAME)

@@ -103,7 +103,6 @@ class TranscriptHead(NamedTuple):
 class LineFormat(Struct, frozen=True, kw_only=True):
     """One format of lines. Its functions take records of any shape and never raise."""
 
-    name: str
     dialect: str
     tool: str = ""
     """The tool whose calls write lists; none where only outcomes tell of them."""
@@ -154,7 +153,7 @@ class LineTranscript:
         self._broken = set(self._known_broken)
         known = [[entry for line in lines if (entry := record(line))] for lines in (first[:20], last[-20:])]
         head = form.read_head(known[0], known[1], source)
-        self.format = form.name
+        self.format = form.dialect
         self.dialect = form.dialect
         self.source = source
         self.sessions = head.sessions

@@ -145,7 +145,6 @@ STEPS = steps.StepFormat(
     has_counted_ids=True,
 )
 FORMAT = LineFormat(
-    name="oh-my-pi",
     dialect="oh-my-pi",
     needles=(b'"todo_write"', b'"todo"', b'"user_todo_edit"'),
     is_own=is_own,

@@ -148,7 +148,6 @@ STEPS = steps.StepFormat(
 """The session files, which have the form of pi's."""
 
 FORMAT = LineFormat(
-    name="openclaw",
     dialect="openclaw",
     tool=TOOL,
     needles=(b'"plan', b'"update_plan'),
@@ -183,7 +182,7 @@ def _hold_ledger(sessions: dict[str, LineTranscript], source: str) -> ListTransc
         return []
 
     skipped = sum(one.skipped for one in sessions.values())
-    return ListTranscript(FORMAT.name, source, find, stored=sessions, skipped=skipped)
+    return ListTranscript(FORMAT.dialect, source, find, stored=sessions, skipped=skipped)
 
 
 def read_ledger(value: Any, source: str) -> ListTranscript:
