@@ -530,7 +530,6 @@ def relay_children(
 
 
 def _read_log(board: Board, session: str, upto: int) -> Iterator[Event]:
-    """Yield the events of a session, up to `upto`."""
     seen = 0
     while page := board.store.read(lambda tx, seen=seen: tx.log.page(session, None, seen)):
         for event in page:

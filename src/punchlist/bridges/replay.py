@@ -301,7 +301,6 @@ class Replay:
         return agent
 
     def _join(self, label: str) -> None:
-        """Add the agent with its label, unless the board knows it."""
         agent, now = self._main, self._board.now()
         shown = cut(redact(clean(label, lines=False).text), _LONGEST_LABEL)
 
@@ -485,7 +484,6 @@ class Replay:
         self._board.store.transact(work)
 
     def _handle(self, agent: Agent, dialect: str) -> Agent:
-        """Return a handle on the same agent in another dialect."""
         if dialect == agent.dialect:
             return agent
         return self._board.handle(
@@ -612,7 +610,6 @@ def _find_newest_file(format: str, pattern: str, project: str) -> FoundTranscrip
 
 
 def _find_newest_in_store(format: str, path: str, project: str) -> FoundTranscript | None:
-    """Return the newest conversation of a store that is about the project."""
     if not os.path.isfile(path):
         return None
     with suppress(PunchlistError):

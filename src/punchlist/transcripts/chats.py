@@ -230,7 +230,6 @@ def _find_dialect(calls: Iterable[TranscriptCall]) -> Dialect | None:
 
 
 def _as_command(todos: TodoList) -> Replace:
-    """Return the command that writes this list whole."""
     places = {phase.id: place for place, phase in enumerate(todos.phases)}
     entries = tuple(
         Entry(

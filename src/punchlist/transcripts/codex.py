@@ -54,7 +54,6 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
 
 
 def _read_call(payload: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the tool of a call, and its arguments."""
     match payload.get("type"):
         case "local_shell_call":
             return "local_shell", payload.get("action")

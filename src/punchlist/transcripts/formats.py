@@ -150,7 +150,6 @@ def _open_document(value: Any, source: str, format: str | None, at: datetime | N
 
 
 def _find_kind(value: Any) -> str | None:
-    """Return the format of a whole value, None for an array of records."""
     given = fields(value) or {}
     if isinstance(given.get("messages"), list):
         return chats.NAME

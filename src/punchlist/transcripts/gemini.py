@@ -32,7 +32,6 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
 
 
 def _read_answer(message: dict[str, Any], at: datetime | None) -> Iterator[steps.Fact]:
-    """Yield the facts in a message of the model."""
     if used := object_at(message, "tokens"):
         yield steps.TokenReport(message.get("id"), steps.without_cached(steps.read_tokens(used, *_TOKENS)))
     calls = objects(message.get("toolCalls"))
@@ -79,7 +78,6 @@ def _read_outcome(call_id: Any, parts: list[dict[str, Any]], status: str, at: da
 
 
 def _read_responses(parts: list[dict[str, Any]]) -> str | None:
-    """Return the text that the model read."""
     answers = [object_at(part, "functionResponse", "response") for part in parts]
     found = (answer.get("output", answer.get("error")) for answer in answers)
     texts = [one.removeprefix("<untrusted_context>\n") for one in found if isinstance(one, str)]

@@ -260,7 +260,6 @@ class LineTranscript:
         return Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
 
     def _read_item(self, item: ListFact, outcome: CallOutcome | None) -> Written | Removed | None:
-        """Return what an item says of the list; `outcome` is that of a call."""
         if isinstance(item, TranscriptCall):
             return self._read_list(item, outcome)
         return self._read_list(None, item) if isinstance(item, CallOutcome) else self._admit_item(item)

@@ -135,7 +135,6 @@ def active_lists(told: Iterable[Written | Removed]) -> Iterator[Written]:
 
 
 def _renew(written: Written, at: datetime | None) -> Written:
-    """Return a list as the active one again since a time."""
     return replace(written, origin=written.origin._replace(at=at or written.origin.at))
 
 

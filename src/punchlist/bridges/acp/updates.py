@@ -237,7 +237,6 @@ def call_content(result: Any) -> list[dict[str, Any]] | None:
 
 
 def _read_block(block: Any) -> str:
-    """Return the text of a text block; empty for anything else."""
     if not isinstance(block, Mapping):
         return ""
     fields = cast("Mapping[Any, Any]", block)
