@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.bridges.acp.calls import AcpCalls, call_content, call_kind, call_title
+from punchlist.bridges.acp.updates import AcpCalls, call_content, call_kind, call_title
 from punchlist.core.grounding.places import places
 
 KEYS = st.text(max_size=4) | st.sampled_from(["path", "line", "content", "text"])

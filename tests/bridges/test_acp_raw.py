@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist import Board
-from punchlist.bridges.acp.calls import CHARACTERS, VALUES, AcpCalls, raw
 from punchlist.bridges.acp.reporter import Reporter
+from punchlist.bridges.acp.updates import CHARACTERS, VALUES, AcpCalls, raw
 from tests.bridges.test_acp_client import connected
 from tests.dialects.boards import memory_board, todo
 

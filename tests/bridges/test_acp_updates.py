@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist import Board
-from punchlist.bridges.acp.calls import AcpCalls
-from punchlist.bridges.acp.updates import Updates, plan_entries, replay
+from punchlist.bridges.acp.updates import AcpCalls, Updates, plan_entries, replay
 from punchlist.bridges.lists import looking_into
 from tests.bridges.acp_session import events_of, kinds, tool, worked
 from tests.dialects.boards import memory_board, todo

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from punchlist import Status
-from punchlist.bridges.claude_files import parse_file_name, read_list
-from punchlist.bridges.folder import LARGEST, Folder
+from punchlist.bridges.claude_files import LARGEST, Folder, parse_file_name, read_list
 from punchlist.core.commands import Replace
 
 SESSION = "0e5a2c1f-1111-4222-8333-444455556666"

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from punchlist.bridges.git import Commit, GitFacts, ItemWork, Lines, Uncommitted, git_facts
+from punchlist.bridges.git import Commit, GitFacts, ItemWork, Lines, git_facts
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -76,11 +75,6 @@ def test_a_commit_in_the_second_in_which_an_item_was_begun_belongs_to_that_item(
         [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
     )
     assert (before.is_empty, after.commits) == (True, (commit,))
-    exact = replace(commit, at=second + timedelta(milliseconds=100), is_exact=True)
-    before, after = GitFacts(str(tmp_path), (exact,)).shares(
-        [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
-    )
-    assert (before.commits, after.is_empty) == ((exact,), True)
 
 
 def test_a_commit_belongs_to_the_item_for_which_a_call_ran(tmp_path: Path) -> None:
@@ -91,15 +85,6 @@ def test_a_commit_belongs_to_the_item_for_which_a_call_ran(tmp_path: Path) -> No
         [ItemWork(second, None, active=[ran]), ItemWork(second, None)]
     )
     assert (one.commits, other.commits) == ((commit,), ())
-
-
-def test_the_time_of_a_new_commit_is_known_better_than_to_a_second(repository: Path) -> None:
-    (repository / "door.txt").write_text("green\n")
-    now = datetime.now(UTC)
-    git(repository, "commit", "-am", "Paint", at=now.isoformat())
-    found = facts_of(repository).commits[-1]
-    assert found.is_exact
-    assert found.at > now - timedelta(milliseconds=20)
 
 
 def test_what_is_not_committed_counts_for_whoever_touched_the_file(repository: Path) -> None:
@@ -144,23 +129,6 @@ def test_what_is_gone_with_its_folder_counts_for_who_took_that_away(repository: 
     shutil.rmtree(repository / "rooms")
     ran = (begun, datetime.now(UTC))
     assert facts_of(repository, begun).shares([ItemWork(begun, None, active=[ran])])[0].lines == Lines(0, 1)
-
-
-@pytest.mark.parametrize(
-    "line", ["rm -f door.txt; ls", "git rm -- './door.txt'", "rm -r rooms", "rm $(ls rooms/door.txt)"]
-)
-def test_what_is_gone_counts_for_the_item_whose_shell_line_speaks_of_it(tmp_path: Path, line: str) -> None:
-    now = datetime.now(UTC)
-    changed = {"rooms/door.txt": Uncommitted(Lines(0, 2), now, is_gone=True)}
-    works = [
-        ItemWork(now, None, lines=[line]),
-        ItemWork(now, None, active=[(now, now + MINUTE)], lines=["make all rooms.txt"]),
-    ]
-    one, other = GitFacts(str(tmp_path), (), changed).shares(works)
-    assert (one.lines, other.is_empty) == (Lines(0, 2), True)
-    still_there = {"rooms/door.txt": Uncommitted(Lines(0, 2), now)}
-    one, other = GitFacts(str(tmp_path), (), still_there).shares(works)
-    assert (one.is_empty, other.lines) == (True, Lines(0, 2))
 
 
 def test_a_commit_on_a_branch_that_is_not_checked_out_is_found(repository: Path) -> None:

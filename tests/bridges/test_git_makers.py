@@ -61,7 +61,7 @@ def _made(who: str, *names: str, after: timedelta = timedelta(0), is_git: bool =
 
 
 def test_a_commit_belongs_to_the_call_that_names_it_else_to_the_line_of_git_that_ran() -> None:
-    commit = Commit("3fa2b1c0" * 5, NOON + SECOND / 2, "Paint", {}, is_exact=True)
+    commit = Commit("3fa2b1c0" * 5, NOON + SECOND / 2, "Paint", {})
     one, other, later = _made("one", "3fa2b1c"), _made("other", "1234567"), _made("later", after=5 * SECOND)
     assert find_makers(commit, [other, one]) == [one]
     assert find_makers(commit, [other, later]) == [other]

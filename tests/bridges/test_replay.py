@@ -56,7 +56,7 @@ def test_a_rollout_is_replayed_with_its_plan_and_its_subagents(tmp_path: Path) -
         assert [data["check_outcome"] for data in ended if "check_outcome" in data] == ["failed", "passed"]
 
 
-def test_tasks_are_replayed_under_the_ids_that_the_board_gives(tmp_path: Path) -> None:
+def test_tasks_are_replayed_under_their_own_ids(tmp_path: Path) -> None:
     session = ClaudeSession()
     session.add_task("41", "Paint")
     session.add_task("42", "Sell")

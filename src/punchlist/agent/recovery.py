@@ -98,7 +98,7 @@ class Recovery:
                 late = not force and (known or _is_late(base.last, written, past.calls))
                 taken = taken or not late or not applied.events
                 if not late:
-                    calls |= {call.call_id: PASSED for call in past.calls if call.call_id is not None}
+                    calls |= {call.call_id: PASSED for call in past.calls}
                 if known or not late:
                     calls[name_write(written)] = self._reply(written, state, applied, transcript, at)
                 if not late:
@@ -142,9 +142,7 @@ class Recovery:
         """Yield sessions in which the board answered these calls: a copied transcript has new ids, not new calls."""
         for call in () if transcript.is_store else calls:
             fingerprint = _fingerprint(transcript.dialect, call)
-            session = tx.history.find_session_of_call(
-                self._agent.project, self._agent.name, call.call_id or "", fingerprint
-            )
+            session = tx.history.find_session_of_call(self._agent.project, self._agent.name, call.call_id, fingerprint)
             if session is not None:
                 yield session
 
@@ -338,12 +336,11 @@ class Recovery:
         for write in writes:
             seen += 1
             call_id = write.call.call_id
-            if call_id is None or tx.call(row, call_id) is None:
+            if tx.call(row, call_id) is None:
                 at = min(write.call.origin.at or now, now)
                 work = Work(tx, self._agent.task_list, project=row.project, now=at, by=self._agent.name, agent=row)
                 answer = _replay_task(work, write)
-                if call_id is not None:
-                    tx.save_call(row, call_id, answer, at=at)
+                tx.save_call(row, call_id, answer, at=at)
                 new += 1
             if time.monotonic() > ends:
                 break

@@ -18,16 +18,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.folder import check_length, check_part
-from punchlist.bridges.programs import find_home
-from punchlist.bridges.task_files import (
+from punchlist.bridges.claude_files import (
     SESSION,
     TaskFile,
     TaskFolder,
+    check_part,
     find_changes,
     name_folder,
     open_folder,
 )
+from punchlist.bridges.programs import find_home
 from punchlist.core.task import Task, fold_task
 from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.settings.environment import project_of
@@ -60,10 +60,6 @@ class ClaudeTasks:
         self.folder = os.path.abspath(os.path.expanduser(path))
 
     def folder_of(self, list: str) -> str:
-        """Return the folder name of a list. Raises `InvalidInput` where the list has none.
-
-        A session's is `session-<first 8 of its id>` where there is such a folder, else its id.
-        """
         return name_folder(self.folder, list)
 
     def list_of(self, board: Board, folder: str) -> str:
@@ -80,7 +76,6 @@ class ClaudeTasks:
     ) -> int:
         """Import the tasks of a folder that the list does not have, and return how many. The folder stays as it is."""
         check_part("list", folder)
-        check_length(folder)
         name = self.list_of(board, folder) if list is None else list
         found = open_folder(self.folder, folder)
         files, problems = found.read_all()

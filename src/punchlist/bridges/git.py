@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -124,7 +124,6 @@ Span = tuple[datetime, datetime]
 SLACK: Final = timedelta(milliseconds=20)
 """How far the clock of a file system may be behind."""
 
-_WORDS: Final = re.compile(r"[\s'\"`;&|()<>]+")
 _NONE: Final = timedelta(0)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -143,17 +142,16 @@ NO_LINES: Final = Lines()
 
 
 class Commit(Struct, frozen=True):
-    """One commit. It was made at `at` if that is exact, else within a second from then."""
+    """One commit, made within a second from `at`: Git counts whole seconds."""
 
     hash: str
     at: datetime
     subject: str
     files: Mapping[str, Lines]  # by path
-    is_exact: bool = False
 
     @property
     def span(self) -> Span:
-        return _widen(self.at) if self.is_exact else (self.at, self.at + timedelta(seconds=1))
+        return self.at, self.at + timedelta(seconds=1)
 
 
 class ItemWork(Struct, frozen=True):
@@ -163,7 +161,6 @@ class ItemWork(Struct, frozen=True):
     end: datetime | None = None
     files: Sequence[str] = ()  # named by its calls
     active: Sequence[Span] = ()  # when calls ran for it
-    lines: Sequence[str] = ()  # shell lines that may have changed something
 
 
 class Diffstat(Struct, frozen=True):
@@ -183,7 +180,6 @@ class Uncommitted(NamedTuple):
 
     lines: Lines
     at: datetime | None = None
-    is_gone: bool = False
 
 
 class GitFacts(Struct, frozen=True):
@@ -203,7 +199,7 @@ class GitFacts(Struct, frozen=True):
         `known` maps commits, by hash, to the index of their work, None for none of these. Any other commit belongs to
         the item for which a call ran then, else to the one in progress. A file that is not committed belongs to the
         item that named it last, else to the one for which a call ran when it was written: a shell line names no files.
-        A deleted file belongs to the item whose shell lines mention it, else as its folder.
+        A deleted file was written when its folder was.
         """
         made: list[list[Commit]] = [[] for _ in works]
         for commit in self.commits:
@@ -220,9 +216,6 @@ class GitFacts(Struct, frozen=True):
         named = [
             {found for path in work.files if (found := _find_path(self.root, path, self.changed))} for work in works
         ]
-        gone = [path for path, file in self.changed.items() if file.is_gone]
-        for work, files in zip(works, named, strict=True):
-            files.update(_find_mentioned(self.root, gone, work.lines))
         for path, file in self.changed.items():
             place = _find_writer([index for index, files in enumerate(named) if path in files], works, file.at)
             if place is not None:
@@ -275,19 +268,6 @@ def _find_path(root: str, path: str, known: Mapping[str, object]) -> str:
     return plain if plain in known else next((one for one in known if one.endswith(f"/{plain}")), "")
 
 
-def _find_mentioned(root: str, paths: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
-    """Yield the paths that are words of shell lines, or are in a folder that is one."""
-    if not paths or not lines:
-        return
-    words = {os.path.normpath(word).removeprefix(f"{root}/") for line in lines for word in _WORDS.split(line) if word}
-    for path in paths:
-        parts = path.split("/")
-        names = {"/".join(parts[place:]) for place in range(len(parts))}
-        names.update("/".join(parts[:place]) for place in range(1, len(parts)))
-        if not names.isdisjoint(words):
-            yield path
-
-
 def _sum_changes(commits: Sequence[Commit], uncommitted: Mapping[str, Lines]) -> Diffstat:
     files: dict[str, Lines] = {}
     total = NO_LINES
@@ -301,26 +281,23 @@ def _sum_changes(commits: Sequence[Commit], uncommitted: Mapping[str, Lines]) ->
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:
     """Ask Git about the work in a repository since then; None where there is no repository, or no answer in time."""
     git = GitQuestions(folder, timeout)
-    objects = git.ask("rev-parse", "--git-path", "objects")
-    if objects is None:
+    if git.ask("rev-parse", "--git-dir") is None:
         return None
     git.disarm()
     head = git.ask("rev-parse", "--quiet", "--verify", "HEAD")
     changed = git.diff(_NO_TREE if head is None else "HEAD")
     untracked = git.ask("ls-files", "--others", "--exclude-standard")
     files = {
-        path: Uncommitted(
-            lines, _find_change_time(os.path.join(folder, path)), not os.path.lexists(os.path.join(folder, path))
-        )
+        path: Uncommitted(lines, _find_change_time(os.path.join(folder, path)))
         for path, lines in _parse_numstat((changed or "").split("\n")).items()
     }
     files |= _read_untracked(folder, (untracked or "").split("\n"), since)
-    commits = _read_commits(git, (head or "").strip(), since, os.path.join(folder, objects.strip()))
+    commits = _read_commits(git, (head or "").strip(), since)
     is_complete = None not in (changed, untracked, commits)
     return GitFacts(folder, tuple(reversed(commits or ())), files, is_complete)
 
 
-def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -> list[Commit] | None:
+def _read_commits(git: GitQuestions, head: str, since: datetime) -> list[Commit] | None:
     """Return the commits made since, on any branch and on what is checked out, newest first; None without an answer."""
     places = ["--branches", head] if head else ["--branches"]
     walked = git.ask("log", "-n", str(_MOST_WALKED), "--format=%ct %H", *places, "--")
@@ -339,12 +316,7 @@ def _read_commits(git: GitQuestions, head: str, since: datetime, objects: str) -
         name, _, rest = head.partition("\x00")
         at, _, subject = rest.partition("\x00")
         if at.isdigit():
-            second = datetime.fromtimestamp(int(at), UTC)
-            written = _find_write_time(os.path.join(objects, name[:2], name[2:]))
-            # Git counts whole seconds; the file of a commit that is not packed yet knows better.
-            is_exact = written is not None and abs(written - second) < timedelta(seconds=2)
-            made = written if written is not None and is_exact else second
-            found.append(Commit(name, made, subject, _parse_numstat(rows), is_exact))
+            found.append(Commit(name, datetime.fromtimestamp(int(at), UTC), subject, _parse_numstat(rows)))
     return found
 
 

@@ -90,7 +90,6 @@ class Lists:
         return ListChange(event, before, after, shown or after)
 
     def _look_before(self, key: tuple[str, str], event: Event, revision: int) -> TodoList:
-        """Return an unknown list as it was before the event."""
         found = None
         if self._look is not None:
             found = self._look(*key, revision if event.kind == _CONFIRMED else revision - 1)

@@ -85,7 +85,6 @@ def find_version(program: AgentProgram) -> str | None:
 
 
 def _read_package_version(path: str, package: str) -> str | None:
-    """Return the version in the `package.json` of the npm package that a program belongs to."""
     folder = os.path.dirname(path)
     for _ in range(4):
         try:

@@ -286,8 +286,8 @@ class Relay:
 Listen = Callable[[Collection[str]], Mapping[str, Listened]]
 """Returns the silence of these agents as the board knows it, and the timings of each."""
 
-_LEAST: Final = 0.25
-"""Seconds between two questions at least: each reads the board."""
+_ASK_EVERY: Final = timedelta(seconds=1)
+"""Time between two questions: each reads the board."""
 
 
 def listening_to(board: Board, session: str) -> Listen:
@@ -301,14 +301,10 @@ def listening_to(board: Board, session: str) -> Listen:
 
 
 class Polled:
-    """Asks no more often than the timings need it, `own` ones or those of the agents.
+    """Asks every second. Between two questions silence means nothing."""
 
-    Between two questions silence means nothing.
-    """
-
-    def __init__(self, listen: Listen, own: StallOptions | None = None) -> None:
+    def __init__(self, listen: Listen) -> None:
         self._listen = listen
-        self._own = own
         self._known: dict[str, Listened] = {}
         self._due: datetime | None = None
 
@@ -317,8 +313,7 @@ class Polled:
         if self._due is not None and now < self._due and self._known.keys() >= set(agents):
             return self.timings(agents)
         self._known = dict(self._listen(agents))
-        rests = [_seconds_to_next(self._own or each.options) for each in self._known.values()]
-        self._due = now + timedelta(seconds=min(rests, default=_LEAST))
+        self._due = now + _ASK_EVERY
         return self._known
 
     def timings(self, agents: Collection[str]) -> Mapping[str, Listened]:
@@ -326,12 +321,6 @@ class Polled:
         if unknown := [name for name in agents if name not in self._known]:
             self._known |= self._listen(unknown)
         return {name: self._known[name]._replace(state=None) for name in agents}
-
-
-def _seconds_to_next(options: StallOptions) -> float:
-    """Return seconds until the next question: a quarter of the reported silence, if that is less than usual."""
-    wanted = options.notice_after / 4 if options.notice_after > 0 else options.poll_every
-    return max(_LEAST, min(options.poll_every, wanted))
 
 
 # All children of an agent, from the events of a board.
@@ -374,7 +363,7 @@ class Relays:
         self._itself = itself
         self._options = options
         self.lists = Lists(look)
-        self._polled = None if listen is None else Polled(listen, None if options is None else options.stalls)
+        self._polled = None if listen is None else Polled(listen)
         self._relays: dict[str, tuple[Relay, datetime]] = {}
         """The agents that are relayed, by name, and when each began."""
         self._parents: dict[str, str] = {}
@@ -541,7 +530,6 @@ def relay_children(
 
 
 def _read_log(board: Board, session: str, upto: int) -> Iterator[Event]:
-    """Yield the events of a session, up to `upto`."""
     seen = 0
     while page := board.store.read(lambda tx, seen=seen: tx.log.page(session, None, seen)):
         for event in page:

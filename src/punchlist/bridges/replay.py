@@ -1,15 +1,18 @@
-"""Replay a transcript: into a board in memory, to be reported on, or onto a board that has not seen its tool calls.
+"""Find agents' transcripts, and replay them: into a board in memory, to be reported on, or onto a board that has not
+seen their tool calls.
 
 A log that is watched is replayed step by step, as it grows (`source`). What the board knows already, because hooks or
-an MCP server told of it, is passed over, whichever came first.
-
-Tool calls, list writes and the user's turns go the way of a live session, at the times that the transcript tells.
-Subagents are children of the session's agent.
+an MCP server told of it, is passed over, whichever came first. Tool calls, list writes and the user's turns go the way
+of a live session, at the times that the transcript tells. Subagents are children of the session's agent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import glob
+import heapq
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -19,11 +22,14 @@ from punchlist.agent import Agent
 from punchlist.agent.calls import RECORDED, describe_late_write
 from punchlist.agent.tool_reports import TRANSCRIPT, short
 from punchlist.board import Board
+from punchlist.bridges.programs import find_home
 from punchlist.core.commands import Replace
 from punchlist.core.events import Draft, json_time
 from punchlist.core.grounding.tool_call import ToolCall, given_id
+from punchlist.core.programs import PROGRAMS
 from punchlist.dialects import dialect as dialect_named
 from punchlist.errors import PunchlistError
+from punchlist.settings.environment import project_of
 from punchlist.settings.options import AgentOptions
 from punchlist.store import Transaction
 from punchlist.store.agents import AgentRow
@@ -33,19 +39,28 @@ from punchlist.tasks.gates import Gate
 from punchlist.text import clean, cut
 from punchlist.text.hashing import blake2b
 from punchlist.text.redaction import redact
-from punchlist.transcripts.activity import read_steps
 from punchlist.transcripts.decoding import object_at
-from punchlist.transcripts.formats import open_transcript
-from punchlist.transcripts.steps import CallEnd, CallStart, ListWrite, Step, SubagentStart, TokenUse, TurnEnd, UserTurn
-from punchlist.transcripts.tokens import Tokens
+from punchlist.transcripts.formats import LINES, LOGS, open_transcript, read_steps
+from punchlist.transcripts.log_files import read_first
+from punchlist.transcripts.steps import (
+    CallEnd,
+    CallStart,
+    ListWrite,
+    Step,
+    SubagentStart,
+    Tokens,
+    TokenUse,
+    TurnEnd,
+    UserTurn,
+    add_bounded,
+)
 from punchlist.transcripts.values import MAIN, Transcript
 
+_CLAUDE: Final = "claude-code"
 _TASKS: Final = "claude-tasks"
+_LOOKED_AT: Final = 200
+"""Of files that name their project only inside, at most so many are opened, newest first."""
 OWN: Final = "punchlist"
-_TASK_FIELDS: Final = ("subject", "description", "activeForm", "status", "taskId")
-"""Fields of a task call that a report is about. Owners and blockers are left out: the board would refuse a call that
-goes against them, and Claude Code let it pass."""
-
 _PLAN_TOOL: Final = "ExitPlanMode"
 _LOOKING: Final = ("TaskList", "TaskGet")
 """Native tools that only show tasks: hooks do not report them either."""
@@ -147,7 +162,6 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
         dialect=transcript.dialect,
         name=agent.name,
         task_list=agent.task_list,
-        restores=True,
         label=label,
     )
     replay.run(read_steps(transcript))
@@ -167,7 +181,6 @@ def open_replay(tx: Transaction, board: Board, *, host: str, session: str, folde
         session=session,
         project=tx.session_project(session) or folder,
         dialect=host,
-        restores=True,
         source=source,
     )
 
@@ -212,7 +225,6 @@ class Replay:
         dialect: str,
         name: str = MAIN,
         task_list: str | None = None,
-        restores: bool = False,
         label: str | None = None,
         source: str = "",
     ) -> None:
@@ -221,7 +233,6 @@ class Replay:
         self.read_before: datetime | None = None
         self._board = board
         self._clock = clock
-        self._restores = restores
         self._options: AgentOptions = {**_OPTIONS, "task_list": task_list or f"session:{session}"}
         self._main = board.agent(
             name, session=session, dialect=dialect, profile="off", project=project, **self._options
@@ -231,8 +242,6 @@ class Replay:
         self._agents = {MAIN: self._main}
         self._delegations: dict[str, Mapping[str, Any]] = {}
         """Arguments of the calls that start subagents, by call id."""
-        self._task_ids: dict[str, str] = {}
-        """Ids of tasks on the board, by those in the transcript."""
         self._label = label
         self.seen = self.new = self.tasks = 0
         self.has_list = False
@@ -292,7 +301,6 @@ class Replay:
         return agent
 
     def _join(self, label: str) -> None:
-        """Add the agent with its label, unless the board knows it."""
         agent, now = self._main, self._board.now()
         shown = cut(redact(clean(label, lines=False).text), _LONGEST_LABEL)
 
@@ -336,9 +344,7 @@ class Replay:
     def _start(self, step: CallStart) -> None:
         agent = self._agent(step.agent)
         if step.agent == MAIN and step.name in _DELEGATING:
-            if len(self._delegations) >= _MOST_DELEGATIONS:
-                del self._delegations[next(iter(self._delegations))]
-            self._delegations[step.call_id] = object_at(step.args)
+            add_bounded(self._delegations, step.call_id, object_at(step.args), _MOST_DELEGATIONS)
         self.seen += 1
         if self._source and step.name in _LOOKING:
             return
@@ -419,10 +425,7 @@ class Replay:
         if self.is_served and step.dialect == OWN:
             return  # perhaps for a session that it knew better
         if step.dialect == _TASKS:
-            if self._restores:
-                self.tasks += self._main.restore_tasks(_as_records(step), "claude-code")
-            else:
-                self._write_task(agent, step)
+            self.tasks += self._main.restore_tasks(_as_records(step), _CLAUDE)
             return
         is_known, is_late = self._find_write(agent, step)
         if not is_known and not is_late:
@@ -481,7 +484,6 @@ class Replay:
         self._board.store.transact(work)
 
     def _handle(self, agent: Agent, dialect: str) -> Agent:
-        """Return a handle on the same agent in another dialect."""
         if dialect == agent.dialect:
             return agent
         return self._board.handle(
@@ -502,17 +504,6 @@ class Replay:
                 tx.save_call(row, step.call_id, RECORDED, at=now)
 
         self._board.store.transact(work)
-
-    def _write_task(self, agent: Agent, step: ListWrite) -> None:
-        """Answer a task call as in a live session. The board numbers its tasks itself, so ids are translated."""
-        handle = self._handle(agent, _TASKS)
-        args = object_at(step.args)
-        told = {name: args[name] for name in _TASK_FIELDS if name in args}
-        if "taskId" in told:
-            told["taskId"] = self._task_ids.get(str(step.task), told["taskId"])
-        reply = handle.call(step.name, told, call_id=step.call_id)
-        if step.name == "TaskCreate" and step.task is not None and not reply.is_error:
-            self._task_ids[step.task] = str(reply.data["task"]["id"])
 
 
 def _name_plan(step: ListWrite, *, is_told: bool) -> str:
@@ -539,3 +530,108 @@ def _as_records(step: ListWrite) -> list[dict[str, Any]]:
         {"type": "assistant", "timestamp": at, "message": {"content": [call]}},
         {"type": "user", "timestamp": at, "message": {"content": [result]}, "toolUseResult": data},
     ]
+
+
+# Where transcripts are: the newest of a project, or that of a session by its id. Hermes and qwen do not say which
+# project a conversation belongs to, so theirs are found by session id, never as the newest of a project.
+
+
+class FoundTranscript(NamedTuple):
+    """A transcript: its file, and the session within it if it holds several."""
+
+    path: str
+    format: str
+    session: str | None
+    changed: float
+
+
+def find_newest(folder: str) -> FoundTranscript | None:
+    """Return the newest transcript of the folder's project."""
+    project = project_of(folder)
+    found = [_find_newest_of_claude(project, os.path.realpath(folder))]
+    for program in PROGRAMS.values():
+        if program.store and program.is_project_told:
+            found.append(_find_newest_in_store(program.name, find_home(program.name, program.store), project))
+        elif program.name in LINES and program.name != _CLAUDE:
+            pattern = find_home(program.name, program.file.format(session=""))
+            found.append(_find_newest_file(program.name, pattern, project))
+    return max(filter(None, found), key=lambda place: place.changed, default=None)
+
+
+def find_session(session: str) -> FoundTranscript | None:
+    """Return the transcript of a session, by its id."""
+    if not re.fullmatch(r"[\w.-]{1,200}", session) or session.startswith("."):
+        return None
+    for program in PROGRAMS.values():
+        pattern = find_home(program.name, program.file.format(session=session))
+        for path in _sort_by_time(glob.iglob(pattern) if program.file else ()):
+            return FoundTranscript(path, program.name, None, _modified_at(path))
+    for program in PROGRAMS.values():
+        path = find_home(program.name, program.store)
+        if os.path.isfile(path):
+            with suppress(PunchlistError):
+                if session in open_transcript(path, program.name).sessions:
+                    return FoundTranscript(path, program.name, session, _modified_at(path))
+    return None
+
+
+def list_subagents(path: str) -> Iterator[tuple[str, str]]:
+    """Yield ids and files of the subagents of a Claude Code transcript, oldest first."""
+    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    for file in reversed(_sort_by_time(glob.iglob(os.path.join(glob.escape(folder), "agent-*.jsonl")))):
+        yield os.path.basename(file).removeprefix("agent-").removesuffix(".jsonl"), file
+
+
+def subagent_name(path: str, format: str, own: str) -> str:
+    """Return a subagent's name: its type or nickname if it has one, else its id."""
+    told = LOGS[format].read_start(path, own).name if format in LOGS else None
+    return told or f"agent-{own}"[:200]
+
+
+def _find_newest_of_claude(project: str, folder: str) -> FoundTranscript | None:
+    """Return the newest transcript of Claude Code, which names a folder after the project; others say it inside."""
+    names = {re.sub(r"[^A-Za-z0-9]", "-", one) for one in (project, folder)}
+    files = [file for one in names for file in glob.iglob(find_home(_CLAUDE, "projects", glob.escape(one), "*.jsonl"))]
+    own = [file for file in _sort_by_time(files) if not os.path.basename(file).startswith("agent-")]
+    return FoundTranscript(own[0], _CLAUDE, None, _modified_at(own[0])) if own else None
+
+
+def _find_newest_file(format: str, pattern: str, project: str) -> FoundTranscript | None:
+    """Return the newest of these files that is about the project and no subagent's."""
+    for path in _sort_by_time(glob.iglob(pattern)):
+        with suppress(PunchlistError):
+            if path.endswith(".zst"):  # of a compressed file only the head is read
+                origin = LINES[format].read_head(read_first(path), (), path).origin
+            else:
+                origin = open_transcript(path, format).origin
+            if origin.agent == MAIN and _is_within(origin.cwd, project):
+                return FoundTranscript(path, format, None, _modified_at(path))
+    return None
+
+
+def _find_newest_in_store(format: str, path: str, project: str) -> FoundTranscript | None:
+    if not os.path.isfile(path):
+        return None
+    with suppress(PunchlistError):
+        store = open_transcript(path, format)
+        for session in store.sessions[:_LOOKED_AT]:
+            written = store.latest(session=session)
+            if written is not None and _is_within(written.origin.cwd, project):
+                at = written.origin.at
+                return FoundTranscript(path, format, session, _modified_at(path) if at is None else at.timestamp())
+    return None
+
+
+def _is_within(folder: str | None, project: str) -> bool:
+    return folder is not None and project_of(folder) == project
+
+
+def _sort_by_time(files: Iterable[str]) -> list[str]:
+    return heapq.nlargest(_LOOKED_AT, files, key=_modified_at)
+
+
+def _modified_at(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

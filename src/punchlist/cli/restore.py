@@ -9,8 +9,15 @@ from typing import Any
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges import homes
-from punchlist.bridges.replay import ReplayedCalls, replay_work
+from punchlist.bridges.replay import (
+    FoundTranscript,
+    ReplayedCalls,
+    find_newest,
+    find_session,
+    list_subagents,
+    replay_work,
+    subagent_name,
+)
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, author, command_parser, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
@@ -20,9 +27,8 @@ from punchlist.errors import InvalidInput
 from punchlist.hosts.own_lists import MAIN, name_session
 from punchlist.store import Transaction
 from punchlist.surfaces.spans import Span, plural, safe_line
-from punchlist.transcripts.activity import read_steps
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
-from punchlist.transcripts.formats import list_sessions, open_transcript
+from punchlist.transcripts.formats import list_sessions, open_transcript, read_steps
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.steps import CallStart
 from punchlist.transcripts.values import Transcript, Written
@@ -216,7 +222,7 @@ def _replay_tasks(agent: Agent, transcript: Transcript) -> int:
 def _find_task_files(transcript: Transcript) -> list[str]:
     if transcript.format != "claude-code" or not os.path.isfile(transcript.source):
         return []
-    return [transcript.source, *(file for _, file in homes.list_subagents(transcript.source))]
+    return [transcript.source, *(file for _, file in list_subagents(transcript.source))]
 
 
 def _read_task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
@@ -230,12 +236,12 @@ def _read_task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
 # Which transcript, and which agent.
 
 
-def _find_place(options: Namespace) -> homes.Place:
+def _find_place(options: Namespace) -> FoundTranscript:
     """Return the transcript that is meant: a file, that of a session, or the newest of this project."""
     what: str | None = options.what
     if what is not None and (os.path.exists(os.path.expanduser(what)) or os.sep in what):
-        return homes.Place(os.path.expanduser(what), "", None, 0.0)
-    found = homes.find_newest(os.getcwd()) if what is None else homes.find_session(what)
+        return FoundTranscript(os.path.expanduser(what), "", None, 0.0)
+    found = find_newest(os.getcwd()) if what is None else find_session(what)
     if found is not None:
         return found
     if what is None:
@@ -265,7 +271,7 @@ def _choose_session(options: Namespace, transcript: Transcript, written: Written
 def _choose_subagent(board: Board, session: str, transcript: Transcript, written: Written | None) -> Agent:
     """Return the subagent whose transcript this is: a child of the main agent, unless the session is its own."""
     own, project = transcript.origin.agent, transcript.origin.cwd
-    name = homes.subagent_name(transcript.source, transcript.format, own)
+    name = subagent_name(transcript.source, transcript.format, own)
     if written is None or session == own:
         return board.agent(name, session=session, dialect=transcript.dialect, project=project, subagent=True)
     main = board.agent(MAIN, session=session, dialect=transcript.dialect, project=project)
@@ -277,11 +283,11 @@ def _restore_subagents(agent: Agent, transcript: Transcript, options: Namespace)
     if transcript.format != "claude-code" or transcript.origin.agent != MAIN:
         return []
     names: list[str] = []
-    for own, file in homes.list_subagents(transcript.source):
+    for own, file in list_subagents(transcript.source):
         inner = open_transcript(file, transcript.format)
         written = inner.latest()
         if written is not None and written.counts[0] < written.counts[1]:
-            name = homes.subagent_name(file, transcript.format, own)
+            name = subagent_name(file, transcript.format, own)
             child = agent.spawn(name, id=own, label=f"from {os.path.basename(file)}")
             is_copy = _is_copy(child)
             if child.take_over(inner, written, by=author(options), force=options.force):

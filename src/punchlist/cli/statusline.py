@@ -114,7 +114,7 @@ def _load_file_line(session: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_task_files(session: str) -> TodoList:
-    from punchlist.bridges.task_files import read_session
+    from punchlist.bridges.claude_files import read_session
 
     with suppress(PunchlistError):  # an id that names no folder
         return read_session(session)

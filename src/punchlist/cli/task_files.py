@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
+from punchlist.bridges.claude_files import TaskFile, TaskFolder
 from punchlist.bridges.claude_tasks import ClaudeTasks
 from punchlist.bridges.programs import find_home
-from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
 from punchlist.cli.files import check_place, read, replace_file

@@ -45,7 +45,7 @@ from punchlist.text import clean
 from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
 from punchlist.transcripts.decoding import moment, name, object_at, objects, path, record
-from punchlist.transcripts.reverse import open_plain
+from punchlist.transcripts.log_files import open_plain
 from punchlist.transcripts.steps import TurnEnd, TurnStart
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import CallOutcome, TranscriptCall

@@ -202,7 +202,7 @@ def _share_changes(
 
 def _collect_work(entries: Iterable[ItemReport]) -> list[ItemWork]:
     return [
-        ItemWork(at, entry.item.finished_at, entry.tally.files, entry.tally.spans, entry.commands)
+        ItemWork(at, entry.item.finished_at, entry.tally.files, entry.tally.spans)
         for entry in entries
         if (at := entry.item.started_at) is not None
     ]

@@ -14,8 +14,7 @@ from importlib.util import find_spec
 from typing import Any, Final, Protocol, cast
 
 from punchlist.agent import Agent
-from punchlist.bridges.acp.calls import Update, call_content, raw
-from punchlist.bridges.acp.updates import Updates
+from punchlist.bridges.acp.updates import Update, Updates, call_content, raw
 from punchlist.bridges.lists import Lists, looking_into
 from punchlist.core.approval import Plan, PlanState
 from punchlist.core.todo import Status, TodoList

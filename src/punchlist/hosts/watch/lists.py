@@ -16,23 +16,21 @@ from itertools import islice
 from typing import Final
 
 from punchlist.board import Board
-from punchlist.bridges.claude_files import parse_file_name, read_list
+from punchlist.bridges.claude_files import SESSION, Folder, TaskFolder, parse_file_name, read_list
 from punchlist.bridges.claude_tasks import AUTHOR, ClaudeTasks, follow_files
-from punchlist.bridges.folder import Folder
 from punchlist.bridges.programs import find_home, find_logs
 from punchlist.bridges.replay import ReplayBoard, mark_watched
-from punchlist.bridges.task_files import SESSION, TaskFolder
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PunchlistError, StoreBusy, StoreError, TranscriptError
 from punchlist.hosts.watch.rows import LOCK_SECONDS, has_opencode_calls, read_hermes, read_opencode
 from punchlist.hosts.watch.scope import WatchScope
 from punchlist.store import Transaction
 from punchlist.tasks import Work
-from punchlist.transcripts import hermes
+from punchlist.transcripts import chats
 from punchlist.transcripts.decoding import name as printable_name
 from punchlist.transcripts.formats import open_transcript
-from punchlist.transcripts.stores import OPENCODE, StateTranscript
-from punchlist.transcripts.values import MAIN, Origin, Transcript, Written
+from punchlist.transcripts.stores import OPENCODE
+from punchlist.transcripts.values import MAIN, Origin, Transcript, Written, hold_states
 
 _MOST_FILES: Final = 2_000
 _MOST_SESSIONS: Final = 50
@@ -81,7 +79,7 @@ class ListFiles:
             raise TranscriptError(path=path, problem="its program was killed; reading it would write next to it")
         if host == OPENCODE and path.endswith(".db") and has_opencode_calls(path):
             read_opencode(self._board, path, self._since, self._scope)
-        elif host == hermes.NAME:
+        elif host == chats.NAME:
             read_hermes(self._board, path, self._since, self._scope)
         elif host == _QWEN and _has_log(_QWEN, "*/chats", os.path.basename(path).removesuffix(".json")):
             return  # the log tells of the same writes, each with its time
@@ -184,7 +182,7 @@ def _has_claude_log(session: str) -> bool:
     return _has_log(_CLAUDE, "*", session.removeprefix(_SHORT_FOLDER), rest)
 
 
-def _open_claude_list(path: str) -> StateTranscript | None:
+def _open_claude_list(path: str) -> Transcript | None:
     """Return the list of a file; None if a log tells of it, or it names nobody. Raises `TranscriptError`."""
     folder, file = os.path.split(path)
     session, agent = parse_file_name(file) or ("", "")
@@ -196,7 +194,7 @@ def _open_claude_list(path: str) -> StateTranscript | None:
     at = datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
     # Claude Code gives its main agent the id of the session.
     origin = Origin(MAIN if agent == session else agent, session, None, at)
-    return StateTranscript({session: Written(command, origin)}, format=_CLAUDE, source=path)
+    return hold_states({session: Written(command, origin)}, _CLAUDE, path)
 
 
 def _read_claude_tasks(board: Board, path: str, scope: WatchScope, report: Report) -> None:

@@ -14,11 +14,10 @@ from typing import Any, Final, NamedTuple, cast
 
 from punchlist.bridges.programs import find_logs
 from punchlist.core.programs import PROGRAMS
-from punchlist.transcripts import zst
 from punchlist.transcripts.decoding import LARGEST, name, record
 from punchlist.transcripts.decoding import path as folder_path
 from punchlist.transcripts.formats import LOGS
-from punchlist.transcripts.reverse import open_plain
+from punchlist.transcripts.log_files import open_plain, read_first
 from punchlist.transcripts.values import MAIN
 
 COMPRESSED: Final = ".zst"
@@ -123,7 +122,7 @@ def _read_text(path: str) -> str | None:
 def _read_first(path: str) -> dict[str, Any] | None:
     """Return the first record of a log; None as long as its first line has no end."""
     if path.endswith(COMPRESSED):
-        return next(iter(zst.read_first(path, 1)), None)
+        return next(iter(read_first(path, 1)), None)
     handle = open_plain(path)
     try:
         line, size = b"", 1 << 16

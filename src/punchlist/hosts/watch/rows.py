@@ -18,7 +18,7 @@ from punchlist.hosts.watch.scope import WatchScope
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, FilePlace
-from punchlist.transcripts import hermes, stores
+from punchlist.transcripts import chats, stores
 from punchlist.transcripts.decoding import moment, name, path, record
 from punchlist.transcripts.steps import ListWrite, Step, StepReader, SubagentStart
 from punchlist.transcripts.stores import list_tables, read_rows
@@ -153,7 +153,7 @@ def read_hermes(board: Board, store: str, since: float | None, scope: WatchScope
     def find_first() -> int:
         return 0 if since is None else next(read_rows(store, _HERMES_FIRST, (since,)))[0]
 
-    StoreRows(board, hermes.NAME, store, scope, is_timed=False).take(
+    StoreRows(board, chats.NAME, store, scope, is_timed=False).take(
         lambda place: _read_hermes_pieces(store, place), find_first
     )
 
@@ -165,11 +165,11 @@ def _read_hermes_pieces(store: str, place: int) -> Iterator[Piece]:
         if session is None:
             continue
         told: Any = next(read_rows(store, _HERMES_FOLDER, (given,)), (None,))[0] if has_folders else None
-        steps = StepReader(hermes.STEPS, None)
+        steps = StepReader(chats.STEPS, None)
         asked = next(read_rows(store, _HERMES_ASKED, (given, place)))[0]  # its calls may end after the place
         for number, *fields in list(read_rows(store, _HERMES_MESSAGES, (given, place if asked is None else asked))):
-            message = dict(zip(hermes.COLUMNS, fields, strict=True))
-            taken = list(steps.take(hermes.unwrap_content(message)))
+            message = dict(zip(chats.COLUMNS, fields, strict=True))
+            taken = list(steps.take(chats.unwrap_content(message)))
             if number > place:
                 yield Piece(number, session, MAIN, path(told) or os.path.dirname(store), taken)
 

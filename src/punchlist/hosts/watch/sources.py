@@ -16,10 +16,9 @@ from typing import Any, Final, NamedTuple
 from punchlist.hosts.watch.logs import COMPRESSED, LogFile
 from punchlist.store.hosts import FilePlace
 from punchlist.text.hashing import blake2b
-from punchlist.transcripts import zst
 from punchlist.transcripts.decoding import LARGEST, fields, moment, record
 from punchlist.transcripts.formats import LOGS
-from punchlist.transcripts.reverse import open_plain
+from punchlist.transcripts.log_files import open_plain, read_lines
 from punchlist.transcripts.steps import StepReader, SubagentStart
 from punchlist.transcripts.values import MAIN
 
@@ -70,7 +69,7 @@ class Source:
         self.reader = StepReader(LOGS[log.host], None if log.agent == MAIN else log.agent, steps)
         if self._is_compressed:
             self.is_ended = self.place > 0
-            self._lines = enumerate(zst.read_lines(log.path))
+            self._lines = enumerate(read_lines(log.path))
 
     def read_start(self) -> SubagentStart:
         """Return the start of the subagent whose log it is."""

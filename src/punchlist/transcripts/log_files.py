@@ -1,21 +1,28 @@
-"""Search a plain file of lines for the few lines that matter, from its end or from any place on.
+"""Read files of lines: search a plain one for the few lines that matter, from its end or from any place on.
 
 Lines without a needle are never cut out, let alone decoded: blocks of raw bytes are searched, so memory stays at one
-block and one line.
+block and one line. A compressed file is read forwards. A few kilobytes of zstd can unpack to gigabytes, so text is
+unpacked piece by piece, and there is a ceiling on what is unpacked.
 """
+
+from __future__ import annotations
 
 import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from punchlist.transcripts.decoding import LARGEST
+from punchlist.errors import ExtraMissing, TranscriptError
+from punchlist.transcripts.decoding import LARGEST, record
 
 BLOCK = 1 << 18
 _NEWLINE = b"\n"
 _MOST_LONG = 20
+_LONGEST_KEY = 512
+"""Bytes of a key and its id, which may begin in one block and end in the next."""
 
 
 class Line(NamedTuple):
@@ -85,7 +92,7 @@ class Log:
                 if last < 0:
                     end = start
                     break
-                line = self._read_line(start + last, block, start)
+                line = self._find_line(start + last, block, start)
                 yield line
                 end = line.start
 
@@ -113,18 +120,20 @@ class Log:
                 if base + first >= end:
                     start = end
                     break
-                line = self._read_line(base + first, block, base)
+                line = self._find_line(base + first, block, base)
                 yield line
                 start = line.end + 1
 
-    def _read_line(self, at: int, block: bytes, base: int) -> Line:
+    def _find_line(self, at: int, block: bytes, base: int) -> Line:
         """Return the line around a place in a block that begins at `base`."""
         start = self._find_start(at, block, base)
         end = self._find_end(at, block, base)
-        if end - start > LARGEST:
-            return Line(start, end, None)
-        inside = base <= start and end <= base + len(block)
-        return Line(start, end, block[start - base : end - base] if inside else self.read(start, end))
+        if base <= start and end <= base + len(block) and end - start <= LARGEST:
+            return Line(start, end, block[start - base : end - base])
+        return self.read_line(start, end)
+
+    def read_line(self, start: int, end: int) -> Line:
+        return Line(start, end, None if end - start > LARGEST else self.read(start, end))
 
     def _find_start(self, at: int, block: bytes, base: int) -> int:
         found = block.rfind(_NEWLINE, 0, at - base)
@@ -188,69 +197,106 @@ def _count_overhang(words: Sequence[bytes]) -> int:
     return max(map(len, words)) - 1
 
 
-_MOST = 16
-_FARTHEST = 16 * BLOCK
-"""Bytes in which an id is searched; nearly every line has one."""
-
-
-class _Place(NamedTuple):
-    at: int
-    session: str
-
-
-def find_sessions(log: Log, key: str) -> Iterator[str]:
-    """Yield the session ids under a key, latest first: those under which a resumed conversation went on.
-
-    A copy of each older session stands before what is new, so the lines of one id stand together, and where one ends
-    is found by halving, without decoding. An id between two far apart may be missed.
-    """
+def find_sessions(log: Log, key: str) -> list[str]:
+    """Return the session ids under a key, latest first: those under which a resumed conversation went on."""
     pattern = re.compile(rb'"%s"\s*:\s*"([\w.:-]{1,200})"' % key.encode(), re.ASCII)
-    last, first = _find_last(log, pattern, log.size), _find_first(log, pattern, 0, log.size)
-    for _ in range(_MOST):
-        if last is None or first is None:
-            return
-        yield last.session
-        if first.session == last.session:
-            return
-        last = _find_before(log, pattern, first, last)
-
-
-def _find_before(log: Log, pattern: re.Pattern[bytes], first: _Place, last: _Place) -> _Place:
-    """Return the last place with another id than that of `last`, as `first` has one."""
-    low, high = first, last.at
-    while high - low.at > BLOCK:
-        middle = (low.at + high) // 2
-        found = _find_first(log, pattern, middle, high)
-        if found is None or found.session == last.session:
-            high = middle
-        else:
-            low = found
-    block = log.read(low.at, high)
-    others = [place for place in _find_places(block, low.at, pattern) if place.session != last.session]
-    return others[-1] if others else low
-
-
-def _find_first(log: Log, pattern: re.Pattern[bytes], start: int, stop: int) -> _Place | None:
-    stop = min(stop, start + _FARTHEST)
-    while start < stop:
-        block = log.read(start, min(log.size, start + BLOCK + 512))
-        if (found := next(_find_places(block, start, pattern), None)) is not None:
-            return found if found.at < stop else None
-        start += BLOCK
-    return None
-
-
-def _find_last(log: Log, pattern: re.Pattern[bytes], end: int) -> _Place | None:
-    stop = max(0, end - _FARTHEST)
-    while end > stop:
+    found: dict[bytes, None] = {}
+    end = log.size
+    while end > 0:
         start = max(0, end - BLOCK)
-        places = list(_find_places(log.read(start, min(log.size, end + 512)), start, pattern))
-        if places:
-            return places[-1]
+        block = log.read(start, min(log.size, end + _LONGEST_KEY))
+        found |= dict.fromkeys(reversed(pattern.findall(block)))
         end = start
-    return None
+    return [session.decode() for session in found]
 
 
-def _find_places(block: bytes, base: int, pattern: re.Pattern[bytes]) -> Iterator[_Place]:
-    for found in pattern.finditer(block):
-        yield _Place(base + found.start(), found[1].decode())
+# Compressed files.
+
+COMPRESSED = ".zst"
+_SLICE = 1 << 12
+"""Unpacked bytes that are split into lines at once. In a slice with damage nothing is read."""
+_MOST_TEXT = 1 << 30
+LINE_COST = 1024
+"""Counted as bytes of text, so that millions of empty lines do not go on for minutes."""
+FIRST = 20
+
+
+class Allowance:
+    """Bytes that may still be unpacked, or kept."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self._path = path
+        self._left = size
+
+    def spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            problem = "it is too large to be read while it is compressed; unpack it with `zstd -d` and name that file"
+            raise TranscriptError(path=self._path, problem=problem)
+
+
+def read_first(path: str, count: int = FIRST) -> list[dict[str, Any]]:
+    """Return the first records of the file."""
+    found: list[dict[str, Any]] = []
+    for place, line in enumerate(read_lines(path)):
+        if place >= count:
+            break
+        if line is not None and (entry := record(line)) is not None:
+            found.append(entry)
+    return found
+
+
+def read_records(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file, compressed or not."""
+    with ExitStack() as stack:
+        if path.endswith(COMPRESSED):
+            lines = read_lines(path)
+        else:
+            lines = (line.body for line in stack.enter_context(Log(path)).forwards((b"{",)))
+        for line in lines:
+            if line and (found := record(line)) is not None:
+                yield found
+
+
+def read_lines(path: str) -> Iterator[bytes | None]:
+    """Yield the lines of a compressed file up to where it is damaged or cut off, which None stands for.
+
+    A line that is too long comes as nothing.
+    """
+    allowance = Allowance(path, _MOST_TEXT)
+    line, any_text, is_damaged = bytearray(), False, False
+    for text in _unpack(path, allowance):
+        if text is None:
+            is_damaged = True
+            break
+        any_text = True
+        *ends, last = text.split(b"\n")
+        allowance.spend(LINE_COST * len(ends))
+        for end in ends:
+            line += end
+            yield bytes(line) if len(line) <= LARGEST else b""
+            line.clear()
+        line += last
+        del line[LARGEST + 1 :]  # still too long, and no longer
+    if line and record(bytes(line)) is not None:
+        yield bytes(line)
+    elif line or is_damaged:
+        yield None
+    if not any_text and os.path.getsize(path):
+        raise TranscriptError(path=path, problem="it is no zstd file, or all of it is damaged")
+
+
+def _unpack(path: str, allowance: Allowance) -> Iterator[bytes | None]:
+    """Yield slices of the text, and None where it is damaged: what comes after that is not read."""
+    try:
+        import zstandard
+    except ImportError:
+        raise ExtraMissing(what=f"A compressed transcript (`{path}`)", extra="zst") from None
+    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+    with open(path, "rb") as file, unpacker.stream_reader(file, read_across_frames=True) as reader:
+        try:
+            while text := reader.read(_SLICE):
+                allowance.spend(len(text))
+                yield text
+        except zstandard.ZstdError:
+            yield None
