@@ -25,7 +25,7 @@ from punchlist.errors import StoreBusy, StoreFull
 from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.notices import Notifier
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
-from punchlist.hosts.watch import CodexPlans, Watcher, WatchProgress
+from punchlist.hosts.watch import Watcher, WatchProgress
 from punchlist.hosts.watch.scope import find_beginning
 from punchlist.settings.table import NotifySettings, load_settings
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plural, safe_line
@@ -64,8 +64,7 @@ def _watch(options: Namespace) -> int:
             calls = sum(event.kind == "tool.started" for event in board.events(before))
             _describe_start(watcher, calls, time.monotonic() - began)
             if not options.once:
-                with CodexPlans(board, warn):
-                    _follow(board, watcher)
+                _follow(board, watcher)
     return 0
 
 

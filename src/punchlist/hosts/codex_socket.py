@@ -1,4 +1,4 @@
-"""Ask Codex's daemon about its threads, and follow them: JSON-RPC in a WebSocket over the unix socket in its home.
+"""Ask Codex's daemon about its threads: JSON-RPC in a WebSocket over the unix socket in its home.
 
 Only what that takes: text frames, one question at a time, answers of bounded size and within a deadline.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import select
 import socket
 import stat
 import struct
@@ -64,7 +63,8 @@ class CodexDaemon:
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Return the result of a request; what the daemon tells meanwhile is passed over."""
-        self.send(method, params)
+        self._last_id += 1
+        self._send(_TEXT, json.dumps({"id": self._last_id, "method": method, "params": params}).encode())
         while True:
             answer: Any = _decode(self._receive_message())
             if isinstance(answer, dict) and cast("dict[str, Any]", answer).get("id") == self._last_id:
@@ -72,22 +72,6 @@ class CodexDaemon:
                 if not isinstance(result, dict):
                     raise DaemonError(f"the daemon refused {method}")
                 return cast("dict[str, Any]", result)
-
-    def send(self, method: str, params: dict[str, Any]) -> None:
-        """Send a request whose answer is not waited for."""
-        self._last_id += 1
-        self._send(_TEXT, json.dumps({"id": self._last_id, "method": method, "params": params}).encode())
-
-    def is_ready(self, seconds: float) -> bool:
-        """True if the daemon sends something within this time."""
-        return bool(self._buffer) or bool(select.select([self._socket], [], [], seconds)[0])
-
-    def receive(self, seconds: float) -> dict[str, Any]:
-        """Return what the daemon sends next, an answer or a notification; empty if it is no object."""
-        self._deadline = monotonic() + seconds
-        self._received = len(self._buffer)
-        message: Any = _decode(self._receive_message())
-        return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
     def _shake_hands(self) -> None:
         key = base64.b64encode(os.urandom(16)).decode()

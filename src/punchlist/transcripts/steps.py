@@ -96,10 +96,7 @@ class CallEnd(Struct, frozen=True, kw_only=True):
 
 
 class ListWrite(Struct, frozen=True, kw_only=True):
-    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript.
-
-    `is_told`: the host told of it while it ran, not its transcript, and did not name the call.
-    """
+    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript."""
 
     at: datetime | None = None
     agent: str = MAIN
@@ -108,7 +105,6 @@ class ListWrite(Struct, frozen=True, kw_only=True):
     args: Any
     dialect: str
     task: str | None = None
-    is_told: bool = False
 
 
 class UserTurn(Struct, frozen=True, kw_only=True):
