@@ -22,9 +22,9 @@ from punchlist.cli.terminal import detect_display, glyphs, has_colours, paint, s
 from punchlist.core.notices import FACT_KINDS, PersonNotice
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, StoreFull
-from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.notices import Notifier
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
+from punchlist.hosts.screen_feed import LiveRoster
 from punchlist.hosts.watch import Watcher, WatchProgress
 from punchlist.hosts.watch.scope import find_beginning
 from punchlist.settings.table import NotifySettings, load_settings

@@ -17,7 +17,7 @@ from punchlist.bridges.programs import find_root, find_settings
 from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.errors import AttachRefused
 from punchlist.hosts import codex_config
-from punchlist.hosts.changes import (
+from punchlist.hosts.file_changes import (
     FileChange,
     apply_changes,
     check_own,

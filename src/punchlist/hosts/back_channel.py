@@ -22,7 +22,7 @@ from punchlist.board import Board
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Event
 from punchlist.errors import PunchlistError, StoreTooNew
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.hosts.presence import is_claude_idle
 from punchlist.hosts.processes import is_running
 from punchlist.hosts.receipts import add_step, load_receipt, write_message

@@ -24,7 +24,7 @@ from punchlist.core.task import Task
 from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
 from punchlist.hosts.conversations import continue_session
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.hosts.receipts import NEWS, is_message, note_seen, note_turn
 from punchlist.settings.environment import project_of
 from punchlist.settings.options import AgentOptions

@@ -100,7 +100,7 @@ def _take_now(board: Board, hook: HookLine) -> dict[str, Any]:
     return board.store.joined(lambda tx: _take(board, tx, hook, refusal), durable=durable, wait=_LOCK_SECONDS)
 
 
-class _Previewed(Exception):
+class _PreviewedAnswer(Exception):
     """Carries an answer out of a transaction that is rolled back."""
 
 
@@ -109,11 +109,11 @@ def _preview_answer(board: Board, hook: HookLine) -> dict[str, Any]:
     refusal = _ask_gates(board, hook)
 
     def work(tx: Transaction) -> None:
-        raise _Previewed(_take(board, tx, hook, refusal))
+        raise _PreviewedAnswer(_take(board, tx, hook, refusal))
 
     try:
         board.store.joined(work, durable=False, wait=_LOCK_SECONDS)
-    except _Previewed as previewed:
+    except _PreviewedAnswer as previewed:
         return previewed.args[0]
     return {}
 

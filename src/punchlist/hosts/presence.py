@@ -26,7 +26,7 @@ from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describ
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, TranscriptError
 from punchlist.hosts.codex_socket import CodexDaemon
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.hosts.processes import (
     can_list_files,
     find_folder,

@@ -18,7 +18,7 @@ from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.tool_call import Subject, is_task
 from punchlist.core.overview import AgentOverview
 from punchlist.core.report import ItemReport, Report
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.surfaces.brief import completed_items
@@ -84,7 +84,7 @@ def _find_around(board: Board, project: str | None, news: Container[str], sessio
     agents = {(one.session, one.agent): one for one in board.overview(project=project)}
     now = board.now()
     return Around(
-        own=frozenset(one.session for one in agents.values() if is_own_list(one.session, one.agent, one.project)),
+        own=frozenset(one.session for one in agents.values() if is_personal_list(one.session, one.agent, one.project)),
         stopped=[
             Stopped(one.session, one.agent, left, _name_place(one))
             for one in agents.values()

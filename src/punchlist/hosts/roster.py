@@ -15,7 +15,7 @@ from punchlist.core.overview import WATCHED
 from punchlist.core.presence import Presence
 from punchlist.core.session_line import NO_LINE, SessionLine
 from punchlist.detect.stalls import StallOptions, find_silence
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list
 from punchlist.hosts.presence import find_presence
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import Folder, project_of, stall_timings
@@ -50,7 +50,7 @@ def load_first_screen(
     found = load_roster(board, project=project, looked_at=since, present=present, seen_at=seen_at)
     done = None if found.done is None else replace(found.done, has_looked=has_looked)
     # A list that a person began by hand is no agent.
-    agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
+    agents = (row for row in found.agents if row.host or not is_personal_list(row.session, row.agent, row.project))
     return replace(found, agents=tuple(agents), done=done)
 
 

@@ -17,7 +17,7 @@ from punchlist.core.programs import AgentProgram
 from punchlist.errors import AttachRefused
 from punchlist.hosts import codex_config
 from punchlist.hosts.attach import find_attachment, find_place, find_status_line, plan_attach
-from punchlist.hosts.changes import read_file
+from punchlist.hosts.file_changes import read_file
 from punchlist_hook import log_path
 
 _MANAGED = (

@@ -13,8 +13,7 @@ from punchlist.core.overview import PersonWait
 from punchlist.dialects import REGISTRY
 from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.copies import open_agent
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list, open_list_owner
 from punchlist.hosts.reports import save_mark
 from punchlist.server.api import replies
 from punchlist.server.api.calls import Answer, Call
@@ -180,7 +179,7 @@ def _make_item(given: str | NewItem) -> str | dict[str, Any]:
 
 
 def _change_list(call: Call, row: AgentRow, change: Callable[[Agent], object]) -> Answer:
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
@@ -193,7 +192,7 @@ def _change_list(call: Call, row: AgentRow, change: Callable[[Agent], object]) -
 
 def _tell_agent(call: Call, row: AgentRow, before: int, *, is_approval: bool = False) -> None:
     """Tell the agent what a person did, once the reply is on its way."""
-    if not is_own_list(row.session, row.name, row.project):
+    if not is_personal_list(row.session, row.name, row.project):
         call.after.append(lambda: deliver(call.board, row.session, row.name, before, is_approval=is_approval))
 
 
@@ -202,7 +201,7 @@ def _tell_agent(call: Call, row: AgentRow, before: int, *, is_approval: bool = F
 
 def answer_question(call: Call, body: QuestionBody) -> Answer:
     row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
@@ -258,7 +257,7 @@ def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcom
 
 def approve_plan(call: Call, body: ApprovalBody) -> Answer:
     row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
@@ -271,7 +270,7 @@ def approve_plan(call: Call, body: ApprovalBody) -> Answer:
 
 def reject_plan(call: Call, body: RejectionBody) -> Answer:
     row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from punchlist.core.task import Task
 from punchlist.core.task_rules import check_revision
-from punchlist.hosts.copies import check_own_tasks, open_agent
+from punchlist.hosts.list_owners import check_tasks_editable, open_list_owner
 from punchlist.server.api import replies
 from punchlist.server.api.calls import Answer, Call
 from punchlist.server.api.reading import Limit
@@ -250,7 +250,7 @@ def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
 
 def create_task(call: Call, body: NewTaskBody) -> Struct:
     tasks = call.open_tasks(creates=True)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     fields = _given(body)
     return view_task(tasks.create(fields.pop("subject"), call_id=call.take_call_id(), **fields))
 
@@ -349,7 +349,7 @@ def resume_task(call: Call, body: ResumeBody) -> Answer:
 
 def give_steps(call: Call, body: StepsBody) -> Answer:
     tasks, row = _open_own(call), call.find_agent(body.session, body.agent)
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run() -> Struct:
         todos = tasks.todos(call.path["task"], agent, by=call.by)
@@ -360,7 +360,7 @@ def give_steps(call: Call, body: StepsBody) -> Answer:
 
 def promote_items(call: Call, body: PromoteBody) -> Answer:
     tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     agent = call.board.agent(row.name, session=row.session, project=row.project)
     return call.repeat(lambda: replies.TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
 
@@ -368,7 +368,7 @@ def promote_items(call: Call, body: PromoteBody) -> Answer:
 def _open_own(call: Call) -> Tasks:
     """Return the list of the path; raise if it is a copy, which its agent does not see."""
     tasks = call.open_tasks()
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     return tasks
 
 

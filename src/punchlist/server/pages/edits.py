@@ -18,7 +18,7 @@ from punchlist.core.task import USUAL
 from punchlist.core.todo import TodoItem, TodoList, put_in_phase, sort_by_phase
 from punchlist.errors import EditRefused, SessionUnknown, TaskTaken
 from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.copies import check_own_tasks
+from punchlist.hosts.list_owners import check_tasks_editable
 from punchlist.server.pages.rendering import content_digest
 from punchlist.server.pages.tasks import open_list
 from punchlist.settings.environment import project_of
@@ -143,7 +143,7 @@ def add_task(board: Board, name: str, form: Mapping[str, str], *, by: str) -> st
         tasks = board.tasks(own, by=by)
     else:
         _, tasks = open_list(board, name, by=by)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     subject = _read(form, "text")
     if not subject:
         raise EditRefused(problem="Write the task first.")
@@ -166,7 +166,7 @@ def _read_new(form: Mapping[str, str]) -> NewTask:
 def deliver_signal(board: Board, name: str, form: Mapping[str, str], *, by: str) -> str:
     """Deliver an event to the tasks that wait for it; return the word of the notice."""
     _, tasks = open_list(board, name, by=by)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     topic, correlation = _read(form, "topic"), _read(form, "correlation")
     if not (topic and correlation):
         raise EditRefused(problem="An event needs a topic and a correlation id.")
@@ -182,7 +182,7 @@ def deliver_signal(board: Board, name: str, form: Mapping[str, str], *, by: str)
 def change_task(board: Board, name: str, wanted: str, form: Mapping[str, str], *, by: str, person: bool) -> bool:
     """Change a task as a form says; return False if it is gone after that. Raise a `TaskError` if it is refused."""
     _, tasks = open_list(board, name, by=by)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     verb, text = form.get("do", ""), _read(form, "text")
     force = "force" in form
     try:

@@ -14,7 +14,7 @@ from punchlist.board import Board, settle_due
 from punchlist.core.events import Event
 from punchlist.core.task import FLOWS, REASON, SETTLED, Task, TaskStatus
 from punchlist.errors import TaskError, TaskListUnknown
-from punchlist.hosts.copies import check_own_tasks
+from punchlist.hosts.list_owners import check_tasks_editable
 from punchlist.server.pages.rendering import list_path, session_path
 from punchlist.server.pages.task_graph import TaskGraphLayout, lay_out_graph
 from punchlist.settings.environment import project_of
@@ -266,7 +266,7 @@ def open_list(board: Board, name: str, *, by: str = "") -> tuple[TaskListRow, Ta
 
 def _find_problem(tasks: Tasks) -> str:
     try:
-        check_own_tasks(tasks)
+        check_tasks_editable(tasks)
     except TaskError as error:
         return str(error)
     return ""
