@@ -26,7 +26,7 @@ from punchlist.hosts.notices import Notifier
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.screen_feed import LiveRoster
 from punchlist.hosts.watch import Watcher, WatchProgress
-from punchlist.hosts.watch.scope import find_beginning
+from punchlist.hosts.watch.logs import find_beginning
 from punchlist.settings.table import NotifySettings, load_settings
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plural, safe_line
 from punchlist.views.now import Roster

@@ -18,7 +18,7 @@ from punchlist.hosts.inbox import ingest
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.roster import load_first_screen
 from punchlist.hosts.watch import Watcher
-from punchlist.hosts.watch.scope import find_beginning
+from punchlist.hosts.watch.logs import find_beginning
 from punchlist.settings.environment import Folder
 from punchlist.store.sidecars import limit_wait
 from punchlist.views.now import Roster
