@@ -28,7 +28,7 @@ from punchlist.core.todo import Evidence, TodoItem, TodoList
 from punchlist.errors import EditRefused, PunchlistError
 from punchlist.hosts.back_channel import deliver
 from punchlist.hosts.list_owners import explain_attaching, load_owner_activity, open_list_owner
-from punchlist.hosts.notices import Notifier
+from punchlist.hosts.notices import PersonNotifier
 from punchlist.hosts.screen_feed import LiveRoster
 from punchlist.settings import settings_path
 from punchlist.settings.environment import project_of
@@ -128,7 +128,7 @@ class Top:
         self._rows = TopRows((), {}, 0)
         panel = load_settings().panel
         self._is_expanded = panel.lists
-        self._notifier: Notifier | None = None
+        self._notifier: PersonNotifier | None = None
         self._looked: tuple[Roster, float] | None = None
         """The agents that the notifier saw last, and when it looks again all the same."""
         self._escapes: deque[str] = deque()
@@ -417,7 +417,7 @@ class Top:
 
     def _begin_notifying(self) -> None:
         project = project_of(self._options.project) if self._options.project else ""
-        self._notifier = Notifier(
+        self._notifier = PersonNotifier(
             self._board, load_settings().notify, write=self._escapes.append, report=self._feed.report, project=project
         )
         self._looked = None
@@ -433,7 +433,7 @@ class Top:
             self._looked = (roster, now + _NOTIFY_SECONDS)
             self._sender.submit(self._look, self._notifier, replace(roster, at=self._board.now()))
 
-    def _look(self, notifier: Notifier, roster: Roster) -> None:
+    def _look(self, notifier: PersonNotifier, roster: Roster) -> None:
         try:
             notifier.look(roster)
         except (PunchlistError, OSError) as error:

@@ -11,8 +11,7 @@ from msgspec import Meta, Struct
 from punchlist.agent import Agent
 from punchlist.core.overview import PersonWait
 from punchlist.dialects import REGISTRY
-from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
-from punchlist.hosts.back_channel import deliver
+from punchlist.hosts.back_channel import Outcome, deliver, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.list_owners import is_personal_list, open_list_owner
 from punchlist.hosts.reports import save_mark
 from punchlist.server.api import replies
