@@ -264,7 +264,6 @@ def _read_text(path: str) -> str | None:
 
 
 def _read_marker(folder: str) -> Marker | None:
-    """Return the marker of a folder of ours; None if the folder has none."""
     path = os.path.join(folder, MARKER)
     if os.path.islink(path) or not os.path.isdir(folder):
         return None
@@ -318,7 +317,6 @@ def _list_deletions(paths: Iterable[str]) -> list[FileChange]:
 
 
 def _list_inner_folders(top: str, folders: Iterable[str]) -> list[str]:
-    """Return the folders and those between them and the top."""
     found: set[str] = set()
     for folder in folders:
         at = folder

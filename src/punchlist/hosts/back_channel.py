@@ -18,7 +18,6 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import Final, Literal
 
-from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.approval import PlanState
 from punchlist.core.commands import Note, Operation, Target, Unblock
@@ -197,12 +196,6 @@ def _name(author: str | None) -> str:
     return cut(name, _LONGEST_NAME) or "someone"
 
 
-def find_agent(board: Board, conversation: Conversation) -> Agent:
-    """Return the agent of a conversation, with the settings under which its hooks speak."""
-    project, profile = conversation.project, read_setting("profile")
-    return board.handle(MAIN, session=conversation.session, profile=profile, project=project)
-
-
 # Codex.
 
 
@@ -219,7 +212,9 @@ def queue_news(board: Board, conversation: Conversation) -> bool:
     if board.store.read(lambda tx: describe_news(tx, row, hold_approvals=False)) is None:
         return False
     upto = board.store.last_seq()
-    text = "\n\n".join(one.text for one in find_agent(board, conversation).preview_turn())
+    profile = read_setting("profile")  # as its hooks have it
+    agent = board.handle(MAIN, session=conversation.session, profile=profile, project=conversation.project)
+    text = "\n\n".join(one.text for one in agent.preview_turn())
     if not text:
         return False
     told = conversation.told_upto

@@ -120,11 +120,8 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
     # The daemon lives on, and has the rollouts of closed threads open: by other roads they would seem to live.
     closed = {one.session for one in codex_threads if one.state == "gone"}
     found = [replace(one, state="gone") if one.host == _CODEX and one.session in closed else one for one in found]
-    return [one for one in join_roads(found) if one.state != "gone" or _is_recent(one.since, now)]
-
-
-def _is_recent(at: datetime | None, now: datetime) -> bool:
-    return at is not None and now - at < GONE_SHOWN
+    joined = join_roads(found)
+    return [one for one in joined if one.state != "gone" or (one.since is not None and now - one.since < GONE_SHOWN)]
 
 
 # Claude Code: a file per process.
@@ -301,7 +298,6 @@ def _read_rollouts(now: datetime) -> Iterator[Presence]:
 
 
 def _list_rollouts(folder: str) -> Iterator[tuple[datetime, str]]:
-    """Yield the rollouts of the latest days, each with the time of its last write."""
     days = [""]
     for pattern in (r"\d{4}", r"\d{2}", r"\d{2}"):
         inner = [
@@ -319,7 +315,8 @@ def _list_rollouts(folder: str) -> Iterator[tuple[datetime, str]]:
 
 def _read_rollout(file: str) -> Presence | None:
     """Return the state of a thread by its rollout; None if it is a subagent's, or says nothing."""
-    head = codex.read_head([record(_read_first_line(file)) or {}], (), file).origin
+    first = _read_part(file, tail=False, size=_TAIL).partition(b"\n")[0]
+    head = codex.read_head([record(first) or {}], (), file).origin
     if head.session is None or head.agent != MAIN:
         return None
     state: PresenceState = "idle"
@@ -489,12 +486,7 @@ def _read_json(file: str) -> dict[str, Any]:
     return record(_read_part(file, tail=False, size=_LARGEST)) or {}
 
 
-def _read_first_line(file: str) -> bytes:
-    return _read_part(file, tail=False, size=_TAIL).partition(b"\n")[0]
-
-
 def _read_last_lines(file: str) -> Iterator[bytes]:
-    """Yield the lines at the end of a file, the last first."""
     yield from reversed(_read_part(file, tail=True, size=_TAIL).splitlines())
 
 

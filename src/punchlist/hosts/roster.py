@@ -106,7 +106,7 @@ def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: Sta
     session, state, line = saved
     try:
         rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS)[0] if row.parent is None]
-        check_at = _find_check_time(tx, session) if state == "red" else None
+        check = session_state(session, tx.completions.load_record(session)).decided_by if state == "red" else None
         return [
             BoardAgent(
                 project=row.project,
@@ -115,7 +115,7 @@ def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: Sta
                 activity=row.activity,
                 line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
                 session_state=state,
-                check_at=check_at,
+                check_at=None if check is None else check.at,
                 silent_since=_find_silence(tx, row, now, timings),
             )
             for row in rows
@@ -142,11 +142,6 @@ def _find_silence(tx: Transaction, row: OverviewRow, now: datetime, timings: Sta
     memory = tx.subagents.load_stall(row.number)
     state, options = memory.stall, memory.stall_options or timings
     return None if state is None or find_silence(state, now, options) is None else state.alive_at
-
-
-def _find_check_time(tx: Transaction, session: str) -> datetime | None:
-    check = session_state(session, tx.completions.load_record(session)).decided_by
-    return None if check is None else check.at
 
 
 def _load_done(tx: Transaction, since: datetime) -> DoneSince:

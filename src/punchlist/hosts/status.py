@@ -118,7 +118,6 @@ def _blocks_skills_folder(settings: dict[str, Any]) -> bool:
 
 
 def _list_own_settings(host: AgentProgram) -> list[str]:
-    """Return what the person's own settings of Claude Code switch off."""
     path = os.path.join(find_settings(host), "settings.json")
     settings = _read_settings(path)
     problems: list[str] = []

@@ -149,7 +149,6 @@ def describe_log(host: str, root: str, path: str) -> LogFile | None:
 
 
 def _read_text(path: str) -> str | None:
-    """Return the folder that a small file names."""
     try:
         handle = open_plain(path)
     except OSError:

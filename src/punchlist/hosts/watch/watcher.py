@@ -200,7 +200,6 @@ class Source:
         self._read_upto = at
 
     def _skip(self, size: int) -> None:
-        """Pass over a part of a line that is too long."""
         self.is_ended = not size
         if size:
             self._read_upto += size
