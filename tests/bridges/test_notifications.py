@@ -14,7 +14,10 @@ from urllib.error import HTTPError
 import msgspec
 import pytest
 
-from punchlist.bridges.notifications import (
+from punchlist.bridges.sinks import Outbox, describe_failure
+from punchlist.core.notices import PersonNotice
+from punchlist.errors import ConfigInvalid
+from punchlist.hosts.notices import (
     ChatWebhook,
     NoticeCommand,
     NtfyTopic,
@@ -24,9 +27,6 @@ from punchlist.bridges.notifications import (
     make_escapes,
     notice_data,
 )
-from punchlist.bridges.sinks import Outbox, describe_failure
-from punchlist.core.notices import PersonNotice
-from punchlist.errors import ConfigInvalid
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e\x9b5n"

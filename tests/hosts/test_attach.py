@@ -18,7 +18,7 @@ from punchlist.cli import main
 from punchlist.core.programs import PROGRAMS
 from punchlist.hosts import plugin
 from punchlist.hosts.attach import find_attachment, plan_attach
-from punchlist.hosts.changes import apply_changes
+from punchlist.hosts.file_changes import apply_changes
 from punchlist.hosts.status import list_policies
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.cli import main
-from punchlist.hosts.back_channel import deliver
+from punchlist.hosts.back_channel import BackChannel, deliver
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.receipts import load_receipt, note_reply
 from punchlist.hosts.sockets import HookServer, serve_hooks
@@ -54,19 +54,24 @@ def board(host: Host) -> Iterator[Board]:
 
 
 @pytest.fixture
-def server(host: Host, board: Board, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookServer]:
+def channel(board: Board) -> BackChannel:
+    return BackChannel(board, os.getpid())
+
+
+@pytest.fixture
+def server(host: Host, board: Board, channel: BackChannel, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookServer]:
     """The socket of a running `punchlist mcp`, in the process that the hooks take for the agent's."""
     monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
-    served = serve_hooks(board, os.getpid())
+    served = serve_hooks(board, os.getpid(), channel=channel)
     assert served is not None
     with served:
         yield served
 
 
 @pytest.fixture
-def monitor(host: Host, server: HookServer, board: Board) -> Iterator[Monitor]:
+def monitor(host: Host, server: HookServer, channel: BackChannel) -> Iterator[Monitor]:
     made = Monitor(host)
-    server.wait_for_monitor(20)
+    channel.has_monitor.wait(20)
     yield made
     made.close()
 
@@ -197,10 +202,11 @@ def test_the_monitor_finds_the_next_server_and_ends_with_its_agent(
 ) -> None:
     start_idle_session(host, board)
     server.close()
-    again = serve_hooks(board, os.getpid())
+    channel = BackChannel(board, os.getpid())
+    again = serve_hooks(board, os.getpid(), channel=channel)
     assert again is not None
     with again:
-        again.wait_for_monitor(30)
+        channel.has_monitor.wait(30)
         board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
         assert "ada answered" in monitor.read()
     assert monitor.process.poll() is None

@@ -8,9 +8,9 @@ import pytest
 from punchlist import Board
 from punchlist.core.presence import Presence
 from punchlist.errors import SettingsFileInvalid
-from punchlist.hosts.live import LiveRoster
 from punchlist.hosts.presence import record_states
 from punchlist.hosts.roster import load_roster
+from punchlist.hosts.screen_feed import LiveRoster
 
 
 def test_an_agent_that_another_program_has_just_seen_is_not_gone(tmp_path: Path):

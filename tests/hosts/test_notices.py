@@ -17,7 +17,7 @@ import pytest
 from punchlist import Board
 from punchlist.core.presence import PresenceState
 from punchlist.errors import ConfigInvalid
-from punchlist.hosts.notices import Notifier, Told
+from punchlist.hosts.notices import PersonNotifier, Told
 from punchlist.settings.table import NotifySettings, WebhookSettings
 from punchlist.views.now import AgentNow, Roster
 
@@ -63,7 +63,9 @@ class Listener:
     def __init__(self, board: Board, settings: NotifySettings = SILENT, **options: Any) -> None:
         self.problems: list[str] = []
         self.written: list[str] = []
-        self.notifier = Notifier(board, settings, write=self.written.append, report=self.problems.append, **options)
+        self.notifier = PersonNotifier(
+            board, settings, write=self.written.append, report=self.problems.append, **options
+        )
 
     def hear(self, roster: Roster) -> list[str]:
         told: Told = self.notifier.look(roster)
@@ -172,12 +174,13 @@ PROGRAM = """
 import sys
 from datetime import UTC, datetime, timedelta
 from punchlist import Board
-from punchlist.hosts.notices import Notifier
+from punchlist.hosts.notices import PersonNotifier
 from punchlist.settings.table import NotifySettings
 from tests.hosts.test_notices import see, show
 
+settings = NotifySettings(terminal=(), command=("tee", "-a", sys.argv[2]))
 with Board.open(sys.argv[1]) as board:
-    with Notifier(board, NotifySettings(terminal=(), command=("tee", "-a", sys.argv[2])), report=print) as notifier:
+    with PersonNotifier(board, settings, report=print) as notifier:
         notifier.look(show(0, *(see(-1, "busy", n) for n in range(20))))
         print("ready", flush=True)
         sys.stdin.readline()
@@ -238,7 +241,7 @@ def test_progress_is_sent_in_the_words_of_the_relay(path: str, tmp_path: Path) -
             came.set()
 
         settings = NotifySettings(terminal=(), progress=True)
-        with Notifier(board, settings, report=print, on_progress=hear):
+        with PersonNotifier(board, settings, report=print, on_progress=hear):
             ends = time.monotonic() + 60
             number = 0
             while not came.is_set() and time.monotonic() < ends:  # the feed starts in a thread of its own

@@ -10,8 +10,8 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from punchlist.core.events import Draft
 from punchlist.core.presence import Presence, find_missing, join_roads
 from punchlist.hosts.presence import PresenceLog, find_presence, record_states
 from punchlist.hosts.roster import load_roster
-from punchlist.hosts.watch import CodexPlans, Watcher
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
 
@@ -326,19 +325,13 @@ def test_a_codex_that_has_been_idle_for_days_is_idle(home: Path, start: Start):
 
 
 class Daemon(threading.Thread):
-    """A stand-in for Codex's daemon: answers each request over a WebSocket, or sends what a test wants.
+    """A stand-in for Codex's daemon: answers each request over a WebSocket, or sends what a test wants."""
 
-    To a client that resumes a thread it sends the `news`.
-    """
-
-    def __init__(
-        self, home: Path, threads: list[dict[str, Any]], raw: bytes | None = None, news: Sequence[dict[str, Any]] = ()
-    ) -> None:
+    def __init__(self, home: Path, threads: list[dict[str, Any]], raw: bytes | None = None) -> None:
         super().__init__(daemon=True)
         folder = home / ".codex" / "app-server-control"
         folder.mkdir(parents=True)
-        self._threads, self._raw, self._news = threads, raw, news
-        self.asked: list[str] = []
+        self._threads, self._raw = threads, raw
         self._server = socket.socket(socket.AF_UNIX)
         # From within the folder: the path of a test's folder may be too long for a socket.
         before = os.getcwd()
@@ -374,11 +367,7 @@ class Daemon(threading.Thread):
                 client.sendall(self._raw)
             elif "id" in asked:
                 self._send(client, {"method": "configWarning", "params": {}})
-                thread = next((one for one in self._threads if one["id"] == asked["params"].get("threadId")), None)
-                self._send(client, {"id": asked["id"], "result": {"data": self._threads, "thread": thread}})
-                self.asked.append(asked["method"])
-                for message in self._news if asked["method"] == "thread/resume" else ():
-                    self._send(client, message)
+                self._send(client, {"id": asked["id"], "result": {"data": self._threads}})
 
     def _send(self, client: socket.socket, value: Any) -> None:
         body = json.dumps(value).encode()
@@ -391,13 +380,13 @@ class Daemon(threading.Thread):
 def serve(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Daemon]]:
     with ExitStack() as stack:
 
-        def run(threads: list[dict[str, Any]], raw: bytes | None = None, news: Sequence[dict[str, Any]] = ()) -> Daemon:
+        def run(threads: list[dict[str, Any]], raw: bytes | None = None) -> Daemon:
             # A short way to the home, for the same reason.
             short = Path(f"/tmp/pl-{base64.b32encode(os.urandom(5)).decode()}")
             short.symlink_to(home / ".codex")
             monkeypatch.setenv("CODEX_HOME", str(short))
             stack.callback(short.unlink)
-            daemon = Daemon(home, threads, raw, news)
+            daemon = Daemon(home, threads, raw)
             stack.callback(daemon.close)
             return daemon
 
@@ -479,107 +468,6 @@ def test_a_socket_that_is_no_socket_is_passed_over(home: Path):
     folder.mkdir(parents=True)
     (folder / "app-server-control.sock").write_text("no socket")
     assert find_presence() == []
-
-
-# Plans by the daemon and by the rollout.
-
-Steps = tuple[tuple[str, str], ...]
-FIRST: Steps = (("paint", "in_progress"), ("dry", "pending"))
-SECOND: Steps = (("paint", "completed"), ("dry", "in_progress"))
-
-
-def tell_plan(steps: Steps, at: datetime) -> dict[str, Any]:
-    told = {"in_progress": "inProgress"}
-    plan = [{"step": step, "status": told.get(status, status)} for step, status in steps]
-    params = {"threadId": "t-1", "turnId": "u-1", "explanation": None, "plan": plan}
-    return {"method": "turn/plan/updated", "params": params, "emittedAtMs": milliseconds(at)}
-
-
-def write_plans(home: Path, *plans: tuple[Steps, datetime]) -> None:
-    file = write_rollout(home, "t-1")
-    with file.open("a") as log:
-        for number, (steps, at) in enumerate(plans):
-            args = json.dumps({"plan": [{"step": step, "status": status} for step, status in steps]})
-            call = {"type": "function_call", "name": "update_plan", "arguments": args, "call_id": f"call_{number}"}
-            done = {"type": "function_call_output", "call_id": f"call_{number}", "output": "Plan updated"}
-            for payload in (call, done):
-                record = {"type": "response_item", "timestamp": at.isoformat(), "payload": payload}
-                log.write(json.dumps(record) + "\n")
-
-
-def follow_plans(board: Board, daemon: Daemon, plans: int) -> None:
-    """Follow the daemon until so many lists were written, and it has let the thread go."""
-    with CodexPlans(board, pytest.fail):
-        while count_writes(board) < plans or "thread/unsubscribe" not in daemon.asked:
-            time.sleep(0.01)
-
-
-def read_rollouts(board: Board) -> None:
-    with closing(Watcher(board)) as watcher:
-        while watcher.is_behind:
-            watcher.take_slice()
-
-
-def count_writes(board: Board) -> int:
-    kinds = ("list.replaced", "list.confirmed", "transcript.write")
-    return sum(event.kind in kinds for event in board.events())
-
-
-def read_list(board: Board) -> Steps:
-    return tuple((item.content, item.status.value) for item in board.handle("main", session="t-1").todos.items)
-
-
-IDLE = {"method": "thread/status/changed", "params": {"threadId": "t-1", "status": {"type": "idle"}}}
-ACTIVE: dict[str, Any] = {"type": "active", "activeFlags": []}
-
-
-@pytest.mark.parametrize("first", ["daemon", "rollout"])
-def test_plans_that_the_daemon_and_the_rollout_tell_are_written_once(
-    home: Path, board: Board, serve: Callable[..., Daemon], first: str
-):
-    now = board.now() - timedelta(minutes=1)
-    plans = [(FIRST, now), (SECOND, now + timedelta(seconds=1)), (FIRST, now + timedelta(seconds=20))]
-    news = [*(tell_plan(steps, at + timedelta(milliseconds=8)) for steps, at in plans), IDLE]
-    daemon = serve([thread(home, "t-1", status=ACTIVE)], news=news)
-    write_plans(home, *plans)
-    if first == "rollout":
-        read_rollouts(board)
-    follow_plans(board, daemon, plans=3)
-    read_rollouts(board)
-    assert (count_writes(board), read_list(board)) == (3, FIRST)
-
-
-def test_the_same_plan_written_twice_is_two_facts_by_both_roads(home: Path, board: Board, serve: Callable[..., Daemon]):
-    now = board.now() - timedelta(minutes=1)
-    plans = [(FIRST, now), (FIRST, now + timedelta(seconds=2))]
-    daemon = serve([thread(home, "t-1", status=ACTIVE)], news=[*(tell_plan(*plan) for plan in plans), IDLE])
-    follow_plans(board, daemon, plans=2)
-    write_plans(home, *plans)
-    read_rollouts(board)
-    assert count_writes(board) == 2
-
-
-def test_a_plan_that_the_daemon_did_not_tell_comes_from_the_rollout(
-    home: Path, board: Board, serve: Callable[..., Daemon]
-):
-    now = board.now() - timedelta(minutes=1)
-    daemon = serve([thread(home, "t-1", status=ACTIVE)], news=[tell_plan(FIRST, now), IDLE])
-    follow_plans(board, daemon, plans=1)
-    write_plans(home, (FIRST, now), (SECOND, now + timedelta(seconds=9)))
-    read_rollouts(board)
-    assert (count_writes(board), read_list(board)) == (2, SECOND)
-
-
-def test_plans_of_subagents_and_of_attached_threads_are_left_to_their_logs_and_hooks(
-    home: Path, board: Board, serve: Callable[..., Daemon]
-):
-    tell(board, "codex", "t-1", "busy", os.getpid())
-    other = tell_plan(FIRST, board.now())
-    other["params"]["threadId"] = "t-2"
-    threads = [thread(home, "t-1", status=ACTIVE), thread(home, "t-2", status=ACTIVE, parentThreadId="t-1")]
-    daemon = serve(threads, news=[tell_plan(FIRST, board.now()), other, IDLE])
-    follow_plans(board, daemon, plans=0)
-    assert count_writes(board) == 0
 
 
 # Hooks, and one agent by two roads.

@@ -13,7 +13,7 @@ import pytest
 from punchlist import Board
 from punchlist.cli import main
 from punchlist.errors import EditRefused, TaskError
-from punchlist.hosts.copies import check_own_tasks, open_agent
+from punchlist.hosts.list_owners import check_tasks_editable, open_list_owner
 from punchlist.hosts.watch import Watcher
 from tests.bridges.task_folders import put
 from tests.hosts.machine import Machine, catch_up, counts, make_machine, snapshot
@@ -82,7 +82,7 @@ def test_a_list_file_is_read_only_on_the_board(machine: Machine) -> None:
     path = put_list(machine, "> Saw")
     machine.watch()
     with Board.open(machine.board) as board, pytest.raises(EditRefused) as refused:
-        open_agent(board, "main", SESSION)
+        open_list_owner(board, "main", SESSION)
     assert f"it is a copy from {path}" in str(refused.value)
     assert "`punchlist attach claude-code` attaches Claude Code" in str(refused.value)
 
@@ -178,7 +178,7 @@ def test_tasks_from_files_are_read_only_on_the_board(machine: Machine, monkeypat
     folder = put(tasks_folder(machine), 1, "Paint").parent
     machine.watch()
     with Board.open(machine.board) as board, pytest.raises(TaskError) as refused:
-        check_own_tasks(board.tasks(LIST))
+        check_tasks_editable(board.tasks(LIST))
     assert f"they are a copy from {folder}" in str(refused.value)
     monkeypatch.setenv("PUNCHLIST_DB", str(machine.board))
     assert main(["tasks", "done", "1", "--list", LIST]) == 1

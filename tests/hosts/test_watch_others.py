@@ -14,8 +14,8 @@ from punchlist import Board
 from punchlist.cli import main
 from punchlist.core.overview import TokenTotal
 from punchlist.errors import SettingsFileInvalid
-from punchlist.hosts.watch.rows import Piece, StoreRows
-from punchlist.hosts.watch.scope import load_scope
+from punchlist.hosts.watch.lists import Piece, StoreRows
+from punchlist.hosts.watch.logs import load_scope
 from punchlist.transcripts.steps import CallEnd, CallStart, Step, TurnEnd, UserTurn
 from tests.hosts.machine import Machine, counts, make_machine, snapshot
 from tests.transcripts.chats import CHATS, Chat, GeminiChat, HermesChat, OpenClawChat, QwenChat

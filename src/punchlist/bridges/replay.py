@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -34,10 +34,8 @@ from punchlist.settings.options import AgentOptions
 from punchlist.store import Transaction
 from punchlist.store.agents import AgentRow
 from punchlist.store.hosts import Conversation
-from punchlist.store.records import StoredCall
 from punchlist.tasks.gates import Gate
 from punchlist.text import clean, cut
-from punchlist.text.hashing import blake2b
 from punchlist.text.redaction import redact
 from punchlist.transcripts.decoding import object_at
 from punchlist.transcripts.formats import LINES, LOGS, open_transcript, read_steps
@@ -65,11 +63,6 @@ _PLAN_TOOL: Final = "ExitPlanMode"
 _LOOKING: Final = ("TaskList", "TaskGet")
 """Native tools that only show tasks: hooks do not report them either."""
 
-_TOLD: Final = "codex"
-"""The dialect whose host tells of writes also over its socket."""
-
-_MOST_TIMES: Final = 20
-_SAME_FACT: Final = timedelta(seconds=5)
 _DELEGATING: Final = ("Task", "Agent", "spawn_agent")
 _FOLDERS: Final = frozenset({"cwd", "workdir", "working_directory"})
 _MOST_DELEGATIONS: Final = 1000
@@ -420,7 +413,7 @@ class Replay:
 
     def _write(self, step: ListWrite) -> None:
         agent = self._agent(step.agent)
-        if self._source and (self._find_write(agent, step)[0] or self._pass_over_twin(agent, step)):
+        if self._source and self._find_write(agent, step)[0]:
             return
         if self.is_served and step.dialect == OWN:
             return  # perhaps for a session that it knew better
@@ -432,8 +425,6 @@ class Replay:
             self._handle(agent, step.dialect).call(step.name, step.args, call_id=step.call_id)
         elif not is_known and self._source:
             self._note_late(agent, step)
-        if self._source and step.dialect == _TOLD:
-            self._save_twin(agent, step)
         if step.agent == MAIN:
             self.has_list = not is_late
 
@@ -451,37 +442,6 @@ class Replay:
             return any(tx.call(one, step.call_id) is not None for one in rows), is_late
 
         return self._board.store.read(find)
-
-    # A plan of Codex comes by two roads: its daemon tells of it without the call's id, its rollout with it. They are
-    # one fact if the steps are the same and the times at most 5 s apart. So each road leaves a note for the other one.
-
-    def _pass_over_twin(self, agent: Agent, step: ListWrite) -> bool:
-        """True if the other road has told of this plan; its call is then known."""
-        if step.dialect != _TOLD:
-            return False
-        at, key = step.at or self._board.now(), _name_plan(step, is_told=not step.is_told)
-
-        def work(tx: Transaction) -> bool:
-            row = tx.agent(agent.session, agent.name)
-            if row is None or not any(abs(at - one) <= _SAME_FACT for one in _load_times(tx, row, key)):
-                return False
-            if not step.is_told:
-                tx.save_call(row, step.call_id, RECORDED, at=at)
-            return True
-
-        return self._board.store.transact(work)
-
-    def _save_twin(self, agent: Agent, step: ListWrite) -> None:
-        at, key = step.at or self._board.now(), _name_plan(step, is_told=step.is_told)
-
-        def work(tx: Transaction) -> None:
-            row = tx.agent(agent.session, agent.name)
-            if row is not None:
-                times = [*_load_times(tx, row, key), at][-_MOST_TIMES:]
-                note = StoredCall(b"", " ".join(one.isoformat() for one in times).encode())
-                tx.save_call(row, key, note, at=at)
-
-        self._board.store.transact(work)
 
     def _handle(self, agent: Agent, dialect: str) -> Agent:
         if dialect == agent.dialect:
@@ -504,20 +464,6 @@ class Replay:
                 tx.save_call(row, step.call_id, RECORDED, at=now)
 
         self._board.store.transact(work)
-
-
-def _name_plan(step: ListWrite, *, is_told: bool) -> str:
-    """Return a name for the steps of a plan by one of the roads, the same for the same steps."""
-    command = dialect_named(step.dialect).parse(step.name, step.args)
-    steps = [(one.content, one.status) for one in command.entries] if isinstance(command, Replace) else []
-    digest = blake2b(repr(steps).encode("utf-8", "backslashreplace"), digest_size=12).hexdigest()
-    return f"plan {digest} by its {'host' if is_told else 'log'}"
-
-
-def _load_times(tx: Transaction, agent: AgentRow, key: str) -> list[datetime]:
-    """Return when a road told of a plan, the latest times."""
-    note = tx.call(agent, key)
-    return [] if note is None else [datetime.fromisoformat(one) for one in note.reply.decode().split()]
 
 
 def _as_records(step: ListWrite) -> list[dict[str, Any]]:

@@ -17,9 +17,8 @@ from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.matching import find_item
 from punchlist.core.overview import PersonWait
 from punchlist.errors import EditRefused
-from punchlist.hosts import answers
-from punchlist.hosts.answers import Outcome
-from punchlist.hosts.back_channel import find_idle
+from punchlist.hosts import back_channel
+from punchlist.hosts.back_channel import Outcome, deliver_outcome, find_idle
 from punchlist.surfaces.headlines import name_task_list
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import repair
@@ -66,7 +65,7 @@ def _answer(options: Namespace) -> None:
         before = board.store.last_seq()
         outcome, said = resolve_wait(board, options, wait, query, text)
         seconds = _RECEIPT_SECONDS if options.json else 0.0
-        receipt = answers.deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
+        receipt = deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
     data = asdict(view_wait(wait)) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
     tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
 
@@ -175,7 +174,7 @@ def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str,
         ways = " or ".join(f"`{command}`" for command in answer_commands(wait))
         shows = f"`{_plan_command(wait)}` shows it"
         raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")
-    outcome = answers.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)
+    outcome = back_channel.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)
     match wait.kind:
         case "task":
             return outcome, f" (task {wait.id})."

@@ -19,7 +19,7 @@ from punchlist.hosts.attach import (
     plan_detach,
     remove_board_folder,
 )
-from punchlist.hosts.changes import show_change
+from punchlist.hosts.file_changes import show_change
 from punchlist.hosts.plugin import NAME, find_launch, server_entry
 from punchlist.hosts.status import HostStatus, find_status
 from punchlist.store import store_path

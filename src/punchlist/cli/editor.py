@@ -12,7 +12,7 @@ from punchlist.agent import Agent
 from punchlist.cli.files import read, write_new
 from punchlist.core.todo import TodoList
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list
 from punchlist.markdown import dumps, loads
 from punchlist.surfaces.spans import plural
 
@@ -72,7 +72,7 @@ class ListDraft:
     @property
     def _kept(self) -> str:
         agent = self.agent
-        is_own = is_own_list(agent.session, agent.name, agent.project)
+        is_own = is_personal_list(agent.session, agent.name, agent.project)
         whose = "" if is_own else f" --session {shlex.quote(agent.session)} --agent {shlex.quote(agent.name)}"
         return f"Your text is kept in `{self.path}`; `punchlist todo import {self.path}{whose}` takes it"
 

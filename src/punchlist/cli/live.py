@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from punchlist.cli.screen import Screen
 from punchlist.core.events import Event
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import STATES, waiting_lines
@@ -71,7 +71,7 @@ def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyp
 
 
 def _name_session(row: ListRow) -> str:
-    is_own = is_own_list(row.session, row.agent, row.project)
+    is_own = is_personal_list(row.session, row.agent, row.project)
     return "yours" if is_own else safe_line(short_session(row.session))
 
 

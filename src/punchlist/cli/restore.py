@@ -24,7 +24,7 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.events import Draft
 from punchlist.core.overview import NO_ACTIVITY
 from punchlist.errors import InvalidInput
-from punchlist.hosts.own_lists import MAIN, name_session
+from punchlist.hosts.list_owners import MAIN, name_path_session
 from punchlist.store import Transaction
 from punchlist.surfaces.spans import Span, plural, safe_line
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
@@ -265,7 +265,7 @@ def _choose_session(options: Namespace, transcript: Transcript, written: Written
     """
     origin = transcript.origin if written is None else written.origin
     own = options.target or transcript.origin.session or origin.session
-    return own or name_session(os.path.realpath(transcript.source))
+    return own or name_path_session(os.path.realpath(transcript.source))
 
 
 def _choose_subagent(board: Board, session: str, transcript: Transcript, written: Written | None) -> Agent:

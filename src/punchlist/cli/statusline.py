@@ -19,7 +19,7 @@ from punchlist.core.overview import NO_ACTIVITY, summarise_list
 from punchlist.core.session_line import AgentWork, SessionLine, prepare_line
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import PunchlistError
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.reader import BoardReader, system_clock
 from punchlist.store import store_path
 from punchlist.store.lines import load_line

@@ -13,8 +13,7 @@ from punchlist.cli.arguments import Parser, check_session
 from punchlist.core.matching import find_items, find_phase, find_tasks
 from punchlist.core.task import FLOWS, Task
 from punchlist.errors import EditRefused, NothingToUndo
-from punchlist.hosts.copies import open_agent
-from punchlist.hosts.own_lists import MAIN, is_own_list, name_session
+from punchlist.hosts.list_owners import MAIN, is_personal_list, name_path_session, open_list_owner
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import plural, safe_line
@@ -71,7 +70,7 @@ def find_owner(
             raise _several_error(query, found, is_number=is_number)
         if found:
             row = found[0].row
-            return open_agent(board, row.agent, row.session, row.project)
+            return open_list_owner(board, row.agent, row.session, row.project)
     if (task := _find_task(board, options, query)) is not None:
         how = f"punchlist tasks done {task.id} --list {quote(task.list)}"
         raise EditRefused(problem=f"“{task.subject}” is a task: `{how}` completes it; see `punchlist tasks --help`.")
@@ -91,12 +90,12 @@ def choose_list(
     rows, others = _find_lists(board, options)
     session = _named_session(options)
     if agents_first and session is None and options.agent is None:
-        rows = [row for row in rows if not is_own_list(row.session, row.agent, row.project)]
+        rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
     if not rows and create and options.agent is None and (session is None or not others):
-        return open_agent(board, MAIN, session or name_session(project_of()))
+        return open_list_owner(board, MAIN, session or name_path_session(project_of()))
     rows = rows or others
     if len(rows) == 1:
-        return open_agent(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
+        return open_list_owner(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
     if not rows:
         raise _nothing_error(options)
     places = "; ".join(_place_of(row) for row in rows[:_MOST_NAMED])
@@ -108,19 +107,19 @@ def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
     session, project = _named_session(options), project_of()
     for place in board.store.read(lambda tx: tx.history.lists_changed_by(by, project=project, session=session)):
         if options.agent in (None, place.agent):
-            return open_agent(board, place.agent, place.session, project)
+            return open_list_owner(board, place.agent, place.session, project)
     raise NothingToUndo(by=by) if any(_find_lists(board, options)) else _nothing_error(options)
 
 
 def describe_list(session: str, agent: str, project: str) -> str:
     """Return whose list it is, and its session."""
-    whose = "yours" if is_own_list(session, agent, project) else safe_line(agent)
+    whose = "yours" if is_personal_list(session, agent, project) else safe_line(agent)
     return f"{whose}, session {safe_line(session)}"
 
 
 def _named_session(options: Namespace) -> str | None:
     if options.mine:
-        return name_session(project_of())
+        return name_path_session(project_of())
     return options.session or os.environ.get("PUNCHLIST_SESSION") or None
 
 
@@ -135,7 +134,7 @@ def _find_lists(board: Board, options: Namespace) -> _Lists:
         # A person's own list has the name of a main agent, and no agent: it is meant by its session or `--mine`.
         rows = [row for row in rows if row.agent == options.agent]
         if session is None:
-            rows = [row for row in rows if not is_own_list(row.session, row.agent, row.project)]
+            rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
     activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
     lists = _Lists([], [])
     for row, activity in zip(rows, activities, strict=True):

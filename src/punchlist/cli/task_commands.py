@@ -19,7 +19,7 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.matching import find_tasks
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
 from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
-from punchlist.hosts.copies import check_own_tasks
+from punchlist.hosts.list_owners import check_tasks_editable
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.current_work import load_waits
@@ -61,7 +61,7 @@ def open_tasks(options: Namespace, *, by: str = "", reads: bool = False) -> Gene
         if reads and options.list:
             _check_list(tasks)
         if not reads:
-            check_own_tasks(tasks)
+            check_tasks_editable(tasks)
         yield tasks
 
 

@@ -24,7 +24,7 @@ from punchlist.core.commands import Entry, Target
 from punchlist.core.matching import find_item, find_phase
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list
 from punchlist.markdown import dumps, loads
 from punchlist.surfaces.spans import plural, safe_line
 from punchlist.text import for_terminal, repair
@@ -131,7 +131,7 @@ def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
 def _report(agent: Agent, message: str) -> None:
     """Print what was done, and to whose list; tell its agent, if that is idle."""
     print(f"{message} ({describe_list(agent.session, agent.name, agent.project)})", flush=True)
-    if not is_own_list(agent.session, agent.name, agent.project):
+    if not is_personal_list(agent.session, agent.name, agent.project):
         from punchlist.hosts.back_channel import deliver  # a person's own list has no agent to tell
 
         deliver(agent.board, agent.session, agent.name, agent.board.store.last_seq())

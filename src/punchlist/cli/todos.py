@@ -14,7 +14,7 @@ from punchlist.cli.arguments import Parser, command_parser, find_folder, open_re
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.current_work import find_shown_focus
 from punchlist.core.overview import show_left_open
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
@@ -118,7 +118,7 @@ def _show_work(
 
 
 def _label_own(row: ListRow) -> ListRow:
-    is_own = is_own_list(row.session, row.agent, row.project)
+    is_own = is_personal_list(row.session, row.agent, row.project)
     return row._replace(label="yours") if is_own and row.label is None else row
 
 

@@ -27,9 +27,9 @@ from punchlist.core.overview import Activity, PersonWait
 from punchlist.core.todo import Evidence, TodoItem, TodoList
 from punchlist.errors import EditRefused, PunchlistError
 from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.copies import explain_attaching, load_activity, open_agent
-from punchlist.hosts.live import LiveRoster
-from punchlist.hosts.notices import Notifier
+from punchlist.hosts.list_owners import explain_attaching, load_owner_activity, open_list_owner
+from punchlist.hosts.notices import PersonNotifier
+from punchlist.hosts.screen_feed import LiveRoster
 from punchlist.settings import settings_path
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import load_settings, set_setting
@@ -128,7 +128,7 @@ class Top:
         self._rows = TopRows((), {}, 0)
         panel = load_settings().panel
         self._is_expanded = panel.lists
-        self._notifier: Notifier | None = None
+        self._notifier: PersonNotifier | None = None
         self._looked: tuple[Roster, float] | None = None
         """The agents that the notifier saw last, and when it looks again all the same."""
         self._escapes: deque[str] = deque()
@@ -261,7 +261,7 @@ class Top:
         hint = ""
         if place.session:
             rows = list(self._board.work(session=place.session, limit=_MOST_LISTS))
-            known = self._board.store.read(lambda tx: load_activity(tx, place.agent, place.session))
+            known = self._board.store.read(lambda tx: load_owner_activity(tx, place.agent, place.session))
             if known.copy_of:
                 hint = f"Only watched, {explain_attaching(known, place.agent, place.session)}."
         elif isinstance(subject, AgentNow):
@@ -417,7 +417,7 @@ class Top:
 
     def _begin_notifying(self) -> None:
         project = project_of(self._options.project) if self._options.project else ""
-        self._notifier = Notifier(
+        self._notifier = PersonNotifier(
             self._board, load_settings().notify, write=self._escapes.append, report=self._feed.report, project=project
         )
         self._looked = None
@@ -433,7 +433,7 @@ class Top:
             self._looked = (roster, now + _NOTIFY_SECONDS)
             self._sender.submit(self._look, self._notifier, replace(roster, at=self._board.now()))
 
-    def _look(self, notifier: Notifier, roster: Roster) -> None:
+    def _look(self, notifier: PersonNotifier, roster: Roster) -> None:
         try:
             notifier.look(roster)
         except (PunchlistError, OSError) as error:
@@ -478,7 +478,7 @@ class Top:
         """Return the place of a list that can be changed; raise how to attach its agent, if it cannot."""
         place = find_place(subject)
         if place.session:
-            open_agent(self._board, place.agent, place.session, place.project)
+            open_list_owner(self._board, place.agent, place.session, place.project)
             return place
         if isinstance(subject, AgentNow):
             raise EditRefused(problem=explain_unattached(subject))
@@ -505,7 +505,7 @@ class Top:
         return f"Marked completed: {safe_line(item.content)}; `punchlist todo undo` takes it back"
 
     def _edit_list(self, place: Place) -> None:
-        agent = open_agent(self._board, place.agent, place.session, place.project)
+        agent = open_list_owner(self._board, place.agent, place.session, place.project)
         if said := self._edit_draft(place, ListDraft(agent)):
             self._say(said)
 
@@ -530,7 +530,7 @@ class Top:
 
     def _edit(self, place: Place, plan: Callable[[TodoList], Operation]) -> None:
         before = self._board.store.last_seq()
-        agent = open_agent(self._board, place.agent, place.session, place.project)
+        agent = open_list_owner(self._board, place.agent, place.session, place.project)
         person = find_doubt(self._options) is None
         agent.edit(plan(agent.todos), by=author(self._options), person=person)
         self._deliver(place.session, place.agent, before)

@@ -14,7 +14,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.notifications import notice_data
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, open_board, parse_age
 from punchlist.cli.events import make_writer
@@ -22,11 +21,11 @@ from punchlist.cli.terminal import detect_display, glyphs, has_colours, paint, s
 from punchlist.core.notices import FACT_KINDS, PersonNotice
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, StoreFull
-from punchlist.hosts.live import LiveRoster
-from punchlist.hosts.notices import Notifier
+from punchlist.hosts.notices import PersonNotifier, notice_data
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
-from punchlist.hosts.watch import CodexPlans, Watcher, WatchProgress
-from punchlist.hosts.watch.scope import find_beginning
+from punchlist.hosts.screen_feed import LiveRoster
+from punchlist.hosts.watch import Watcher, WatchProgress
+from punchlist.hosts.watch.logs import find_beginning
 from punchlist.settings.table import NotifySettings, load_settings
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plural, safe_line
 from punchlist.views.now import Roster
@@ -64,8 +63,7 @@ def _watch(options: Namespace) -> int:
             calls = sum(event.kind == "tool.started" for event in board.events(before))
             _describe_start(watcher, calls, time.monotonic() - began)
             if not options.once:
-                with CodexPlans(board, warn):
-                    _follow(board, watcher)
+                _follow(board, watcher)
     return 0
 
 
@@ -191,7 +189,9 @@ def _notify(options: Namespace) -> int:
     with ExitStack() as stack:
         board = stack.enter_context(open_board(options))
         write = _write if sys.stdout.isatty() else None
-        notifier = stack.enter_context(Notifier(board, settings, write=write, report=warn, on_progress=print_notice))
+        notifier = stack.enter_context(
+            PersonNotifier(board, settings, write=write, report=warn, on_progress=print_notice)
+        )
         if options.test:
             return _test(notifier)
         live = LiveRoster(board, watches=not options.no_watch)
@@ -210,7 +210,7 @@ def _notify(options: Namespace) -> int:
             changed.clear()
 
 
-def _look(notifier: Notifier, live: LiveRoster) -> Sequence[PersonNotice]:
+def _look(notifier: PersonNotifier, live: LiveRoster) -> Sequence[PersonNotice]:
     """Return the facts that are news, in quiet hours too. A board that is busy or full is looked at again later."""
     try:
         told = notifier.look(live.roster)
@@ -225,7 +225,7 @@ def _write(escapes: str) -> None:
     sys.stdout.flush()
 
 
-def _test(notifier: Notifier) -> int:
+def _test(notifier: PersonNotifier) -> int:
     results = list(notifier.test())
     if not results:
         return complain("No way to tell you anything is set, and this is no terminal; see `punchlist notify --help`.")
@@ -234,7 +234,7 @@ def _test(notifier: Notifier) -> int:
     return FAILED if any(problem for _, problem in results) else OK
 
 
-def _introduce(notifier: Notifier, settings: NotifySettings, found: Roster) -> None:
+def _introduce(notifier: PersonNotifier, settings: NotifySettings, found: Roster) -> None:
     living = [row for row in found.agents if row.state != "gone"]
     waiting = [row for row in living if row.state == "waiting"]
     # Of those that wait already no message comes at the first start.

@@ -65,6 +65,12 @@ class Brief(Struct, frozen=True):
     has_news: bool
     until: int
     red: tuple[SessionState, ...] = ()
+    after: int = 0
+    """The event after which the news began: that of the reader, or the first one of those that were looked at."""
+
+    @property
+    def completed(self) -> tuple[ItemReport, ...]:
+        return (*self.verified, *self.confirmed, *self.unchecked, *self.doubtful, *self.unjudged)
 
     @property
     def is_empty(self) -> bool:
@@ -103,6 +109,7 @@ def assemble_brief(
         has_news=until > after,
         until=until,
         red=tuple(red),
+        after=after,
     )
 
 

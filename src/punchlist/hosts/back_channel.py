@@ -1,4 +1,4 @@
-"""Bring what people answered, decided and changed to a conversation that is idle, and keep the receipt.
+"""Resolve what waits on a person, bring it to the agent if its conversation is idle, and keep the receipt.
 
 Claude Code has a monitor in our plugin: each line that it prints begins a turn. It gets its lines from the running
 `punchlist mcp`; a line only says that there is news, and the hook of the turn that it begins tells it. Codex gets the
@@ -13,16 +13,18 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import Final
+from typing import Final, Literal
 
-from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.approval import PlanState
+from punchlist.core.commands import Note, Operation, Target, Unblock
 from punchlist.core.events import Event
-from punchlist.errors import PunchlistError, StoreTooNew
-from punchlist.hosts.own_lists import MAIN
+from punchlist.core.overview import PersonWait
+from punchlist.errors import EditRefused, PunchlistError, StoreTooNew
+from punchlist.hosts.list_owners import MAIN
 from punchlist.hosts.presence import is_claude_idle
 from punchlist.hosts.processes import is_running
 from punchlist.hosts.receipts import add_step, load_receipt, write_message
@@ -43,6 +45,80 @@ _NOT_RESUMED: Final = b"could not resume thread"
 _LONGEST_COMPLAINT: Final = 65_536
 _LONGEST_NAME: Final = 40
 _SAID: Final = frozenset({"question.answered", "approval.rejected", "approval.approved"})
+
+Outcome = Literal["resumed", "unblocked", "answered", "approved", "rejected"]
+
+
+# Answers.
+
+
+def resolve_wait(
+    board: Board, wait: PersonWait, text: str, *, by: str, person: bool, make_list: bool = False
+) -> Outcome:
+    """Resolve a wait in the name of an author and return what was done, in a word.
+
+    For a plan the text is `approve` or `reject REASON`; `make_list` makes the list of the steps of an approved plan.
+    For everything but a question and a plan it is a note, and may be empty. `person` as for `Agent.edit`.
+    """
+    state = {"answer": text} if text else None
+    match wait.kind:
+        case "task":
+            board.tasks(wait.list, by=by).resume(wait.id, state=state)
+            return "resumed"
+        case "flow":
+            board.flows(by=by).resume(wait.id, state)
+            return "resumed"
+        case _:
+            agent = board.agent(wait.agent, session=wait.session, project=wait.project)
+    if wait.kind == "item":
+        target = Target(item=wait.id, by="id")
+        operations: list[Operation] = [Unblock(target), *([Note(target, text)] if text else [])]
+        agent.edit(operations, by=by, person=person)
+        return "unblocked"
+    if wait.kind == "question":
+        if not text:
+            raise EditRefused(problem="An answer needs a text.")
+        agent.answer(wait.id, text, by=by, person=person)
+        return "answered"
+    decision, _, reason = text.partition(" ")
+    if decision == "approve" and not reason:
+        agent.approve_plan(int(wait.id), by=by, todos=make_list, person=person)
+        return "approved"
+    if decision == "reject" and reason.strip():
+        agent.reject_plan(reason, by=by, revision=int(wait.id), person=person)
+        return "rejected"
+    raise EditRefused(problem="A plan is approved, or rejected with a reason.")
+
+
+def find_wait(
+    waits: Iterable[PersonWait],
+    *,
+    kind: str,
+    session: str,
+    agent: str,
+    id: str,
+    list: str = "",
+    read: str | None = None,
+) -> PersonWait:
+    """Return the wait with these values; raise `EditRefused` if it waits no more.
+
+    `read` is the text that the person read, for one who answers nothing else: an agent may ask anew on the same item.
+    """
+    wanted = (kind, session, agent, id, list)
+    for wait in waits:
+        if (wait.kind, wait.session, wait.agent, wait.id, wait.list) == wanted and read in (None, wait.text):
+            return wait
+    problem = "That waits no more: it was answered meanwhile, or its agent went on or asks something else."
+    raise EditRefused(problem=problem)
+
+
+def deliver_outcome(
+    board: Board, wait: PersonWait, after: int, outcome: Outcome, *, wait_seconds: float = 0
+) -> ReceiptView | None:
+    """Tell the agent of a wait what was done since an event, if it is idle; return the receipt, None for tasks."""
+    if wait.kind in ("task", "flow"):
+        return None
+    return deliver(board, wait.session, wait.agent, after, is_approval=outcome == "approved", wait=wait_seconds)
 
 
 # Sending.
@@ -120,12 +196,6 @@ def _name(author: str | None) -> str:
     return cut(name, _LONGEST_NAME) or "someone"
 
 
-def find_agent(board: Board, conversation: Conversation) -> Agent:
-    """Return the agent of a conversation, with the settings under which its hooks speak."""
-    project, profile = conversation.project, read_setting("profile")
-    return board.handle(MAIN, session=conversation.session, profile=profile, project=project)
-
-
 # Codex.
 
 
@@ -142,7 +212,9 @@ def queue_news(board: Board, conversation: Conversation) -> bool:
     if board.store.read(lambda tx: describe_news(tx, row, hold_approvals=False)) is None:
         return False
     upto = board.store.last_seq()
-    text = "\n\n".join(one.text for one in find_agent(board, conversation).preview_turn())
+    profile = read_setting("profile")  # as its hooks have it
+    agent = board.handle(MAIN, session=conversation.session, profile=profile, project=conversation.project)
+    text = "\n\n".join(one.text for one in agent.preview_turn())
     if not text:
         return False
     told = conversation.told_upto

@@ -61,7 +61,9 @@ def remove_tables(text: str | None, path: str, *, keep_trust: bool = False) -> s
     if text is None:
         return None
     found = _parse(text, path)
-    keys = set[str]() if keep_trust else _list_keys(found, path)
+    keys: set[str] = set()
+    if not keep_trust:
+        keys.update(key for event, place, _ in _list_own_groups(found) for key in _state_keys(path, event, place))
     wanted = _strip(found, keys)
     if wanted == found and _BEGIN not in text:
         return text
@@ -186,10 +188,6 @@ def _list_own_groups(found: Tables) -> list[tuple[str, int, Tables]]:
     return groups
 
 
-def _list_keys(found: Tables, path: str) -> set[str]:
-    return {key for event, place, _ in _list_own_groups(found) for key in _state_keys(path, event, place)}
-
-
 def _state_keys(path: str, event: str, place: int) -> tuple[str, str]:
     """Return the keys under which Codex may keep the person's trust in the first hook of a group."""
     end = f":{_snake(event)}:{place}:0"
@@ -209,7 +207,6 @@ def _hash_group(event: str, group: Tables) -> str:
 
 
 def _find_own(found: Tables) -> tuple[Any, dict[str, list[Tables]]]:
-    """Return our server and our hooks in a parsed configuration."""
     groups: dict[str, list[Tables]] = {}
     for event, _, group in _list_own_groups(found):
         groups.setdefault(event, []).append(group)
@@ -299,7 +296,6 @@ def _split_sections(text: str) -> list[Section]:
 
 
 def _read_header(line: str) -> tuple[str, ...] | None:
-    """Return the keys of a table's header; None for any other line."""
     if not line.lstrip().startswith("["):
         return None
     try:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from punchlist.board import Board
 from punchlist.core.events import Draft
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.settings.environment import Folder, project_of
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation

@@ -121,7 +121,6 @@ class Troupe:
         self._builder_runs("Bash", {"command": "pytest -q"}, result, code)
 
     def _builder_runs(self, tool: str, args: dict[str, str], result: str, code: int | None) -> None:
-        """Report a tool call, as a host does."""
         self.calls += 1
         self.builder.tool_started(f"call-{self.calls}", tool, args)
         self.builder.tool_finished(f"call-{self.calls}", result, exit_code=code)

@@ -24,7 +24,7 @@ from punchlist.core.task import Task
 from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
 from punchlist.hosts.conversations import continue_session
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.hosts.receipts import NEWS, is_message, note_seen, note_turn
 from punchlist.settings.environment import project_of
 from punchlist.settings.options import AgentOptions
@@ -271,8 +271,6 @@ def _stop(event: HookEvent) -> dict[str, Any]:
 
 
 def _is_known(event: HookEvent) -> bool:
-    """True if the subagent of an event has begun."""
-
     def read(tx: Transaction) -> bool:
         main = tx.agent(event.session, MAIN)
         return main is not None and tx.find_spawned(event.session, main.number, event.text("agent_id")) is not None
@@ -319,7 +317,9 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
     if is_own_call(event.host, event.fields):
         _note_call(event, call_id, agent.name)
     elif tool == "ExitPlanMode":
-        _propose_plan(event, agent)
+        plan = _find_plan(given)
+        if plan.strip():
+            agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
     elif tool not in _NATIVE:
         if tool in _DELEGATING:
             _note_call(event, call_id, agent.name, given)
@@ -332,8 +332,7 @@ def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) ->
         return
     arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     label, spawns = arguments.get("description"), arguments.get("subagent_type")
-    board = event.board
-    board.store.transact(
+    event.board.store.transact(
         lambda tx: tx.hosts.add_call(
             call_id,
             event.host,
@@ -357,13 +356,9 @@ def _end_call(event: HookEvent) -> dict[str, Any]:
     elif tool == "ExitPlanMode":
         _approve_plan(event)
     else:
-        event.agent().tool_finished(call_id, result, is_error=_is_error(event.host), name=tool)
+        is_error = False if event.host == "claude-code" else None  # it alone has another event for failures
+        event.agent().tool_finished(call_id, result, is_error=is_error, name=tool)
     return {}
-
-
-def _is_error(host: str) -> bool | None:
-    """Return what the event itself says: Claude Code has another one for failures, other hosts have not."""
-    return False if host == "claude-code" else None
 
 
 def _fail_call(event: HookEvent) -> dict[str, Any]:
@@ -407,13 +402,6 @@ def _find_plan(given: Any) -> str:
     return plan if isinstance(plan, str) else ""
 
 
-def _propose_plan(event: HookEvent, agent: Agent) -> None:
-    """Propose the plan that the host shows to the person. Its author on the board is the host, by which it is known."""
-    plan = _find_plan(event.fields.get("tool_input"))
-    if plan.strip():
-        agent.propose_plan(plan, by=event.host)
-
-
 def _approve_plan(event: HookEvent) -> None:
     """Approve the plan that the host shows no longer: the call went through."""
     agent = event.agent()
@@ -446,14 +434,12 @@ def _start_subagent(event: HookEvent) -> dict[str, Any]:
     kind = _short_name(event.text("agent_type"))
     if not event.text("agent_id"):
         return {}
-    take = event.board.store.transact
-    label = take(lambda tx: tx.hosts.take_label(event.host, event.conversation, kind))
+    label = event.board.store.transact(lambda tx: tx.hosts.take_label(event.host, event.conversation, kind))
     event.main().spawn(kind, id=event.text("agent_id"), label=label)
     return {}
 
 
 def _short_name(kind: Any) -> str:
-    """Return the type of a subagent as the name of an agent."""
     name = "".join(one for one in str(kind or "") if one.isprintable()).strip()[:60]
     return name or "subagent"
 
@@ -473,7 +459,6 @@ def ask_task_gates(board: Board, payload: Mapping[str, Any]) -> dict[str, Any] |
 
 
 def _context(event: HookEvent, text: str | None) -> dict[str, Any]:
-    """Return the answer that puts a text before the model."""
     if not text:
         return {}
     return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}

@@ -19,7 +19,7 @@ from punchlist.core.todo import TodoItem
 from punchlist.errors import HandoffRefused, SessionUnknown
 from punchlist.hosts.attach import find_attachment
 from punchlist.hosts.conversations import HANDOFF_MARK, find_source
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.settings.environment import own_secrets
 from punchlist.store import Transaction
 from punchlist.text import clean, cut

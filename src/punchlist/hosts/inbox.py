@@ -83,9 +83,12 @@ def answer_line(board: Board, line: bytes, *, clock: Clock = time.monotonic) -> 
     _, is_done = _ingest(board, clock, clock() + INGEST_SECONDS)
     if board.store.read(lambda tx: tx.hosts.has_event(hook.id)):
         return find_answer(board, hook.id)
-    if is_done:  # its hook could not append it
-        return _take_now(board, hook)
-    return _preview_answer(board, hook)
+    refusal = _ask_gates(board, hook)
+    if not is_done:
+        return _preview_answer(board, hook, refusal)
+    # Its hook could not append it.
+    durable = not is_report(hook.event)
+    return board.store.joined(lambda tx: _take(board, tx, hook, refusal), durable=durable, wait=_LOCK_SECONDS)
 
 
 def find_answer(board: Board, id: str) -> dict[str, Any]:
@@ -94,26 +97,19 @@ def find_answer(board: Board, id: str) -> dict[str, Any]:
     return {} if found is None else json.loads(found)
 
 
-def _take_now(board: Board, hook: HookLine) -> dict[str, Any]:
-    refusal = _ask_gates(board, hook)
-    durable = not is_report(hook.event)
-    return board.store.joined(lambda tx: _take(board, tx, hook, refusal), durable=durable, wait=_LOCK_SECONDS)
-
-
-class _Previewed(Exception):
+class _PreviewedAnswer(Exception):
     """Carries an answer out of a transaction that is rolled back."""
 
 
-def _preview_answer(board: Board, hook: HookLine) -> dict[str, Any]:
+def _preview_answer(board: Board, hook: HookLine, refusal: dict[str, Any] | None) -> dict[str, Any]:
     """Return the answer to an event as if it were taken now; nothing is recorded."""
-    refusal = _ask_gates(board, hook)
 
     def work(tx: Transaction) -> None:
-        raise _Previewed(_take(board, tx, hook, refusal))
+        raise _PreviewedAnswer(_take(board, tx, hook, refusal))
 
     try:
         board.store.joined(work, durable=False, wait=_LOCK_SECONDS)
-    except _Previewed as previewed:
+    except _PreviewedAnswer as previewed:
         return previewed.args[0]
     return {}
 

@@ -23,7 +23,7 @@ def is_running(pid: int, *, ticks: str = "", before: datetime | None = None) -> 
         return False
     fields = _read_stat(pid)
     if fields is None:
-        return not _has_proc() and _answers(pid)
+        return not can_list_files() and _answers(pid)
     if fields[0] in ("Z", "X"):
         return False
     if ticks:
@@ -59,7 +59,8 @@ def _answers(pid: int) -> bool:
 
 
 @cache
-def _has_proc() -> bool:
+def can_list_files() -> bool:
+    """True if the system shows processes, and which files each has open."""
     return os.path.exists("/proc/self/stat")
 
 
@@ -91,11 +92,6 @@ def find_folder(pid: int) -> str:
         return os.readlink(f"/proc/{pid}/cwd")
     except OSError:
         return ""
-
-
-def can_list_files() -> bool:
-    """True if the system shows which files a process has open."""
-    return _has_proc()
 
 
 def list_processes(program: str) -> Iterator[int]:

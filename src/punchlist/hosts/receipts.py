@@ -14,7 +14,7 @@ from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.events import Draft
 from punchlist.hosts.conversations import list_conversations
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text.hashing import blake2b

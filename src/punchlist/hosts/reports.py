@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from punchlist.agent.briefs import recent_commit_calls
 from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.core.brief import Brief
@@ -18,13 +19,14 @@ from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.tool_call import Subject, is_task
 from punchlist.core.overview import AgentOverview
 from punchlist.core.report import ItemReport, Report
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.surfaces.brief import completed_items
 from punchlist.surfaces.headlines import place_words
 from punchlist.views.findings import Silent
 from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
+
+_FindCalls = Callable[[str], Sequence[CommitCall]]
 
 
 class LoadedReport(NamedTuple):
@@ -46,8 +48,11 @@ class LoadedBrief(NamedTuple):
 def load_report(board: Board, *, session: str | None, project: str | None) -> LoadedReport:
     """Return the report on a session, a project or everything, with what Git saw of it."""
     report = board.report(session=session, project=project)
-    calls = None if session else report.committing
-    git, changes = _ask_git(board, _find_beginnings(report), report.items, calls)
+
+    def find_calls(project: str) -> Sequence[CommitCall]:
+        return board.report(project=project).committing if session else report.committing
+
+    git, changes = _ask_git(board, _find_beginnings(report), report.items, find_calls)
     news = {one.session for one in report.sessions}
     around = replace(_find_around(board, project, news, session), git=git)
     return LoadedReport(report, around, changes)
@@ -64,8 +69,9 @@ def load_brief(board: Board, after: int | None, *, project: str | None, who: str
     found = board.brief(after, project=project)
     spent = sum(row.cost.tokens for row in board.costs(project=project))
     news = {one.session for one in found.sessions}
-    items = (*completed_items(found), *found.failed, *found.under_way)
-    git, changes = _ask_git(board, dict.fromkeys(news, _find_time(board, after)), items, None)
+    items = (*found.completed, *found.failed, *found.under_way)
+    begun = dict.fromkeys(news, _find_time(board, found.after))
+    git, changes = _ask_git(board, begun, items, lambda project: recent_commit_calls(board, found.after, project))
     around = replace(
         _find_around(board, project, news), git=git, tokens=max(0, spent - spent_before), is_first=is_first
     )
@@ -84,7 +90,7 @@ def _find_around(board: Board, project: str | None, news: Container[str], sessio
     agents = {(one.session, one.agent): one for one in board.overview(project=project)}
     now = board.now()
     return Around(
-        own=frozenset(one.session for one in agents.values() if is_own_list(one.session, one.agent, one.project)),
+        own=frozenset(one.session for one in agents.values() if is_personal_list(one.session, one.agent, one.project)),
         stopped=[
             Stopped(one.session, one.agent, left, _name_place(one))
             for one in agents.values()
@@ -131,12 +137,12 @@ def _find_time(board: Board, after: int) -> datetime:
 
 
 def _ask_git(
-    board: Board, begun: Mapping[str, datetime], items: Iterable[ItemReport], calls: Sequence[CommitCall] | None
+    board: Board, begun: Mapping[str, datetime], items: Iterable[ItemReport], find_calls: _FindCalls
 ) -> tuple[list[GitSummary], Changes]:
     """Return what Git saw in each project since the work there began, and of the work on each item.
 
-    `begun` has the sessions to ask for. `calls` are those that make commits, of all agents there; None if only some
-    agents were looked at. A project that is no repository is left out.
+    `begun` has the sessions to ask for. `find_calls` returns the calls that make commits, of all agents of a project. A
+    project that is no repository is left out.
     """
 
     @cache
@@ -161,7 +167,7 @@ def _ask_git(
             continue
         if project in since:
             summaries.append(_sum_up(facts, since[project]))
-        known = board.report(project=project).committing if calls is None and facts.commits else calls or ()
+        known = find_calls(project) if facts.commits else ()
         there = [call for call in known if where(call.of[0].session) == project]
         changes.update(_share_changes(facts, here, there))
     return summaries, changes

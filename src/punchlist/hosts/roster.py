@@ -15,7 +15,7 @@ from punchlist.core.overview import WATCHED
 from punchlist.core.presence import Presence
 from punchlist.core.session_line import NO_LINE, SessionLine
 from punchlist.detect.stalls import StallOptions, find_silence
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.list_owners import is_personal_list
 from punchlist.hosts.presence import find_presence
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import Folder, project_of, stall_timings
@@ -50,7 +50,7 @@ def load_first_screen(
     found = load_roster(board, project=project, looked_at=since, present=present, seen_at=seen_at)
     done = None if found.done is None else replace(found.done, has_looked=has_looked)
     # A list that a person began by hand is no agent.
-    agents = (row for row in found.agents if row.host or not is_own_list(row.session, row.agent, row.project))
+    agents = (row for row in found.agents if row.host or not is_personal_list(row.session, row.agent, row.project))
     return replace(found, agents=tuple(agents), done=done)
 
 
@@ -106,7 +106,7 @@ def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: Sta
     session, state, line = saved
     try:
         rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS)[0] if row.parent is None]
-        check_at = _find_check_time(tx, session) if state == "red" else None
+        check = session_state(session, tx.completions.load_record(session)).decided_by if state == "red" else None
         return [
             BoardAgent(
                 project=row.project,
@@ -115,7 +115,7 @@ def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: Sta
                 activity=row.activity,
                 line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
                 session_state=state,
-                check_at=check_at,
+                check_at=None if check is None else check.at,
                 silent_since=_find_silence(tx, row, now, timings),
             )
             for row in rows
@@ -142,11 +142,6 @@ def _find_silence(tx: Transaction, row: OverviewRow, now: datetime, timings: Sta
     memory = tx.subagents.load_stall(row.number)
     state, options = memory.stall, memory.stall_options or timings
     return None if state is None or find_silence(state, now, options) is None else state.alive_at
-
-
-def _find_check_time(tx: Transaction, session: str) -> datetime | None:
-    check = session_state(session, tx.completions.load_record(session)).decided_by
-    return None if check is None else check.at
 
 
 def _load_done(tx: Transaction, since: datetime) -> DoneSince:

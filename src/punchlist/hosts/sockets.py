@@ -9,11 +9,10 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 from punchlist.board import Board
 from punchlist.errors import StoreTooNew
-from punchlist.hosts.back_channel import BackChannel
 from punchlist.hosts.inbox import answer_line
 from punchlist_hook import LONGEST_LINE, MONITOR_LINE, is_private_folder, log_error, socket_folder
 
@@ -26,15 +25,25 @@ _LINE_SECONDS: Final = 2.0
 _BACKLOG: Final = 16
 
 
+class MonitorChannel(Protocol):
+    """Sends lines to the monitor that connected last, until it is closed."""
+
+    def take_monitor(self, monitor: socket.socket) -> None: ...
+    def close(self) -> None: ...
+
+
 class HookServer:
     """A socket and the thread that answers it, one hook after the other: an agent's events are taken in order.
 
-    With `ANY_HOST` as `host_pid` it serves the hooks of every agent that no server of its own answers.
+    With `ANY_HOST` as `host_pid` it serves the hooks of every agent that no server of its own answers. Monitors connect
+    to the server of their own agent only: it has a `channel` for them.
     """
 
-    def __init__(self, board: Board, host_pid: int, on_event: OnEvent | None = None) -> None:
+    def __init__(
+        self, board: Board, host_pid: int, on_event: OnEvent | None = None, *, channel: MonitorChannel | None = None
+    ) -> None:
         self._board = board
-        self._channel = BackChannel(board, host_pid)
+        self._channel = channel
         self._on_event = on_event
         self._file = os.path.realpath(board.store.path)
         self.path = os.path.join(_make_folder(self._file), f"{host_pid}.{os.getpid()}.sock")
@@ -66,17 +75,14 @@ class HookServer:
     def _withdraw(self) -> None:
         """Close the socket: hooks look for the next server, and else use the inbox."""
         self._closed = True
-        self._channel.close()
+        if self._channel is not None:
+            self._channel.close()
         with suppress(OSError):
             os.unlink(self.path)
             os.rmdir(os.path.dirname(self.path))  # fails while another server has its socket there
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._socket.close()
-
-    def wait_for_monitor(self, seconds: float) -> bool:
-        """Wait until a monitor listens; False if none came in time."""
-        return self._channel.has_monitor.wait(seconds)
 
     def _serve(self) -> None:
         while not self._closed:
@@ -104,7 +110,8 @@ class HookServer:
                 raise ValueError("its line is cut off or too long")
             line += part
         if bytes(line) == MONITOR_LINE:  # it stays, and is sent a line whenever there is news
-            self._channel.take_monitor(hook.dup())
+            if self._channel is not None:
+                self._channel.take_monitor(hook.dup())
             return
         answer = answer_line(self._board, bytes(line))
         with suppress(OSError):  # the hook has given up
@@ -113,14 +120,14 @@ class HookServer:
             self._on_event(json.loads(line))
 
 
-def serve_hooks(board: Board, host_pid: int | None = None, on_event: OnEvent | None = None) -> HookServer | None:
-    """Serve the hooks of the agent with this process id, by default our parent; None for a board in memory.
+def serve_hooks(
+    board: Board, host_pid: int, on_event: OnEvent | None = None, *, channel: MonitorChannel | None = None
+) -> HookServer | None:
+    """Serve the hooks of the agent with this process id; None for a board in memory.
 
     Raise `OSError` where the socket cannot be made: hooks then use the inbox.
     """
-    if not board.store.durable:
-        return None
-    return HookServer(board, os.getppid() if host_pid is None else host_pid, on_event)
+    return HookServer(board, host_pid, on_event, channel=channel) if board.store.durable else None
 
 
 def _make_folder(board: str) -> str:

@@ -17,7 +17,7 @@ from punchlist.core.programs import AgentProgram
 from punchlist.errors import AttachRefused
 from punchlist.hosts import codex_config
 from punchlist.hosts.attach import find_attachment, find_place, find_status_line, plan_attach
-from punchlist.hosts.changes import read_file
+from punchlist.hosts.file_changes import read_file
 from punchlist_hook import log_path
 
 _MANAGED = (
@@ -118,7 +118,6 @@ def _blocks_skills_folder(settings: dict[str, Any]) -> bool:
 
 
 def _list_own_settings(host: AgentProgram) -> list[str]:
-    """Return what the person's own settings of Claude Code switch off."""
     path = os.path.join(find_settings(host), "settings.json")
     settings = _read_settings(path)
     problems: list[str] = []

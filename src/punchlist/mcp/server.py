@@ -320,10 +320,12 @@ class HookListener:
         path = os.path.realpath(store_path(self._url))
         if not os.path.exists(path) and not os.path.exists(inbox_path(path)):
             return  # there is no board yet, and nothing for it
+        from punchlist.hosts.back_channel import BackChannel
         from punchlist.hosts.inbox import ingest
         from punchlist.hosts.sockets import serve_hooks
 
         board = self._open_board()
         if self._server is None and not self._closed.is_set():
-            self._server = serve_hooks(board)
+            host = os.getppid()
+            self._server = serve_hooks(board, host, channel=BackChannel(board, host))
         ingest(board)

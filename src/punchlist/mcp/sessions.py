@@ -11,7 +11,7 @@ from punchlist.board import Board
 from punchlist.dialects.repair import read_fields
 from punchlist.hosts.conversations import find_call, find_session, list_conversations
 from punchlist.hosts.inbox import ingest
-from punchlist.hosts.own_lists import MAIN
+from punchlist.hosts.list_owners import MAIN
 from punchlist.hosts.processes import find_start_ticks
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import read_setting

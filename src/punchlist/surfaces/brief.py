@@ -117,7 +117,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     sessions = (*brief.sessions, *brief.red)
     named = bool(brief.red)  # of these nothing else in the brief tells
     yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS, named=named)
-    items, told = (*completed_items(brief), *brief.failed, *brief.under_way), red_commands(sessions)
+    items, told = (*brief.completed, *brief.failed, *brief.under_way), red_commands(sessions)
     rows = ItemRows(items, changes, told, glyphs, columns)
     lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
     yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
@@ -146,7 +146,7 @@ def _opening_words(brief: Brief, around: Around) -> str:
     if around.is_first:
         return "Hello. This is your first brief here, on all that there is; the next one says what is new."
     if not is_empty(brief, around):
-        shown = (completed_items(brief), brief.failed, brief.under_way, brief.lists, brief.waits, brief.noticed)
+        shown = (brief.completed, brief.failed, brief.under_way, brief.lists, brief.waits, brief.noticed)
         is_bare = not any((*shown, around.stopped, around.stalls)) and brief.work.is_empty
         return "Nothing was finished since you last looked; `punchlist events` shows what changed." if is_bare else ""
     if brief.under_way:
@@ -168,8 +168,3 @@ def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
             yield f"{who} began a list of {items}"
         else:
             yield f"{who} added {items} to a list, which has {one.total:,} now"
-
-
-def completed_items(brief: Brief) -> tuple[ItemReport, ...]:
-    """Return all items that were marked done."""
-    return (*brief.verified, *brief.confirmed, *brief.unchecked, *brief.doubtful, *brief.unjudged)

@@ -149,17 +149,13 @@ class CallEnd(_StepBase, frozen=True, kw_only=True):
 
 
 class ListWrite(_StepBase, frozen=True, kw_only=True):
-    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript.
-
-    `is_told`: the host told of it while it ran, not its transcript, and did not name the call.
-    """
+    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript."""
 
     call_id: str
     name: str
     args: Any
     dialect: str
     task: str | None = None
-    is_told: bool = False
 
 
 class UserTurn(_StepBase, frozen=True, kw_only=True):

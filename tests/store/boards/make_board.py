@@ -23,7 +23,7 @@ import httpx
 
 from punchlist import Board
 from punchlist.hosts.inbox import ingest
-from punchlist.hosts.notices import Notifier
+from punchlist.hosts.notices import PersonNotifier
 from punchlist.hosts.watch import Watcher
 from punchlist.settings.table import NotifySettings
 from punchlist.views.now import AgentNow, Roster
@@ -171,7 +171,7 @@ def _notify_person(board: Board) -> None:
         project=SHOP, host="codex", session="told", agent="", state="waiting", since=at, waits_for="Run make deploy?"
     )
     settings = NotifySettings(terminal=(), quiet="00:00-23:59")
-    with Notifier(board, settings, report=print) as notifier:
+    with PersonNotifier(board, settings, report=print) as notifier:
         notifier.look(Roster(at=at, agents=(), waits=()))
         notifier.look(Roster(at=board.now(), agents=(agent,), waits=()))
 

@@ -11,10 +11,8 @@ from msgspec import Meta, Struct
 from punchlist.agent import Agent
 from punchlist.core.commands import Problem
 from punchlist.dialects import REGISTRY
-from punchlist.hosts.answers import deliver_outcome, find_wait, resolve_wait
-from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.copies import open_agent
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.hosts.back_channel import deliver, deliver_outcome, find_wait, resolve_wait
+from punchlist.hosts.list_owners import is_personal_list, open_list_owner
 from punchlist.hosts.reports import save_mark
 from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.problems import ApiProblem
@@ -201,12 +199,12 @@ def _change_agent(
 ) -> Answer:
     """Change something of the agent of the path, and tell it what a person did once the reply is on its way."""
     row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
         reply = change(tx, agent, row)
-        if not is_own_list(row.session, row.name, row.project):
+        if not is_personal_list(row.session, row.name, row.project):
             call.after.append(lambda: deliver(call.board, row.session, row.name, before, is_approval=is_approval))
         return reply
 

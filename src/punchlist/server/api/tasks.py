@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from punchlist.core.task import Task
 from punchlist.core.task_rules import check_revision
-from punchlist.hosts.copies import check_own_tasks, open_agent
+from punchlist.hosts.list_owners import check_tasks_editable, open_list_owner
 from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.api.reading import EventView, Limit, show_event
 from punchlist.server.problems import ApiProblem
@@ -287,7 +287,7 @@ def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
 def create_task(call: ApiCall, body: NewTaskBody) -> Struct:
     """Create a task; the list is made if it is not there yet."""
     tasks = call.open_tasks(creates=True)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     fields = _given(body)
     return view_task(tasks.create(fields.pop("subject"), call_id=call.take_call_id(), **fields))
 
@@ -401,7 +401,7 @@ def resume_task(call: ApiCall, body: ResumeBody) -> Answer:
 def give_steps(call: ApiCall, body: StepsBody) -> Answer:
     """Give an agent the steps of a task as its list; returns that list."""
     tasks, row = _open_own(call), call.find_agent(body.session, body.agent)
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run() -> Struct:
         todos = tasks.todos(call.path["task"], agent, by=call.by)
@@ -413,7 +413,7 @@ def give_steps(call: ApiCall, body: StepsBody) -> Answer:
 def promote_items(call: ApiCall, body: PromoteBody) -> Answer:
     """Make tasks of the open items of an agent's list; again, it returns the same tasks."""
     tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     agent = call.board.agent(row.name, session=row.session, project=row.project)
     return call.repeat(lambda: TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
 
@@ -421,7 +421,7 @@ def promote_items(call: ApiCall, body: PromoteBody) -> Answer:
 def _open_own(call: ApiCall) -> Tasks:
     """Return the list of the path; raise if it is a copy, which its agent does not see."""
     tasks = call.open_tasks()
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     return tasks
 
 

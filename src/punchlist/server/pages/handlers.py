@@ -25,7 +25,7 @@ from punchlist.board import Board
 from punchlist.core.matching import split_words
 from punchlist.core.overview import PersonWait
 from punchlist.errors import InvalidInput, PunchlistError, StoreBusy, StoreClosed
-from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
+from punchlist.hosts.back_channel import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
 from punchlist.hosts.reports import load_brief
 from punchlist.server.access import SCOPES, needs

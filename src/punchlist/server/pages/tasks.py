@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from punchlist.board import Board, settle_due
 from punchlist.core.task import FLOWS, REASON, SETTLED, Task, TaskStatus
 from punchlist.errors import TaskError, TaskListUnknown
-from punchlist.hosts.copies import check_own_tasks
+from punchlist.hosts.list_owners import check_tasks_editable
 from punchlist.server.pages.rendering import Values, list_path, session_path
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
@@ -211,13 +211,13 @@ def open_list(board: Board, name: str, *, by: str = "") -> tuple[TaskListRow, Ta
         raise TaskListUnknown(list=name[:200], known="the page Tasks shows those that there are")
     tasks = board.tasks(row.name, project=row.project, by=by)
     if by:
-        check_own_tasks(tasks)
+        check_tasks_editable(tasks)
     return row, tasks
 
 
 def _find_problem(tasks: Tasks) -> str:
     try:
-        check_own_tasks(tasks)
+        check_tasks_editable(tasks)
     except TaskError as error:
         return str(error)
     return ""

@@ -17,8 +17,8 @@ from punchlist.errors import StoreClosed, StoreTooNew
 from punchlist.hosts.inbox import ingest
 from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
 from punchlist.hosts.roster import load_first_screen
-from punchlist.hosts.watch import CodexPlans, Watcher
-from punchlist.hosts.watch.scope import find_beginning
+from punchlist.hosts.watch import Watcher
+from punchlist.hosts.watch.logs import find_beginning
 from punchlist.settings.environment import Folder
 from punchlist.store.sidecars import limit_wait
 from punchlist.views.now import Roster
@@ -158,10 +158,7 @@ class LiveRoster:
     def _watch_logs(self) -> None:
         now = self.board.now()
         since = max(find_beginning(now), now - _SINCE)
-        with (
-            closing(Watcher(self.board, since=since, report=self.report)) as watcher,
-            CodexPlans(self.board, self.report),
-        ):
+        with closing(Watcher(self.board, since=since, report=self.report)) as watcher:
             while not self._ends.is_set():
                 watcher.wait(0.0 if watcher.is_behind else _WAIT_SECONDS)
                 if watcher.is_behind:
