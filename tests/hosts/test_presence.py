@@ -277,7 +277,11 @@ def write_rollout(home: Path, thread: str, *events: tuple[str, dict[str, Any]], 
 
 
 STARTED = ("event_msg", {"type": "task_started"})
-CALLED = ("response_item", {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "pytest -q"}'})
+ARGUMENTS = '{"cmd": "pytest -q"}'
+CALLED = (
+    "response_item",
+    {"type": "function_call", "name": "exec_command", "call_id": "call_1", "arguments": ARGUMENTS},
+)
 ENDED = ("event_msg", {"type": "task_complete"})
 
 
