@@ -13,7 +13,7 @@ from punchlist.core.events import Draft
 from punchlist.core.overview import AgentOverview, summarise_list
 from punchlist.errors import PunchlistError
 from punchlist.store import Transaction
-from punchlist.surfaces.brief import completed_items
+from punchlist.surfaces.reports import completed_items
 from punchlist.testing import FakeClock
 from tests.board.strategies import TOOLS, Call, calls, edits
 from tests.sizes import size

@@ -10,7 +10,7 @@ from punchlist.core.commands import Note, Operation, Target, Unblock
 from punchlist.core.overview import PersonWait
 from punchlist.errors import EditRefused
 from punchlist.hosts.back_channel import deliver
-from punchlist.views.waits import ReceiptView
+from punchlist.views.now import ReceiptView
 
 Outcome = Literal["resumed", "unblocked", "answered", "approved", "rejected"]
 

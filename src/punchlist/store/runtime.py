@@ -17,8 +17,7 @@ from punchlist.detect.guardrail import GuardrailState
 from punchlist.detect.list_upkeep import Upkeep
 from punchlist.detect.loops import Call, Guard
 from punchlist.detect.rounds import RoundState
-from punchlist.guidance.ledger import CallCounts, Spent
-from punchlist.guidance.memory import Memory
+from punchlist.guidance.ledger import CallCounts, Memory, Spent
 from punchlist.store import records
 from punchlist.store.records import Record, RowDamaged, Rows, SealedRecord
 from punchlist.store.subagents import DAMAGED, StallMemory

@@ -1,16 +1,18 @@
-"""Render work reports as terminal lines and Markdown, with shared words."""
+"""Render work reports as terminal lines and Markdown, briefs on one screen, and the cost of the layer as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
+from punchlist.core.brief import Brief, ListNews
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, task_of
 from punchlist.core.report import ItemReport, Report, Totals
 from punchlist.core.todo import Status
+from punchlist.guidance.ledger import Cost
 from punchlist.surfaces.headlines import (
     STOPPED,
     WAITING,
@@ -20,16 +22,20 @@ from punchlist.surfaces.headlines import (
     first_lines,
     git_name,
     git_words,
+    name_task_list,
+    names,
     red_commands,
+    section,
     state_words,
     stopped_words,
     waiting_words,
+    wrap_row,
 )
 from punchlist.surfaces.lists import GRADES, blocker_words, helper_words
-from punchlist.surfaces.spans import Glyphs, Line, Span, pack, safe_line
-from punchlist.text import fit
+from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, plural, safe_line
+from punchlist.text import cut, fit, width
 from punchlist.views.findings import short_session, span
-from punchlist.views.reports import Around, Changed, Changes
+from punchlist.views.reports import Around, Changed, Changes, said_size
 
 COLUMNS = ("item", "status", "grade", "evidence", "time", "work", "files", "changes")
 MOST_FILES: Final = 8
@@ -286,3 +292,199 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
 def _escape(text: str) -> str:
     """Return a text from a board as one cell of Markdown without markup."""
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!~&" else char for char in safe_line(text))
+
+
+# A brief: the work since the reader was away, on one screen.
+
+
+_MARGIN: Final = 4
+_TEXT: Final = 80
+"""Characters of an item's text where a line may be of any length."""
+
+_LEAST: Final = 24
+"""Cells that an item's text keeps on a line with what is known of it."""
+
+_NARROW: Final = 76
+"""On fewer columns what is known of an item is on lines of its own."""
+
+_MOST_KNOWN: Final = 2
+_NAME: Final = 32
+
+_MOST_ROWS: Final = 4
+"""Rows of one section; what is beyond is counted."""
+
+
+class ItemRows:
+    """The items of one brief as rows of lines; agents are named where there are several, workers always."""
+
+    def __init__(
+        self, entries: Iterable[ItemReport], changes: Changes, told: Told, glyphs: Glyphs, columns: int
+    ) -> None:
+        self._names = names({(entry.subject.session, entry.subject.agent) for entry in entries})
+        self._changes = changes
+        self._told = told
+        self._glyphs = glyphs
+        self._columns = columns
+
+    def of(self, entries: Iterable[ItemReport]) -> list[Sequence[str]]:
+        return [self._row(entry) for entry in entries]
+
+    def _row(self, entry: ItemReport) -> Sequence[str]:
+        text, parts, mark = (
+            safe_line(entry.item.content),
+            list(map(safe_line, self._item_facts(entry))),
+            self._glyphs.ellipsis,
+        )
+        if not self._columns:
+            return [f" {self._glyphs.dash} ".join(filter(None, (cut(text, _TEXT, mark), ", ".join(parts))))]
+        room = max(1, self._columns - _MARGIN)
+        if self._columns < _NARROW:
+            *more, last = list(pack(parts, room, ", "))[:_MOST_KNOWN] or [""]
+            return [fit(text, room, mark), *more, *([last.rstrip(",")] if last else [])]
+        known = _fit_parts(parts, room - min(width(text), _LEAST) - 3)
+        if not known:
+            return [fit(text, room, mark)]
+        return [f"{fit(text, room - width(known) - 3, mark)} {self._glyphs.dash} {known}"]
+
+    def _item_facts(self, entry: ItemReport) -> Iterator[str]:
+        """Yield the facts about an item, the more important first."""
+        owner, changed = (entry.subject.session, entry.subject.agent), self._changes.get(entry.subject)
+        said = [
+            entry.grade if entry.grade in ("failing", "unseen", "confirmed") else "",
+            helper_words(entry.helpers) if entry.helpers else "",
+            *check_words(entry, self._told)[:1],
+            change_words(changed),
+            cut(self._names[owner], _NAME, self._glyphs.ellipsis) if len(self._names) > 1 or not owner[0] else "",
+            span(entry.elapsed),
+            count_words(len(changed.commits), "commit") if changed is not None and changed.commits else "",
+            *(work_words(entry.tally, kinds=False) if entry.grade is None and not entry.tally.is_empty else ()),
+        ]
+        return (part for part in said if part)
+
+
+def _fit_parts(parts: Iterable[str], room: int) -> str:
+    """Return as many parts as there is room for, none of them cut."""
+    kept: list[str] = []
+    for part in parts:
+        if width(", ".join([*kept, part])) <= room:
+            kept.append(part)
+    return ", ".join(kept)
+
+
+def is_empty(brief: Brief, around: Around) -> bool:
+    """True if there is nothing to tell; work that only goes on is nothing new."""
+    return brief.is_empty and not around.stalls
+
+
+def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
+    """Yield the lines of a brief, one screen at most; with `columns`, they fit into them."""
+    if opening := _opening_words(brief, around):
+        yield from ((Span(line),) for line in pack([opening], columns, ""))
+    if is_empty(brief, around) and not brief.under_way and not brief.red:
+        return
+    sessions = (*brief.sessions, *brief.red)
+    named = bool(brief.red)  # of these nothing else in the brief tells
+    yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS, named=named)
+    items, told = (*completed_items(brief), *brief.failed, *brief.under_way), red_commands(sessions)
+    rows = ItemRows(items, changes, told, glyphs, columns)
+    lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
+    yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
+    sections: Sequence[tuple[str, Sequence[ItemReport], Style]] = (
+        ("Failed", brief.failed, "bad"),
+        ("Marked done, but failing or unseen", brief.doubtful, "bad"),
+        ("Done and checked", brief.verified, "good"),
+        ("Done, confirmed by a person", brief.confirmed, "good"),
+        ("Done, not checked", brief.unchecked, "plain"),
+        ("Done, not judged", brief.unjudged, "dim"),
+        ("Under way", brief.under_way, "focus"),
+    )
+    for name, entries, style in sections:
+        yield from section(glyphs, name, rows.of(entries), style, _MOST_ROWS)
+    if brief.work.is_empty and not around.tokens:
+        return
+    cost = f"; the todo layer cost about {count_words(around.tokens, 'token')}" if around.tokens else ""
+    said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
+    yield from ((Span(line, "dim"),) for line in pack([said], columns, ""))
+
+
+def _opening_words(brief: Brief, around: Around) -> str:
+    """Return the words before all else: a greeting, or that nothing is new; mostly empty."""
+    if around.is_first and is_empty(brief, around) and not brief.under_way:
+        return 'Hello. There is nothing here yet; begin with `punchlist todo append "My first item"`.'
+    if around.is_first:
+        return "Hello. This is your first brief here, on all that there is; the next one says what is new."
+    if not is_empty(brief, around):
+        shown = (completed_items(brief), brief.failed, brief.under_way, brief.lists, brief.waits, brief.noticed)
+        is_bare = not any((*shown, around.stopped, around.stalls)) and brief.work.is_empty
+        return "Nothing was finished since you last looked; `punchlist events` shows what changed." if is_bare else ""
+    if brief.under_way:
+        return "Work is going on. Nothing is new since you last looked, and nothing waits on you."
+    return "Nothing happened since you last looked, and nothing waits on you."
+
+
+def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
+    """Yield which lists were begun, and onto which items came."""
+    called = names({(one.session, one.agent) for one in lists if one.session not in around.own and not one.list})
+    for one in lists:
+        items = count_words(one.added, "task" if one.list else "item")
+        who = called.get((one.session, one.agent), "You")
+        if one.list:
+            yield f"{items} added to {name_task_list(one.list)}"
+        elif one.by != one.agent and one.session not in around.own:
+            yield f"{one.by} added {items} to the list of {who}, which has {one.total:,} now"
+        elif one.added == one.total:
+            yield f"{who} began a list of {items}"
+        else:
+            yield f"{who} added {items} to a list, which has {one.total:,} now"
+
+
+def completed_items(brief: Brief) -> tuple[ItemReport, ...]:
+    """Return all items that were marked done."""
+    return (*brief.verified, *brief.confirmed, *brief.unchecked, *brief.doubtful, *brief.unjudged)
+
+
+# The cost of the todo layer itself, as the cells of a table.
+
+
+COST_HEADINGS: Final = ("turns", "calls", "share", "tools", "said", "written", "read", "tokens", "a turn")
+COST_LEGEND: Final = (
+    "Estimated tokens (4 bytes of ASCII each, 3 of anything else). tools: their descriptions, once a turn, as every "
+    "request carries them; said: put before the model; written: arguments of calls; read: replies."
+)
+
+
+def cost_title(cost: Cost) -> str:
+    """Return the name of a row: the dialect, and the profile if there is one."""
+    return f"{cost.dialect}/{cost.profile}" if cost.profile else cost.dialect
+
+
+def cost_cells(cost: Cost) -> tuple[str, ...]:
+    """Return the cells of a row, as `COST_HEADINGS` names them."""
+    parts = (cost.spent.descriptions, said_size(cost), cost.calls.arguments, cost.calls.replies)
+    return (
+        f"{cost.spent.turns:,}",
+        f"{cost.calls.arguments.count:,}",
+        f"{cost.share:.0%}",
+        *(f"{part.tokens:,}" for part in parts),
+        f"{cost.tokens:,}",
+        tokens_each(cost.tokens, cost.spent.turns),
+    )
+
+
+def cost_remarks(cost: Cost) -> str:
+    """Return what is out of the ordinary about a row; empty if nothing is."""
+    kinds = ", ".join(f"{size.count} × {kind}" for kind, size in sorted(cost.spent.injections.items()))
+    spent = cost.spent
+    facts = (
+        f"said: {kinds}" if kinds else "",
+        f"{plural(spent.caused, 'turn')} caused by the stop guard" if spent.caused else "",
+        f"{plural(spent.own_turns, 'turn')} with no other tool than ours" if spent.own_turns else "",
+        f"{plural(cost.calls.refused, 'call')} refused" if cost.calls.refused else "",
+        f"{plural(spent.withheld, 'text')} kept back by the budget" if spent.withheld else "",
+    )
+    return "; ".join(fact for fact in facts if fact)
+
+
+def tokens_each(total: float, turns: int) -> str:
+    """Return the tokens of one turn; a dash without turns."""
+    return f"{total / turns:,.1f}" if turns else "-"

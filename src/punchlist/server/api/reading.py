@@ -25,7 +25,6 @@ from punchlist.server.matches import find_items, find_sessions, find_tasks
 from punchlist.server.problems import ApiProblem
 from punchlist.store import ListRow
 from punchlist.store.plans import PlanRow
-from punchlist.views.costs import view_cost
 from punchlist.views.lists import (
     AgentView,
     HitView,
@@ -36,9 +35,8 @@ from punchlist.views.lists import (
     view_session,
     view_todos,
 )
-from punchlist.views.now import NowView, view_now
-from punchlist.views.reports import BriefView, ReportView, view_brief, view_report
-from punchlist.views.waits import ReceiptView, view_wait
+from punchlist.views.now import NowView, ReceiptView, view_now, view_wait
+from punchlist.views.reports import BriefView, ReportView, view_brief, view_cost, view_report
 
 _MOST_SESSIONS: Final = 10_000
 _PAGE: Final = 1_000

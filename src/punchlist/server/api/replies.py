@@ -11,10 +11,9 @@ from msgspec.structs import asdict
 
 from punchlist.core.commands import Problem
 from punchlist.core.events import Event
-from punchlist.views.costs import CostView
-from punchlist.views.lists import AgentView, HitView, PlanView, SessionView, TodosView
-from punchlist.views.tasks import TaskView
-from punchlist.views.waits import WaitView
+from punchlist.views.lists import AgentView, HitView, PlanView, SessionView, TaskView, TodosView
+from punchlist.views.now import WaitView
+from punchlist.views.reports import CostView
 
 
 class ListsView(Struct, frozen=True):

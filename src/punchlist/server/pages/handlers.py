@@ -48,7 +48,7 @@ from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
 from punchlist.server.state import ServerState, grant_of, has_person
 from punchlist.store import Transaction
-from punchlist.surfaces.brief import brief_lines
+from punchlist.surfaces.reports import brief_lines
 from punchlist.surfaces.spans import UNICODE
 from punchlist.views.now import Roster
 

@@ -36,8 +36,8 @@ from punchlist.surfaces.reports import (
 )
 from punchlist.surfaces.spans import UNICODE
 from punchlist.views.findings import short_session
+from punchlist.views.now import answer_commands
 from punchlist.views.reports import Around, Changes
-from punchlist.views.waits import answer_commands
 
 _TASKS: Final = "Tasks"
 _EARLIER: Final = "No longer on the list"

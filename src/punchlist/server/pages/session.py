@@ -29,8 +29,7 @@ from punchlist.surfaces.reports import file_words, item_words, proof_words, stat
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.views.findings import span
-from punchlist.views.now import AgentNow
-from punchlist.views.waits import ReceiptView
+from punchlist.views.now import AgentNow, ReceiptView
 
 MOST_EVENTS = 60
 LATEST = 2**62
