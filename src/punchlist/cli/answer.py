@@ -20,7 +20,7 @@ from punchlist.errors import EditRefused
 from punchlist.hosts import answers
 from punchlist.hosts.answers import Outcome
 from punchlist.hosts.back_channel import find_idle
-from punchlist.surfaces.headlines import name_task_list
+from punchlist.surfaces.reports import name_task_list
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import repair
 from punchlist.views.now import answer_commands, view_wait

@@ -21,8 +21,7 @@ from punchlist.core.report import ItemReport, Report
 from punchlist.hosts.own_lists import is_own_list
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.surfaces.headlines import place_words
-from punchlist.surfaces.reports import completed_items
+from punchlist.surfaces.reports import completed_items, place_words
 from punchlist.views.findings import Silent
 from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
 

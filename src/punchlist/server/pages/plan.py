@@ -12,7 +12,7 @@ from punchlist.board import Board
 from punchlist.core.approval import Plan
 from punchlist.core.overview import PersonWait
 from punchlist.errors import PlanMissing
-from punchlist.surfaces.headlines import count_words
+from punchlist.surfaces.reports import count_words
 
 
 class PlanView(Struct, frozen=True, kw_only=True):
