@@ -45,7 +45,6 @@ _NARROW: Final = 60
 """Columns from which clocks have room."""
 
 _SHORTEST_TAIL: Final = 5
-_EVERYTHING: Final = 10_000
 _AGE: Final = 7
 _BAR: Final = 7
 _LONGEST_NAME: Final = 18
@@ -193,7 +192,7 @@ def row_line(row: NowRow, columns: Columns, display: Display) -> Line:
         line = (*line, Span("  "), *bar, Span(f"{row.count:>{columns.count}}"))
     if columns.clock:
         line = (*line, Span(f"  {row.clock:>{columns.clock}}", "dim"))
-    room = (display.columns or _EVERYTHING) - cells(line) - 2
+    room = (display.columns or EVERY) - cells(line) - 2
     return display.cut((*line, Span("  "), *row.tail) if row.tail and room >= _SHORTEST_TAIL else line)
 
 
@@ -423,22 +422,11 @@ _KEYS: Final = (
     ("q", "quit"),
 )
 _HINTS: Final = {
-    "agents": (
-        "enter open",
-        "p plan",
-        "a add",
-        "d done",
-        "e edit",
-        "/ filter",
-        "^t lists",
-        "n notify",
-        "? help",
-        "q quit",
-    ),
-    "list": ("esc back", "a add", "d done", "e edit", "p plan", "j k scroll", "^t done items", "q quit"),
-    "plan": ("y approve", "n reject", "j k scroll", "esc back", "q quit"),
-    "help": ("esc back", "q quit"),
-    "empty": ("n notify", "? help", "q quit"),
+    "agents": "enter open, p plan, a add, d done, e edit, / filter, ^t lists, n notify, ? help, q quit",
+    "list": "esc back, a add, d done, e edit, p plan, j k scroll, ^t done items, q quit",
+    "plan": "y approve, n reject, j k scroll, esc back, q quit",
+    "help": "esc back, q quit",
+    "empty": "n notify, ? help, q quit",
 }
 
 TopView = Literal["agents", "list", "plan", "help"]
@@ -581,7 +569,7 @@ def _foot(frame: TopFrame, display: Display, height: int) -> list[Line]:
     if status:
         return status
     is_empty = frame.view == "agents" and not frame.rows.sections and not frame.filter
-    hints = list(_HINTS["empty" if is_empty else frame.view])
+    hints = _HINTS["empty" if is_empty else frame.view].split(", ")
     while len(hints) > 2 and len("  ".join(hints)) >= columns:
         del hints[-3]  # the last two are the way to the others, and out
     return [cut((Span(f" {'  '.join(hints)}", "dim"),), columns, display.glyphs)]
