@@ -19,21 +19,7 @@ from punchlist.core.session_line import name_wait
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import GRADES, STATES, bar, list_lines, spin, tree, with_tasks
-from punchlist.surfaces.spans import (
-    ASCII,
-    Display,
-    Glyphs,
-    Line,
-    Span,
-    Style,
-    cells,
-    cut,
-    pack,
-    pad,
-    plain,
-    plural,
-    safe_line,
-)
+from punchlist.surfaces.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pack, pad, plain, safe_line
 from punchlist.text import fit, for_terminal, width
 from punchlist.views.findings import short_session
 from punchlist.views.now import AgentNow, DoneSince, Roster
@@ -325,9 +311,9 @@ def done_lines(done: DoneSince, now: datetime, display: Display) -> Iterator[Lin
     for words, styles in ((done.sessions, STATES), (done.items, GRADES)):
         known = [(name, words[name]) for name in styles if words.get(name) and name != "idle"]
         for place, (name, number) in enumerate(known):
-            said = f"{name} {plural(number, 'session')}" if styles is STATES and place == 0 else f"{name} {number}"
-            if styles is GRADES:
-                said = f"{number} {name}"
+            said = f"{number} {name}" if styles is GRADES else f"{name} {number}"
+            if styles is STATES and place == 0:
+                said += " session" if number == 1 else " sessions"
             line.append(Span(said if place == 0 else f"{dot}{said}", styles[name]))
         line.append(Span("   "))
     yield display.cut((*line, Span("punchlist brief --all", "dim")))

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from punchlist.core.brief import Brief, ListNews
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState, State
-from punchlist.core.grounding.tally import CheckSeen, Tally
+from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.overview import PersonWait
 from punchlist.core.report import ItemReport, Report, Totals
@@ -280,6 +280,7 @@ def _view_evidence(match: Matched) -> dict[str, Any]:
 
 
 def _view_work(tally: Tally) -> dict[str, Any]:
+    check = tally.last_check
     return {
         "calls": tally.calls,
         "calls_by_kind": tally.kinds,
@@ -288,12 +289,8 @@ def _view_work(tally: Tally) -> dict[str, Any]:
         "abandoned": tally.abandoned,
         "active_seconds": tally.active.total_seconds(),
         "files": tally.files,
-        "last_check": _view_check(tally.last_check),
+        "last_check": check and {"name": check.name, "family": check.family, "outcome": check.outcome},
     }
-
-
-def _view_check(check: CheckSeen | None) -> dict[str, str] | None:
-    return None if check is None else {"name": check.name, "family": check.family, "outcome": check.outcome}
 
 
 def _view_totals(totals: Totals) -> dict[str, Any]:
