@@ -6,7 +6,7 @@ First the lines that reports and briefs begin with: sessions, Git, what waits on
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -547,52 +547,36 @@ _MOST_ROWS: Final = 4
 """Rows of one section; what is beyond is counted."""
 
 
-class ItemRows:
-    """The items of one brief as rows of lines; agents are named where there are several, workers always."""
+def _item_row(entry: ItemReport, facts: Iterable[str], glyphs: Glyphs, columns: int) -> Sequence[str]:
+    text, parts, mark = safe_line(entry.item.content), list(map(safe_line, facts)), glyphs.ellipsis
+    if not columns:
+        return [f" {glyphs.dash} ".join(filter(None, (cut(text, _TEXT, mark), ", ".join(parts))))]
+    room = max(1, columns - _MARGIN)
+    if columns < _NARROW:
+        *more, last = list(pack(parts, room, ", "))[:_MOST_KNOWN] or [""]
+        return [fit(text, room, mark), *more, *([last.rstrip(",")] if last else [])]
+    known = _fit_parts(parts, room - min(width(text), _LEAST) - 3)
+    if not known:
+        return [fit(text, room, mark)]
+    return [f"{fit(text, room - width(known) - 3, mark)} {glyphs.dash} {known}"]
 
-    def __init__(
-        self, entries: Iterable[ItemReport], changes: Changes, told: Told, glyphs: Glyphs, columns: int
-    ) -> None:
-        self._names = names({(entry.subject.session, entry.subject.agent) for entry in entries})
-        self._changes = changes
-        self._told = told
-        self._glyphs = glyphs
-        self._columns = columns
 
-    def of(self, entries: Iterable[ItemReport]) -> list[Sequence[str]]:
-        return [self._row(entry) for entry in entries]
-
-    def _row(self, entry: ItemReport) -> Sequence[str]:
-        text, parts, mark = (
-            safe_line(entry.item.content),
-            list(map(safe_line, self._item_facts(entry))),
-            self._glyphs.ellipsis,
-        )
-        if not self._columns:
-            return [f" {self._glyphs.dash} ".join(filter(None, (cut(text, _TEXT, mark), ", ".join(parts))))]
-        room = max(1, self._columns - _MARGIN)
-        if self._columns < _NARROW:
-            *more, last = list(pack(parts, room, ", "))[:_MOST_KNOWN] or [""]
-            return [fit(text, room, mark), *more, *([last.rstrip(",")] if last else [])]
-        known = _fit_parts(parts, room - min(width(text), _LEAST) - 3)
-        if not known:
-            return [fit(text, room, mark)]
-        return [f"{fit(text, room - width(known) - 3, mark)} {self._glyphs.dash} {known}"]
-
-    def _item_facts(self, entry: ItemReport) -> Iterator[str]:
-        """Yield the facts about an item, the more important first."""
-        owner, changed = (entry.subject.session, entry.subject.agent), self._changes.get(entry.subject)
-        said = [
-            entry.grade if entry.grade in ("failing", "unseen", "confirmed") else "",
-            helper_words(entry.helpers) if entry.helpers else "",
-            *check_words(entry, self._told)[:1],
-            change_words(changed),
-            cut(self._names[owner], _NAME, self._glyphs.ellipsis) if len(self._names) > 1 or not owner[0] else "",
-            span(entry.elapsed),
-            count_words(len(changed.commits), "commit") if changed is not None and changed.commits else "",
-            *(work_words(entry.tally, kinds=False) if entry.grade is None and not entry.tally.is_empty else ()),
-        ]
-        return (part for part in said if part)
+def _item_facts(
+    entry: ItemReport, called: Mapping[tuple[str, str], str], changed: Changed | None, told: Told, glyphs: Glyphs
+) -> Iterator[str]:
+    """Yield the facts about an item, the more important first; agents are named where there are several."""
+    owner = (entry.subject.session, entry.subject.agent)
+    said = [
+        entry.grade if entry.grade in ("failing", "unseen", "confirmed") else "",
+        helper_words(entry.helpers) if entry.helpers else "",
+        *check_words(entry, told)[:1],
+        change_words(changed),
+        cut(called[owner], _NAME, glyphs.ellipsis) if len(called) > 1 or not owner[0] else "",
+        span(entry.elapsed),
+        count_words(len(changed.commits), "commit") if changed is not None and changed.commits else "",
+        *(work_words(entry.tally, kinds=False) if entry.grade is None and not entry.tally.is_empty else ()),
+    ]
+    return (part for part in said if part)
 
 
 def _fit_parts(parts: Iterable[str], room: int) -> str:
@@ -619,7 +603,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     named = bool(brief.red)  # of these nothing else in the brief tells
     yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS, named=named)
     items, told = (*completed_items(brief), *brief.failed, *brief.under_way), red_commands(sessions)
-    rows = ItemRows(items, changes, told, glyphs, columns)
+    called = names({(entry.subject.session, entry.subject.agent) for entry in items})
     lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
     yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
     sections: Sequence[tuple[str, Sequence[ItemReport], Style]] = (
@@ -632,7 +616,11 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
         ("Under way", brief.under_way, "focus"),
     )
     for name, entries, style in sections:
-        yield from section(glyphs, name, rows.of(entries), style, _MOST_ROWS)
+        rows: list[Sequence[str]] = []
+        for entry in entries:
+            facts = _item_facts(entry, called, changes.get(entry.subject), told, glyphs)
+            rows.append(_item_row(entry, facts, glyphs, columns))
+        yield from section(glyphs, name, rows, style, _MOST_ROWS)
     if brief.work.is_empty and not around.tokens:
         return
     cost = f"; the todo layer cost about {count_words(around.tokens, 'token')}" if around.tokens else ""
