@@ -185,7 +185,6 @@ def _unwrap(args: Any) -> Any:
 
 
 def _find_issues(tool: Tool, args: Any) -> Iterator[str]:
-    """Yield what is wrong with the input, field by field."""
     if not isinstance(args, dict):
         yield describe_type(None, "object", args)
         return

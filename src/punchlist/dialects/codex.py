@@ -398,7 +398,6 @@ class SerdeReader:
             self._check_escape()
 
     def _check_escape(self) -> None:
-        """Check the escape after a backslash."""
         self.at += 1
         if self.at > len(self.text):
             self.at = len(self.text)

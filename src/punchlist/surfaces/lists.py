@@ -231,7 +231,6 @@ def with_tasks(row: ListRow) -> ListRow:
 
 
 def _count_words(row: ListRow) -> str:
-    """Return how many items and tasks are shown."""
     items = len(row.todos.items) - len(row.tasks)
     parts = [plural(items, "item")] if items or not row.tasks else []
     if row.tasks:

@@ -215,7 +215,6 @@ def _times(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
 
 
 def _value_text(value: Any, glyphs: Glyphs) -> str:
-    """Return a JSON value in one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return fit(safe_line(text), _LONGEST_VALUE, glyphs.ellipsis)
 

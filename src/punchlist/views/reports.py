@@ -227,7 +227,6 @@ def _view_state(check: CheckState) -> CheckStateView:
 
 
 def _view_around(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:
-    """Return what stands before the items, by the names of the fields."""
     return {
         "git": tuple(around.git),
         "waits": tuple(map(view_wait, waits)),
