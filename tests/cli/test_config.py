@@ -186,12 +186,6 @@ def test_a_file_that_every_user_may_write_is_refused(run: Run, file: Path):
     assert run("config", "get", "lease").out == "60  file\n"
 
 
-def test_a_pipe_in_place_of_the_file_is_not_waited_for(run: Run, file: Path):
-    os.mkfifo(file)
-    ran = run("config", "get", "lease")
-    assert (ran.code, "it is a pipe" in ran.err) == (2, True)
-
-
 @pytest.mark.parametrize("words", [("hook", "claude-code"), ("statusline",)])
 def test_a_broken_file_fails_no_agent(file: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("PUNCHLIST_DB")

@@ -8,8 +8,7 @@ from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import board_lines
-from punchlist.surfaces.panel import Frame, frame_lines
+from punchlist.surfaces.lists import Frame, board_lines, frame_lines
 from punchlist.surfaces.spans import Display, plain
 from tests.cli.conftest import Run
 

@@ -21,9 +21,8 @@ import pytest
 from punchlist import Board
 from punchlist.core.presence import Presence
 from punchlist.hosts.roster import load_first_screen
-from punchlist.surfaces.now import now_lines
+from punchlist.surfaces.now import TopFrame, arrange_rows, now_lines, top_lines
 from punchlist.surfaces.spans import Display, plain
-from punchlist.surfaces.top import TopFrame, arrange_rows, top_lines
 from tests.hosts.machine import Machine, make_machine
 from tests.sizes import size
 from tests.transcripts.chats import CHATS, Chat, HermesChat

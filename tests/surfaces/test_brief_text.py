@@ -6,7 +6,7 @@ from punchlist import Board
 from punchlist.core.brief import assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.overview import NO_ACTIVITY, STALLS, fold_activity
-from punchlist.surfaces.brief import brief_lines
+from punchlist.surfaces.reports import brief_lines
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, plain
 from punchlist.views.findings import Silent, stall_words

@@ -10,8 +10,7 @@ from punchlist.core.overview import NO_ACTIVITY, summarise_list
 from punchlist.core.session_line import AgentWork, prepare_line
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import list_lines
-from punchlist.surfaces.panel import Frame, bar, frame_lines
+from punchlist.surfaces.lists import Frame, bar, frame_lines, list_lines
 from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Span, cells, cut, pad, plain
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,7 +17,7 @@ from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
 from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before
 from punchlist.detect.list_upkeep import StalenessOptions
-from punchlist.detect.loops import Call, LoopOptions, LoopState
+from punchlist.detect.loops import LoopCall, LoopOptions, LoopState
 from punchlist.detect.rounds import RoundOptions, count_round, has_moved, places
 from punchlist.detect.stalls import StallState
 from punchlist.settings.options import AgentSettings
@@ -56,7 +56,7 @@ def _mark_watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options
 
 def judge_start(
     ctx: AgentContext, call_id: str, name: str, args: Any, known: CallRow | None, options: LoopOptions, signer: Signer
-) -> tuple[Verdict, Call | None]:
+) -> tuple[Verdict, LoopCall | None]:
     """Judge a call that begins by those before it in the same run, at most `history_size`; return what is recorded.
 
     A call that is reported again is judged again only while it is in that window, and recorded once.

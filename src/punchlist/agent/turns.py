@@ -23,8 +23,7 @@ from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block, open_tasks, open_work
 from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
 from punchlist.guidance.layers import PROFILES, Layer, layers
-from punchlist.guidance.ledger import Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
-from punchlist.guidance.memory import Memory
+from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.plan_mode import write_notice
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection

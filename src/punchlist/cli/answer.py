@@ -19,10 +19,10 @@ from punchlist.core.overview import PersonWait
 from punchlist.errors import EditRefused
 from punchlist.hosts import back_channel
 from punchlist.hosts.back_channel import Outcome, deliver_outcome, find_idle
-from punchlist.surfaces.headlines import name_task_list
+from punchlist.surfaces.reports import name_task_list
 from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
 from punchlist.text import repair
-from punchlist.views.waits import answer_commands, view_wait
+from punchlist.views.now import answer_commands, view_wait
 
 _EXAMPLES = """\
   punchlist answer                            what waits on you, and how to answer each

@@ -14,8 +14,7 @@ from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.screen import Screen, can_draw
 from punchlist.cli.terminal import detect_display, show
 from punchlist.hosts.demo_script import PERSON, Scene, Troupe
-from punchlist.surfaces.lists import board_lines
-from punchlist.surfaces.panel import Frame, find_news, frame_lines
+from punchlist.surfaces.lists import Frame, board_lines, find_news, frame_lines
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plain, safe_line
 

@@ -11,8 +11,7 @@ from punchlist.core.events import Event
 from punchlist.hosts.list_owners import is_personal_list
 from punchlist.reader import BoardReader
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import STATES, waiting_lines
-from punchlist.surfaces.panel import Frame, find_news, frame_lines
+from punchlist.surfaces.lists import STATES, Frame, find_news, frame_lines, waiting_lines
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import Glyphs, Line, Span, plain, safe_line
 from punchlist.views.findings import short_session

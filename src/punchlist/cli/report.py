@@ -21,8 +21,7 @@ from punchlist.core.brief import Brief
 from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.hosts.reports import LoadedReport, load_brief, load_report, save_mark
 from punchlist.settings.environment import project_of
-from punchlist.surfaces.brief import brief_lines, is_empty
-from punchlist.surfaces.reports import report_lines, report_markdown
+from punchlist.surfaces.reports import brief_lines, is_empty, report_lines, report_markdown
 from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
 from punchlist.views.reports import Around, Changes, view_brief, view_report
 

@@ -9,7 +9,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import Cost, sum_costs
-from punchlist.surfaces.costs import (
+from punchlist.surfaces.reports import (
     COST_HEADINGS,
     COST_LEGEND,
     cost_cells,
@@ -18,7 +18,7 @@ from punchlist.surfaces.costs import (
     tokens_each,
 )
 from punchlist.surfaces.spans import Line, Span, plural, safe_line
-from punchlist.views.costs import said_size, view_cost
+from punchlist.views.reports import said_size, view_cost
 
 _EXAMPLES = """\
   punchlist stats                                              of this project

@@ -38,7 +38,7 @@ from punchlist.surfaces.tasks import (
 from punchlist.tasks import TaskChanges, Tasks
 from punchlist.tasks.work import name_workers
 from punchlist.text import for_terminal, repair
-from punchlist.views.tasks import view_graph, view_task
+from punchlist.views.lists import view_graph, view_task
 
 _LISTED, _READY = 100, 20
 """How many tasks `list` and `ready` show a person by default."""

@@ -25,7 +25,7 @@ from punchlist.store import Transaction
 from punchlist.surfaces.spans import plural, safe_line
 from punchlist.tasks.exchange import ForeignTask, as_todos, dump, from_todos, import_tasks, load
 from punchlist.text import for_terminal
-from punchlist.views.tasks import view_task
+from punchlist.views.lists import view_task
 
 _OURS, _CLAUDE = "json", "claude"
 

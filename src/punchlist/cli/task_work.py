@@ -28,7 +28,7 @@ from punchlist.store import store_path
 from punchlist.tasks import Tasks
 from punchlist.text import clean, cut, repair
 from punchlist.text.redaction import redact, redact_value
-from punchlist.views.tasks import view_task
+from punchlist.views.lists import view_task
 
 MOST_OUTPUT = 256 * 1024
 """Bytes of a command's output that are kept: the last ones."""

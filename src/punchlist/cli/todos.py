@@ -135,7 +135,7 @@ def _describe_nothing(options: Namespace) -> str:
 
 def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
     """Return an agent's list and tasks as JSON values. Every key is always there; `progress` counts both."""
-    from punchlist.views.tasks import view_task  # the plain list starts without it
+    from punchlist.views.lists import view_task  # the plain list starts without it
 
     todos, shown = row.todos, with_tasks(row).todos
     focus = find_shown_focus(row.todos, row.tasks)

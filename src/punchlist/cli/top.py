@@ -34,8 +34,7 @@ from punchlist.settings import settings_path
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import load_settings, set_setting
 from punchlist.store import ListRow
-from punchlist.surfaces.spans import safe_line
-from punchlist.surfaces.top import (
+from punchlist.surfaces.now import (
     PANE_COLUMNS,
     Detail,
     Subject,
@@ -48,6 +47,7 @@ from punchlist.surfaces.top import (
     key_of,
     top_lines,
 )
+from punchlist.surfaces.spans import safe_line
 from punchlist.text import graphemes, repair
 from punchlist.views.now import AgentNow, Roster
 

@@ -32,7 +32,7 @@ from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text import clean, cut
-from punchlist.views.waits import ReceiptView
+from punchlist.views.now import ReceiptView
 from punchlist_hook import log_error
 
 _QUEUE_SECONDS: Final = 5.0

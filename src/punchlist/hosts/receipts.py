@@ -18,7 +18,7 @@ from punchlist.hosts.list_owners import MAIN
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text.hashing import blake2b
-from punchlist.views.waits import ReceiptView
+from punchlist.views.now import ReceiptView
 
 NEWS: Final = frozenset({"answer", "changed"})
 """Kinds of texts for a model that tell what people answered, decided or changed."""

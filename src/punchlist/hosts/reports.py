@@ -22,7 +22,7 @@ from punchlist.core.report import ItemReport, Report
 from punchlist.hosts.list_owners import is_personal_list
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.surfaces.headlines import place_words
+from punchlist.surfaces.reports import place_words
 from punchlist.views.findings import Silent
 from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
 

@@ -94,7 +94,7 @@ def write_work(board: Board, caller: Caller) -> str:
 
 def _write_brief(board: Board, caller: Caller) -> str:
     from punchlist.settings.environment import project_of
-    from punchlist.surfaces.brief import brief_lines
+    from punchlist.surfaces.reports import brief_lines
     from punchlist.surfaces.spans import UNICODE, plain_text
     from punchlist.views.reports import Around
 

@@ -83,7 +83,7 @@ def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -
             continue
         for task in board.tasks(row.name).list(limit=_MOST_TASKS):
             if holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):
-                box, style, _ = find_box(task)
+                box, style, _ = find_box(task, UNICODE)
                 yield Hit(
                     kind="task",
                     project=row.project,

@@ -91,10 +91,6 @@ _DEEDS = {
     "flow.linked": "lets {flow} come after another one",
     "flow.unlinked": "no longer lets {flow} come after another one",
     "flow.pruned": "deleted {flow}, which ended long ago",
-}
-"""Deeds with fields of the event's data in braces, or what they are about: an item, a list, a plan, a flow."""
-
-_TASK_DEEDS = {
     "task.created": "added {task}",
     "task.changed": "changed {task}",
     "task.linked": "made {task} wait for task {blocker}",
@@ -115,6 +111,9 @@ _TASK_DEEDS = {
     "task.refused": "was not allowed to complete {task}",
     "task.deleted": "deleted {task}",
 }
+"""Deeds with fields of the event's data in braces, or what they are about: an item, a list, a plan, a flow,
+a task."""
+
 _BY_ITSELF = {
     "task.expired": "the lease on {task} ended",
     "task.due": "{task} may be retried",
@@ -128,8 +127,6 @@ _MISSING: Final = {"name": "a tool", "kind": "guidance", "characters": "0"}
 
 def sentence(event: Event, glyphs: Glyphs) -> str:
     """Return an event without its time: `main started “Run tests”`. Unknown kinds are named as they are."""
-    if event.kind.startswith("task."):
-        return _task_sentence(event, glyphs)
     agent = safe_line(event.agent or "")
     author = safe_line(event.by) or agent or "someone"
     if event.kind.startswith("agent."):
@@ -140,7 +137,8 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
     if event.kind == "mode.changed" and other:
         is_plan = event.data.get("mode") == "plan"
         return f"{author} put {agent} into plan mode" if is_plan else f"{author} let {agent} leave plan mode"
-    deed = _choose_deed(event.kind, event.data)
+    by_itself = _BY_ITSELF.get(event.kind) if not event.by or event.kind not in _DEEDS else None
+    deed = by_itself or _choose_deed(event.kind, event.data)
 
     def fill(found: re.Match[str]) -> str:
         match found[1]:
@@ -154,10 +152,14 @@ def sentence(event: Event, glyphs: Glyphs) -> str:
                 return f"the plan{other} (revision {_text(event.data, 'plan_revision')})"
             case "flow":
                 return f"the flow {quote(str(event.data.get('goal') or ''), glyphs)}"
+            case "task":
+                return f"task {_text(event.data, 'id')} {quote(str(event.data.get('subject') or ''), glyphs)}"
             case name:
                 return _text(event.data, name) or _MISSING.get(name, "")
 
     said = _FIELD.sub(fill, deed)
+    if by_itself:
+        return said
     is_for = event.kind.startswith(("item.", "list.", "plan.")) and "{list}" not in deed
     whose = f" for {agent}" if other and (is_for or "{flow}" in deed) else ""
     return f"{author} {said}{whose}{_reason(event)}"
@@ -202,9 +204,9 @@ def _reason(event: Event) -> str:
     data = event.data
     if event.kind == "item.blocked":
         data = _inner(_inner(data, "set"), "blocker")
-    elif "{plan}" not in _DEEDS.get(event.kind, ""):
+    elif not event.kind.startswith("task.") and "{plan}" not in _DEEDS.get(event.kind, ""):
         return ""
-    reason = _text(data, "reason")
+    reason = _text(data, "reason") or _text(_inner(data, "set"), "failure")
     return f": {reason}" if reason else ""
 
 
@@ -212,20 +214,6 @@ def _inner(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return an inner object; another version may have written another shape."""
     value = data.get(key)
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _task_sentence(event: Event, glyphs: Glyphs) -> str:
-    """Return an event of a task: `worker-1 took task 3 “Ship it”`."""
-    by_itself = _BY_ITSELF.get(event.kind) if not event.by else None
-    template = by_itself or _TASK_DEEDS.get(event.kind) or _BY_ITSELF.get(event.kind) or safe_line(event.kind)
-    subject = str(event.data.get("subject") or "")
-    task = f"task {_text(event.data, 'id')} {quote(subject, glyphs)}"
-    said = template.replace("{blocker}", _text(event.data, "blocker")).replace("{task}", task)
-    if event.kind in _BY_ITSELF and (by_itself or event.kind not in _TASK_DEEDS):
-        return said
-    reason = _text(event.data, "reason") or _text(_inner(event.data, "set"), "failure")
-    author = safe_line(event.by or event.agent or "") or "someone"
-    return f"{author} {said}{f': {reason}' if reason else ''}"
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:

@@ -13,19 +13,7 @@ from typing import Any
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
 from punchlist.core.todo import Status
 from punchlist.surfaces.lists import STYLES
-from punchlist.surfaces.spans import (
-    UNICODE,
-    Display,
-    Glyphs,
-    Line,
-    Span,
-    Style,
-    ago,
-    cells,
-    plural,
-    safe_line,
-    walk_tree,
-)
+from punchlist.surfaces.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
 from punchlist.text import fit, for_terminal
 
 _MOST_NAMED = 5
@@ -51,7 +39,7 @@ _FILLS: Mapping[TaskStatus, tuple[str, str]] = {
 """The colours of a box and of its edge."""
 
 
-def find_box(task: Task, glyphs: Glyphs = UNICODE) -> tuple[str, Style, Style]:
+def find_box(task: Task, glyphs: Glyphs) -> tuple[str, Style, Style]:
     """Return the box of a task, the style of it, and that of the text."""
     status = Status.BLOCKED if task.is_blocked or task.status is TaskStatus.WAITING else Status(task.status.value)
     style, text_style = STYLES[status]
@@ -227,7 +215,6 @@ def _times(task: Task, now: datetime) -> Iterator[tuple[str, str]]:
 
 
 def _value_text(value: Any, glyphs: Glyphs) -> str:
-    """Return a JSON value in one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return fit(safe_line(text), _LONGEST_VALUE, glyphs.ellipsis)
 

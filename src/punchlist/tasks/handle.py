@@ -463,7 +463,6 @@ def _make_steps(task: Task, children: tuple[Task, ...]) -> TodoList:
 
 
 def _link_list(work: Work, task: str, agent: TaskAgent, plan_id: str) -> Task:
-    """Record on a task which list is worked under it."""
     row = work.row(task)
     worked = Worked(session=agent.session, agent=agent.name, plan_id=plan_id)
     known = work.tx.agent(agent.session, agent.name)
@@ -481,7 +480,6 @@ def _make_call_id(agent: TaskAgent, todos: TodoList, item: TodoItem) -> str:
 
 
 def _make_promoted_fields(agent: TaskAgent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
-    """Return the fields of the task that an item is promoted to."""
     origin = {"session": agent.session, "agent": agent.name, "plan_id": todos.plan_id, "item": item.id}
     given: NewTask = {"metadata": {"todo": origin}}
     if item.active_form:

@@ -26,7 +26,6 @@ from punchlist.server.problems import ApiProblem
 from punchlist.server.search import find_items, find_sessions, find_tasks
 from punchlist.store import ListRow
 from punchlist.store.plans import PlanRow
-from punchlist.views.costs import CostView, view_cost
 from punchlist.views.lists import (
     AgentView,
     HitView,
@@ -38,9 +37,8 @@ from punchlist.views.lists import (
     view_session,
     view_todos,
 )
-from punchlist.views.now import NowView, view_now
-from punchlist.views.reports import BriefView, ReportView, view_brief, view_report
-from punchlist.views.waits import ReceiptView, WaitView, view_wait
+from punchlist.views.now import NowView, ReceiptView, WaitView, view_now, view_wait
+from punchlist.views.reports import BriefView, CostView, ReportView, view_brief, view_cost, view_report
 
 _MOST_SESSIONS: Final = 10_000
 _PAGE: Final = 1_000

@@ -10,8 +10,7 @@ from punchlist import errors
 from punchlist.errors import PunchlistError
 from punchlist.server.api import changes, reading, tasks
 from punchlist.server.api.routing import ApiRoute, Handler, Method, Need
-from punchlist.views.lists import PlanView, TodosView
-from punchlist.views.tasks import TaskView
+from punchlist.views.lists import PlanView, TaskView, TodosView
 
 PATH_PARAMETERS: Final[dict[str, Any]] = {
     "session": Annotated[str, Meta(min_length=1, max_length=200, description="The id of a session.")],

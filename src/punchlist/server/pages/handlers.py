@@ -41,7 +41,7 @@ from punchlist.server.problems import status_of
 from punchlist.server.search import find_items, find_sessions, find_tasks
 from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
 from punchlist.store import Transaction
-from punchlist.surfaces.brief import brief_lines
+from punchlist.surfaces.reports import brief_lines
 from punchlist.surfaces.spans import UNICODE
 from punchlist.views.now import Roster
 

@@ -14,9 +14,8 @@ from punchlist.hosts.attach import list_attached
 from punchlist.server.pages.rendering import Values
 from punchlist.server.pages.session import describe_plan
 from punchlist.surfaces.lists import GRADES, STATES
-from punchlist.surfaces.now import NowRow, Section, done_title, now_sections
+from punchlist.surfaces.now import EVERY, NowRow, Section, done_title, find_rows, now_sections
 from punchlist.surfaces.spans import UNICODE, Line, Span, Style, plural
-from punchlist.surfaces.top import EVERY, find_rows
 from punchlist.views.now import AgentNow, DoneSince, Roster
 
 _MOST_IDLE = 40

@@ -19,13 +19,23 @@ from punchlist.hosts.reports import LoadedReport
 from punchlist.server.pages.rendering import element_id, render
 from punchlist.server.pages.session import AgentBlock, ItemRow, SessionPage, load_session, view_item
 from punchlist.server.pages.timeline import lay_out
-from punchlist.surfaces.headlines import git_name, git_words, state_words, stopped_words, waiting_words
 from punchlist.surfaces.lists import DOUBTFUL
-from punchlist.surfaces.reports import change_words, item_label, owner_words, tally_words, total_words
+from punchlist.surfaces.reports import (
+    change_words,
+    git_name,
+    git_words,
+    item_label,
+    owner_words,
+    state_words,
+    stopped_words,
+    tally_words,
+    total_words,
+    waiting_words,
+)
 from punchlist.surfaces.spans import UNICODE
 from punchlist.views.findings import short_session
+from punchlist.views.now import answer_commands
 from punchlist.views.reports import Around, Changes
-from punchlist.views.waits import answer_commands
 
 _TASKS: Final = "Tasks"
 _EARLIER: Final = "No longer on the list"

@@ -24,15 +24,30 @@ from punchlist.hosts.receipts import load_receipt
 from punchlist.server.pages.rendering import Values, element_id
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
-from punchlist.surfaces.headlines import count_words, failing_checks, state_words
-from punchlist.surfaces.lists import STATES, STYLES, blocker_words, grade_word, group_by_phase, helper_words, tree
-from punchlist.surfaces.panel import find_news
-from punchlist.surfaces.reports import file_words, item_words, proof_words, status_words, total_words
+from punchlist.surfaces.headlines import count_words
+from punchlist.surfaces.lists import (
+    STATES,
+    STYLES,
+    blocker_words,
+    find_news,
+    grade_word,
+    group_by_phase,
+    helper_words,
+    tree,
+)
+from punchlist.surfaces.reports import (
+    failing_checks,
+    file_words,
+    item_words,
+    proof_words,
+    state_words,
+    status_words,
+    total_words,
+)
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.views.findings import span
-from punchlist.views.now import AgentNow
-from punchlist.views.waits import ReceiptView
+from punchlist.views.now import AgentNow, ReceiptView
 
 MOST_EVENTS = 60
 LATEST = 2**62

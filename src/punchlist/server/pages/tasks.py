@@ -57,7 +57,7 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
 def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) -> TaskLine:
     """Return a task as a row. `worker` is the session and the name of the agent of the board that has it."""
-    glyph, style, text_style = find_box(task)
+    glyph, style, text_style = find_box(task, UNICODE)
     left = 0.0 if task.lease_until is None else max(0.0, (task.lease_until - now).total_seconds())
     is_claimed = task.status is TaskStatus.IN_PROGRESS
     return TaskLine(
