@@ -25,7 +25,7 @@ from punchlist.bridges.notifications import (
     notice_data,
 )
 from punchlist.bridges.sinks import Outbox, describe_failure
-from punchlist.core.notices import PersonNotice
+from punchlist.core.presence import PersonNotice
 from punchlist.errors import ConfigInvalid
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

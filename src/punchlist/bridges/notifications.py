@@ -17,7 +17,7 @@ import msgspec
 
 from punchlist.bridges.sinks import Command, Sink, Webhook
 from punchlist.core.events import json_time
-from punchlist.core.notices import NoticeKind, PersonNotice
+from punchlist.core.presence import NoticeKind, PersonNotice
 from punchlist.settings.table import WebhookFormat
 from punchlist.text import cut, for_terminal
 

@@ -1,4 +1,4 @@
-"""Apply a command to a list: check its size, then return the next state with its events. Never raises."""
+"""Change a list: apply a command, recover a list from elsewhere, undo a change. Nothing here raises."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Command, Entry, Limits, Merge, Policy, Problem, Replace
 from punchlist.core.edit import Editing
-from punchlist.core.events import Draft, diff, draft_header
-from punchlist.core.identity import item_names
-from punchlist.core.merge import ListMerge, Merged
+from punchlist.core.events import Draft, diff, draft_header, json_time
+from punchlist.core.merge import ListMerge, Merged, item_names
 from punchlist.core.todo import MOST_OMITTED, ListState, Status, TodoItem, TodoList, set_status, sort_by_phase
 from punchlist.text import cut, for_prompt
 
@@ -403,3 +402,157 @@ def _walk_entry_texts(entries: Iterable[Entry]) -> Iterator[Named]:
         if entry.blocker is not None:
             yield "reason", entry.blocker.reason
             yield "on", entry.blocker.on
+
+
+# Lists from elsewhere: from a transcript, or from the session that this one continues.
+
+
+def recover(
+    state: ListState,
+    command: Replace,
+    policy: Policy,
+    now: datetime,
+    *,
+    by: str,
+    source: str,
+    written_at: datetime | None = None,
+    call_id: str | None = None,
+) -> Applied:
+    """Apply a recorded list as a write by its own agent, under the rules of its dialect.
+
+    It is taken as it was recorded: nothing is refused or promoted that the original had let stand. Without events
+    where it says what is already so. Where the dialect hides what was closed some time ago, an item that comes closed
+    has no `finished_at`: when it was closed is not known, only that it was before. `written_at` and `call_id` are those
+    of the record; the event keeps them, so that the next record is compared with this one.
+    """
+    origin = _describe_origin(source, written_at, call_id)
+    applied = apply(state, command, replace(policy, focus="accept", promote=False), now, by=by)
+    before, todos = state.todos, applied.state.todos
+    if applied.refused or todos is before:
+        return Applied(state, (), applied.problems)
+    if policy.hide_closed_after < 0:
+        *events, last = applied.events
+        return applied._replace(events=(*events, Draft("list.restored", {**last.data, **origin})))
+    known = {item.id: item for item in before.items}
+    items = (
+        item if item.is_open or known.get(item.id) == item else replace(item, finished_at=None) for item in todos.items
+    )
+    todos = replace(todos, items=tuple(items))
+    return Applied(ListState(todos, applied.state.shown), _draft_events(before, todos, origin), applied.problems)
+
+
+def adopt(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:
+    """Take over the list of another session with everything in it, if this one has none yet.
+
+    `written_at` is when its agent last wrote it there.
+    """
+    before = state.todos
+    if before.revision or not other.todos.revision:
+        return Applied(state)
+    todos = replace(other.todos, revision=1, plan_id="p1")
+    return Applied(ListState(todos, other.shown), _draft_events(before, todos, _describe_origin(source, written_at)))
+
+
+def _describe_origin(source: str, written_at: datetime | None, call_id: str | None = None) -> dict[str, str]:
+    told = {"source": source, "written_at": None if written_at is None else json_time(written_at), "call_id": call_id}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _draft_events(before: TodoList, after: TodoList, origin: dict[str, str]) -> tuple[Draft, ...]:
+    drafts = [*diff(before, after), draft_header("list.restored", before, after, **origin)]
+    for draft in drafts:
+        draft.data.setdefault("revision", after.revision)
+    return tuple(drafts)
+
+
+# Undo an author's last change, if no other author touched the same things since.
+
+
+Spot = tuple[TodoItem | None, bool]
+"""An item, and whether it is among the omitted ones."""
+
+
+def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str:
+    """Return the current list without the change from `before` to `after`, or the name of what was changed again since.
+
+    The revision stays the current one.
+    """
+    if before.plan_id != after.plan_id or current.plan_id != after.plan_id:
+        return _undo_plan(current, before, after)
+    was, became, now = _find_spots(before), _find_spots(after), _find_spots(current)
+    nothing: Spot = (None, False)
+    touched = [item_id for item_id in {**was, **became} if was.get(item_id, nothing) != became.get(item_id, nothing)]
+    for item_id in touched:
+        if now.get(item_id, nothing) != became.get(item_id, nothing):
+            item = now.get(item_id, nothing)[0] or became.get(item_id, nothing)[0] or was[item_id][0]
+            return item.content if item is not None else item_id
+    if after.phases not in (before.phases, current.phases):
+        return "the phases"
+    if after.explanation not in (before.explanation, current.explanation):
+        return "the explanation"
+    if _is_reordered(before, after) and _is_reordered(after, current):
+        return "the order of the items"
+    items = _restore_items(current, before, after, set(touched))
+    known_phases = {None, *(phase.id for phase in before.phases)}
+    if before.phases != after.phases and not {item.phase_id for item in items} <= known_phases:
+        return "the phases"
+    return replace(
+        current,
+        items=items,
+        omitted=_restore_omitted(current, before, after, set(touched)),
+        phases=before.phases if before.phases != after.phases else current.phases,
+        explanation=before.explanation if before.explanation != after.explanation else current.explanation,
+    )
+
+
+def _undo_plan(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str:
+    if current.plan_id != after.plan_id:
+        return "the whole list"
+    later = next((item for item in current.items if item not in after.items), None)
+    if later is not None:
+        return later.content
+    if replace(current, revision=after.revision, next_id=after.next_id) != after:
+        return "the whole list"
+    return replace(before, revision=current.revision, next_id=max(before.next_id, current.next_id))
+
+
+def _find_spots(todos: TodoList) -> dict[str, Spot]:
+    spots: dict[str, Spot] = {item.id: (item, False) for item in todos.items}
+    spots.update({item.id: (item, True) for item in todos.omitted})
+    return spots
+
+
+def _is_reordered(before: TodoList, after: TodoList) -> bool:
+    """True if items that are on both lists stand in another order."""
+    was = [item.id for item in before.items]
+    now = [item.id for item in after.items]
+    common = set(was) & set(now)
+    return [item_id for item_id in was if item_id in common] != [item_id for item_id in now if item_id in common]
+
+
+def _restore_items(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+    """Return the current items with the touched ones as they were; restored ones come after their old neighbour."""
+    if current.items == after.items:
+        return before.items
+    old = {item.id: item for item in before.items}
+    items = [old.get(item.id) if item.id in touched else item for item in current.items]
+    result = [item for item in items if item is not None]
+    present = {item.id for item in result}
+    for place, item in enumerate(before.items):
+        if item.id in touched and item.id not in present:
+            earlier = {known.id for known in before.items[:place]}
+            at = max((index + 1 for index, known in enumerate(result) if known.id in earlier), default=0)
+            result.insert(at, item)
+            present.add(item.id)
+    if _is_reordered(before, after):
+        places = {item.id: place for place, item in enumerate(before.items)}
+        back = iter(sorted((item for item in result if item.id in places), key=lambda item: places[item.id]))
+        result = [next(back) if item.id in places else item for item in result]
+    return tuple(result)
+
+
+def _restore_omitted(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+    if current.omitted == after.omitted:
+        return before.omitted
+    kept = tuple(item for item in current.omitted if item.id not in touched)
+    return (*kept, *(item for item in before.omitted if item.id in touched))[-MOST_OMITTED:]

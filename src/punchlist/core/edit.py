@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
-from punchlist.core.identity import match
-from punchlist.core.question import ANYBODY
+from punchlist.core.merge import make_item, match
 from punchlist.core.todo import (
-    ENDED,
+    ANYBODY,
     Blocker,
     Evidence,
     Phase,
@@ -36,28 +35,6 @@ _ENOUGH = 10
 def _shorten(text: str) -> str:
     """Return a text as an error message names it: on one line, and cut."""
     return for_prompt(cut(text, 80))
-
-
-def make_item(
-    entry: Entry, text: str, *, item_id: str, dialect: str, now: datetime, by: str, cleaner: Cleaner
-) -> TodoItem:
-    """Make an item from an entry. The caller sets its phase."""
-    status = entry.status
-    return TodoItem(
-        id=item_id,
-        content=text,
-        active_form=cleaner.optional(entry.active_form),
-        status=status,
-        notes=cleaner.notes(entry.notes) if entry.notes else (),
-        priority=cleaner.optional(entry.priority),
-        parent=cleaner.optional(entry.parent),
-        blocker=None if status in ENDED else cleaner.blocker(entry.blocker),
-        aliases={dialect: cleaner.text(entry.alias)} if entry.alias is not None and dialect != "punchlist" else {},
-        created_at=now,
-        created_by=by,
-        started_at=now if status is Status.IN_PROGRESS else None,
-        finished_at=now if status in ENDED else None,
-    )
 
 
 class Editing:

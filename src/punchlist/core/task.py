@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -190,6 +190,19 @@ def own_progress(status: TaskStatus, checklist: tuple[ChecklistLine, ...]) -> Pr
 def share(done: int, total: int) -> Progress:
     """Return a progress; the percentage is rounded half up."""
     return Progress(done, total, (200 * done + total) // (2 * total) if total else 0)
+
+
+def find_tasks(tasks: Sequence[Task], query: str) -> Sequence[Task]:
+    """Return the tasks of that subject, else all that hold it; of several, those still open.
+
+    Several mean that the query does not tell them apart. Case and whitespace around it do not count.
+    """
+    wanted = query.strip().lower()
+    if not wanted:
+        return ()
+    equal = [task for task in tasks if task.subject.strip().lower() == wanted]
+    found = equal or [task for task in tasks if wanted in task.subject.lower()]
+    return [task for task in found if task.is_open] or found if len(found) > 1 else found
 
 
 # What a task tool may ask, and what came of it.

@@ -30,8 +30,7 @@ from punchlist.bridges.notifications import (
 )
 from punchlist.bridges.relay import AgentProgress, ProgressFeed
 from punchlist.bridges.sinks import Outbox, Sink, describe_failure
-from punchlist.core.notices import NoticeMemory, PersonNotice
-from punchlist.core.presence import GONE_SHOWN
+from punchlist.core.presence import GONE_SHOWN, NoticeMemory, PersonNotice
 from punchlist.errors import ConfigInvalid
 from punchlist.settings.environment import own_secrets
 from punchlist.settings.table import NotifySettings

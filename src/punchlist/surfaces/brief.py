@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from punchlist.core.brief import Brief, ListNews
-from punchlist.core.report import ItemReport
+from punchlist.core.report import Brief, ItemReport, ListNews
 from punchlist.surfaces.headlines import (
     count_words,
     first_lines,

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from punchlist.core.brief import Noticed
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.overview import STALLS, PersonWait
+from punchlist.core.report import Noticed
 from punchlist.surfaces.lists import STATES
 from punchlist.surfaces.spans import Glyphs, Line, Span, Style, pack, safe_line
 from punchlist.text import cut, fit

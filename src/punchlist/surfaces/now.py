@@ -10,10 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from punchlist.core.overview import PersonWait
+from punchlist.core.overview import PersonWait, name_wait
 from punchlist.core.presence import PresenceState
 from punchlist.core.programs import find_short_name
-from punchlist.core.session_line import name_wait
 from punchlist.surfaces.lists import GRADES, STATES
 from punchlist.surfaces.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pad, plural, safe_line
 from punchlist.text import fit, width

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.commands import Replace
-from punchlist.text.fingerprints import UNKEYED
+from punchlist.text.tool_values import UNKEYED
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, path
 from punchlist.transcripts.tokens import TokenCount, Tokens
 from punchlist.transcripts.values import MAIN, CallOutcome, ListFact, Origin, TranscriptCall, Written, name_write

@@ -14,10 +14,10 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from punchlist.core.grounding.places import Place, places
-from punchlist.core.json_values import to_json_value
+from punchlist.core.inputs import to_json_value
 from punchlist.guidance.tools import kind as known_kind
 from punchlist.text import clean, cut, repair
-from punchlist.text.fingerprints import SCALARS
+from punchlist.text.tool_values import SCALARS
 
 Update = dict[str, Any]
 """The `update` of a `session/update` notification, as it goes over the wire."""

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.core.events import KINDS, Event, parse_cursor
-from punchlist.core.matching import split_words
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
@@ -21,7 +20,7 @@ from punchlist.hosts.reports import load_brief, load_report
 from punchlist.hosts.roster import load_first_screen
 from punchlist.server.api import replies
 from punchlist.server.api.calls import Call
-from punchlist.server.matches import find_items, find_sessions, find_tasks
+from punchlist.server.matches import find_items, find_sessions, find_tasks, split_words
 from punchlist.server.problems import ApiProblem
 from punchlist.store import ListRow
 from punchlist.store.plans import PlanRow

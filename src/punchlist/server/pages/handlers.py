@@ -23,14 +23,13 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from punchlist.board import Board
-from punchlist.core.matching import split_words
 from punchlist.core.overview import PersonWait
 from punchlist.errors import InvalidInput, StoreClosed
 from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
 from punchlist.hosts.demo_script import Troupe
 from punchlist.hosts.reports import load_brief, save_mark
 from punchlist.server.access import needs
-from punchlist.server.matches import Hit, find_items, find_sessions, find_tasks
+from punchlist.server.matches import Hit, find_items, find_sessions, find_tasks, split_words
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.frame import (
     LONGEST_QUERY,
