@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple, assert_never
 
@@ -264,10 +263,11 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
         count = len(command.operations)
         text = f"{count} operations are too many for one call; at most {most} fit."
         return Problem("too_many_operations", text, fatal=True, data={"count": count, "max": most})
-    count = _count(command)
-    if count > limits.items:
-        return too_many_items(count, limits)
-    for index, (content, form) in enumerate(_walk_texts(command)):
+    given = _Texts()
+    given.add_command(command)
+    if given.entries > limits.items:
+        return too_many_items(given.entries, limits)
+    for index, (content, form) in enumerate(given.items):
         fields = [("content", content)] if form is None else [("content", content), ("active_form", form)]
         for name, text in fields:
             if limits.refuse_blank and not text.strip():
@@ -281,7 +281,7 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
                 said = f"Item {index}: `{name}` has {size} {unit}; at most {most} fit. Shorten it, or use a note."
                 data = {"field": name, "size": size, "max": most, "unit": unit}
                 return Problem("too_long", said, fatal=True, at=index, data=data)
-    for name, text in _walk_other_texts(command):
+    for name, text in given.others:
         if text is not None and len(text) > limits.other:
             said = f"A `{name}` has {len(text)} characters; at most {limits.other} fit. Shorten it."
             data = {"field": name, "size": len(text), "max": limits.other, "unit": "characters"}
@@ -289,119 +289,83 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
     return None
 
 
-def _count(command: Command) -> int:
-    """Count the items that the command brings or names; a note or a new text is none."""
-    match command:
-        case Replace(entries):
-            return len(entries)
-        case Merge(patches, placeholder):
-            return 0 if placeholder else len(patches)  # with a placeholder, what is too much is left out one by one
-        case do.Edit(operations):
-            return (0 if command.first is None else len(command.first.entries)) + sum(
-                len(operation.entries)
-                if isinstance(operation, do.Append)
-                else sum(len(group.entries) for group in operation.groups)
-                for operation in operations
-                if isinstance(operation, do.Append | do.Init)
-            )
-        case _:
-            assert_never(command)
-
-
 def too_many_items(count: int, limits: Limits) -> Problem:
     text = f"{count} items are too many; at most {limits.items} fit. Put small steps together."
     return Problem("too_many_items", text, fatal=True, data={"count": count, "max": limits.items})
 
 
-def _walk_texts(command: Command) -> Iterator[tuple[str, str | None]]:
-    """Yield content and active form of everything in a command that becomes part of an item."""
-    match command:
-        case Replace(entries):
-            yield from _pair_texts(entries)
-        case Merge(patches):
-            for patch in patches:
-                yield patch.content or "-", None
-        case do.Edit(operations):
-            if command.first is not None:
-                yield from _pair_texts(command.first.entries)
-            for operation in operations:
-                match operation:
-                    case do.Init(groups):
-                        for group in groups:
-                            yield from _pair_texts(group.entries)
-                    case do.Append(entries):
-                        yield from _pair_texts(entries)
-                    case do.Reword(_, content, form):
-                        yield content, form
-                    case do.Note(_, text) | do.Block(_, text) | do.Ask(_, text) | do.Fail(_, text):
-                        yield text or "-", None
-                    case _:
-                        pass
+class _Texts:
+    """The texts of a command, for its limits.
 
+    `entries` counts the items that it brings or names; a note or a new text is none. `items` are content and active
+    form of all that becomes part of an item, `others` every other text with the name of its field.
+    """
 
-def _pair_texts(entries: tuple[Entry, ...]) -> list[tuple[str, str | None]]:
-    return [(entry.content, entry.active_form) for entry in entries]
+    def __init__(self) -> None:
+        self.entries = 0
+        self.items: list[tuple[str, str | None]] = []
+        self.others: list[tuple[str, str | None]] = []
 
+    def add_command(self, command: Command) -> None:
+        match command:
+            case Replace(entries, explanation, phases):
+                self.others.append(("explanation", explanation))
+                self.others += [("phase", name) for name in phases or ()]
+                self._add_entries(entries)
+            case Merge(patches, placeholder):
+                # With a placeholder, what is too much is left out one by one.
+                self.entries += 0 if placeholder else len(patches)
+                for patch in patches:
+                    self.items.append((patch.content or "-", None))
+                    self.others += [("id", patch.alias), ("parent", patch.parent)]
+            case do.Edit(operations, explanation):
+                self.others.append(("explanation", explanation))
+                if command.first is not None:
+                    self.add_command(command.first)
+                for operation in operations:
+                    self._add_operation(operation)
+            case _:
+                assert_never(command)
 
-Named = tuple[str, str | None]
-"""The name of a field, and its text if it has one."""
+    def _add_operation(self, operation: do.Operation) -> None:
+        target: do.Target | None = getattr(operation, "target", None)
+        if target is not None:
+            self.others += [("item", target.item), ("phase", target.phase)]
+        match operation:
+            case do.Init(groups):
+                for group in groups:
+                    self.others.append(("phase", group.phase))
+                    self._add_entries(group.entries)
+            case do.Append(entries, phase):
+                self.others.append(("phase", phase))
+                self._add_entries(entries)
+            case do.Reword(_, content, form):
+                self.items.append((content, form))
+            case do.Note(_, text) | do.Ask(_, text) | do.Fail(_, text):
+                self.items.append((text or "-", None))
+            case do.Block(_, reason, on):
+                self.items.append((reason or "-", None))
+                self.others.append(("on", on))
+            case do.Done(_, evidence):
+                for proof in evidence:
+                    self.others += [("evidence", proof.text), ("kind", proof.kind)]
+            case _:
+                pass
 
-
-def _walk_other_texts(command: Command) -> Iterator[Named]:
-    """Yield every other text of a command: notes, names, reasons, explanations."""
-    match command:
-        case Replace(entries, explanation, phases):
-            yield "explanation", explanation
-            yield from (("phase", name) for name in phases or ())
-            yield from _walk_entry_texts(entries)
-        case Merge(patches):
-            for patch in patches:
-                yield "id", patch.alias
-                yield "parent", patch.parent
-        case do.Edit(operations, explanation):
-            yield "explanation", explanation
-            if command.first is not None:
-                yield from _walk_other_texts(command.first)
-            for operation in operations:
-                yield from _walk_operation_texts(operation)
-        case _:
-            assert_never(command)
-
-
-def _walk_operation_texts(operation: do.Operation) -> Iterator[Named]:
-    target: do.Target | None = getattr(operation, "target", None)
-    if target is not None:
-        yield "item", target.item
-        yield "phase", target.phase
-    match operation:
-        case do.Init(groups):
-            for group in groups:
-                yield "phase", group.phase
-                yield from _walk_entry_texts(group.entries)
-        case do.Append(entries, phase):
-            yield "phase", phase
-            yield from _walk_entry_texts(entries)
-        case do.Done(_, evidence):
-            for proof in evidence:
-                yield "evidence", proof.text
-                yield "kind", proof.kind
-        case do.Block(_, _, on):
-            yield "on", on
-        case _:
-            pass
-
-
-def _walk_entry_texts(entries: Iterable[Entry]) -> Iterator[Named]:
-    for entry in entries:
-        yield "id", entry.alias
-        yield "phase", entry.phase
-        yield "priority", entry.priority
-        yield "parent", entry.parent
-        for note in entry.notes or ():
-            yield "note", note
-        if entry.blocker is not None:
-            yield "reason", entry.blocker.reason
-            yield "on", entry.blocker.on
+    def _add_entries(self, entries: tuple[Entry, ...]) -> None:
+        self.entries += len(entries)
+        for entry in entries:
+            self.items.append((entry.content, entry.active_form))
+            named = (
+                ("id", entry.alias),
+                ("phase", entry.phase),
+                ("priority", entry.priority),
+                ("parent", entry.parent),
+            )
+            self.others.extend(named)
+            self.others += [("note", note) for note in entry.notes or ()]
+            if entry.blocker is not None:
+                self.others += [("reason", entry.blocker.reason), ("on", entry.blocker.on)]
 
 
 # Lists from elsewhere: from a transcript, or from the session that this one continues.

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.current_work import task_as_item
 from punchlist.core.events import Event
 from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.evidence import Matched
@@ -21,7 +20,7 @@ from punchlist.core.grounding.session import STATES, CheckRun, CheckState, Sessi
 from punchlist.core.grounding.tally import CheckSeen, Tally, tally_of
 from punchlist.core.grounding.tool_call import Subject, ToolCall, task_subject
 from punchlist.core.overview import Activity, PersonWait, Stint, extend_stints
-from punchlist.core.task import Task, TaskStatus, fold_task
+from punchlist.core.task import Task, TaskStatus, fold_task, task_as_item
 from punchlist.core.todo import Status, TodoItem
 
 

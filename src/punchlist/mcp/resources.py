@@ -85,7 +85,7 @@ def write_work(board: Board, caller: Caller) -> str:
 
 
 def _walk_work(agent: Agent) -> Iterator[str]:
-    from punchlist.core.current_work import append_tasks, is_task_item
+    from punchlist.core.task import append_tasks, is_task_item
     from punchlist.dialects.punchlist import render_item
 
     work = agent.work

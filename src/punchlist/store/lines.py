@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from punchlist.core.current_work import find_shown_focus, show_tasks
 from punchlist.core.overview import (
     AgentState,
     AgentWork,
@@ -20,7 +19,7 @@ from punchlist.core.overview import (
     show_left_open,
     summarise_list,
 )
-from punchlist.core.task import Task
+from punchlist.core.task import Task, find_shown_focus, show_tasks
 from punchlist.core.todo import Status, TodoList
 from punchlist.store.agents import SessionChecks
 from punchlist.store.current_work import load_waits, read_current_work

@@ -1,7 +1,7 @@
 """Render text safely for a terminal and for a prompt; cut it at grapheme clusters, by length or by width in cells.
 
-Clusters follow the rules of UAX #29 that occur in practice. Left out: Prepend (a handful of Arabic and Indic signs) and
-Indic conjuncts, where a cut shows a virama, not nonsense.
+Clusters follow the rules of UAX #29 that occur in practice. Left out: Prepend (a handful of Arabic and Indic signs),
+Indic conjuncts, where a cut shows a virama, not nonsense, and archaic Hangul with several leading consonants.
 """
 
 import re
@@ -15,17 +15,8 @@ from punchlist.text.patterns import compile_later
 
 _ZWJ: Final = "\u200d"
 
-
-_Kind = Literal["other", "control", "extend", "joiner", "regional", "picture", "L", "V", "T", "LV", "LVT"]
-"""How a code point behaves next to another one; the last five are parts of Hangul syllables."""
-
-_HANGUL_AFTER: Final[dict[_Kind, tuple[_Kind, ...]]] = {
-    "L": ("L", "V", "LV", "LVT"),
-    "LV": ("V", "T"),
-    "V": ("V", "T"),
-    "LVT": ("T",),
-    "T": ("T",),
-}
+_Kind = Literal["other", "control", "extend", "joiner", "regional", "picture"]
+"""How a code point behaves next to another one; vowels and final consonants of Hangul syllables extend."""
 
 
 def graphemes(text: str) -> Iterator[str]:
@@ -48,10 +39,8 @@ def graphemes(text: str) -> Iterator[str]:
             holds = char == "\n" and text[place - 1 : place] == "\r"
         elif now == "regional":
             holds = paired
-        elif now == "picture":
-            holds = joined
         else:
-            holds = now in _HANGUL_AFTER.get(before, ())
+            holds = joined
         if not holds and place:
             yield text[start:place]
             start = place
@@ -93,11 +82,9 @@ def _kind(char: str) -> _Kind:
         if code < 0xA0 or code == 0xAD:
             return "control"
         return "picture" if code in (0xA9, 0xAE) else "other"
-    if 0x1100 <= code <= 0x11FF or 0xA960 <= code <= 0xA97C or 0xAC00 <= code <= 0xD7FB:
-        return _hangul(code)
     if 0x1F1E6 <= code <= 0x1F1FF:
         return "regional"
-    if 0x1F3FB <= code <= 0x1F3FF or code in (0x200C, 0xFF9E, 0xFF9F) or 0xE0020 <= code <= 0xE007F:
+    if _is_jamo(char) or 0x1F3FB <= code <= 0x1F3FF or code in (0x200C, 0xFF9E, 0xFF9F) or 0xE0020 <= code <= 0xE007F:
         return "extend"
     if char == _ZWJ:
         return "joiner"
@@ -125,16 +112,9 @@ def _is_picture(code: int) -> bool:
     return code <= 0x1FAFF and not (0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF)
 
 
-def _hangul(code: int) -> _Kind:
-    if code >= 0xAC00:
-        if code <= 0xD7A3:
-            return "LVT" if (code - 0xAC00) % 28 else "LV"
-        if 0xD7B0 <= code <= 0xD7C6:
-            return "V"
-        return "T" if code >= 0xD7CB else "other"
-    if code >= 0xA960 or code <= 0x115F:
-        return "L"
-    return "V" if code <= 0x11A7 else "T"
+def _is_jamo(char: str) -> bool:
+    """True for a vowel or a final consonant of Hangul, which stands in the cells of the consonant before it."""
+    return "\u1160" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7fb"
 
 
 _EMOJI_STYLE: Final = "\ufe0f"
@@ -183,7 +163,7 @@ def _cluster_cells(cluster: str) -> int:
 def _cells(char: str) -> int:
     if " " <= char <= "~":
         return 1
-    if "\u1160" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7fb" or category(char) in _BLANK_GROUPS:
+    if _is_jamo(char) or category(char) in _BLANK_GROUPS:
         return 0
     return 2 if east_asian_width(char) in "WF" or _kind(char) == "regional" else 1
 
