@@ -35,40 +35,103 @@ def apply(
     problem = check_limits(command, policy.limits)
     if problem is not None:
         return Applied(state, (), (problem,))
-    cleaner = Cleaner()
+    write = _Write(state, policy, now, by, own, Cleaner())
     match command:
         case Replace():
-            return _replace(state, command, policy, now, by, own, cleaner)
+            return write.replace(command)
         case Merge():
-            editing = Editing(state.todos, policy, now, by, cleaner)
+            editing = write.begin_edit(state.todos)
             _merge_by_id(editing, command)
-            return _close(state, editing, policy, now, own, kind="list.merged", shown=state.shown)
+            return write.close(editing, "list.merged", shown=state.shown)
         case do.Edit():
-            return _edit(state, command, policy, now, by, own, cleaner)
+            return write.edit(command)
         case _:
             assert_never(command)
 
 
-def _replace(
-    state: ListState, command: Replace, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
-) -> Applied:
-    busy = sum(entry.status is Status.IN_PROGRESS for entry in command.entries) if policy.focus == "refuse" else 0
-    if busy > 1:
-        text = f"{busy} items are in progress; one at a time, please."
-        return Applied(state, (), (Problem("several_in_progress", text, fatal=True, data={"count": busy}),))
-    before = state.todos
-    shown = state.shown if own else None
-    merged = ListMerge(before, shown, command, policy, now, by, cleaner).run()
-    todos, said = normalise_focus(_start_first(merged, command, now), policy, now)
-    drafts = diff(before, todos)
-    seen = merged.shown
-    if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries):
-        todos, gone = _wipe_finished(todos, merged.written)
-        if gone:
-            drafts.append(Draft("list.wiped", {"ids": gone}))
-            seen = None if seen is None else tuple(item for item in seen if item.id not in gone)
-    problems = [*cleaner.problems(), *said, *_report_omissions(before, todos)]
-    return _finish(state, todos, drafts, problems, kind="list.replaced", seen=seen, own=own)
+class _Write(NamedTuple):
+    """One write to a list: the state before it, and whose it is. `own`: the list's own agent's."""
+
+    state: ListState
+    policy: Policy
+    now: datetime
+    by: str
+    own: bool
+    cleaner: Cleaner
+
+    def replace(self, command: Replace) -> Applied:
+        policy, before = self.policy, self.state.todos
+        busy = sum(entry.status is Status.IN_PROGRESS for entry in command.entries) if policy.focus == "refuse" else 0
+        if busy > 1:
+            text = f"{busy} items are in progress; one at a time, please."
+            return Applied(self.state, (), (Problem("several_in_progress", text, fatal=True, data={"count": busy}),))
+        merged = self._merge(command)
+        todos, said = normalise_focus(_start_first(merged, command, self.now), policy, self.now)
+        drafts = diff(before, todos)
+        seen = merged.shown
+        if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries):
+            todos, gone = _wipe_finished(todos, merged.written)
+            if gone:
+                drafts.append(Draft("list.wiped", {"ids": gone}))
+                seen = None if seen is None else tuple(item for item in seen if item.id not in gone)
+        problems = [*self.cleaner.problems(), *said, *_report_omissions(before, todos)]
+        return self._finish(todos, drafts, problems, "list.replaced", seen)
+
+    def edit(self, command: do.Edit) -> Applied:
+        todos, shown = self.state.todos, self.state.shown
+        if command.first is not None:
+            merged = self._merge(command.first)
+            todos, shown = _start_first(merged, command.first, self.now), merged.shown
+        editing = self.begin_edit(todos)
+        editing.run(command.operations)
+        return self.close(editing, "list.edited", shown=shown, explanation=command.explanation)
+
+    def _merge(self, command: Replace) -> Merged:
+        shown = self.state.shown if self.own else None
+        return ListMerge(self.state.todos, shown, command, self.policy, self.now, self.by, self.cleaner).run()
+
+    def begin_edit(self, todos: TodoList) -> Editing:
+        return Editing(todos, self.policy, self.now, self.by, self.cleaner)
+
+    def close(
+        self, editing: Editing, kind: str, *, shown: tuple[TodoItem, ...] | None, explanation: str | None = None
+    ) -> Applied:
+        """Return the result of an edit, or why it was refused. `shown` is what the agent knew before."""
+        refused = [problem for problem in editing.problems if problem.fatal]
+        if refused and self.policy.atomic:
+            return Applied(self.state, (), tuple(refused))
+        before, limits = self.state.todos, self.policy.limits
+        todos = editing.result()
+        if len(before.items) < len(todos.items) > limits.items:
+            return Applied(self.state, (), (too_many_items(len(todos.items), limits),))
+        if explanation is not None:
+            todos = replace(todos, explanation=self.cleaner.text(explanation) or None)
+        todos, said = normalise_focus(todos, self.policy, self.now)
+        drafts = diff(before, todos)
+        problems = [*editing.problems, *self.cleaner.problems(), *said, *_report_omissions(before, todos)]
+        seen = _find_seen_items(before, todos, shown, drafts) if self.own else None
+        return self._finish(todos, drafts, problems, kind, seen)
+
+    def _finish(
+        self,
+        todos: TodoList,
+        drafts: list[Draft],
+        problems: list[Problem],
+        kind: str,
+        seen: tuple[TodoItem, ...] | None,
+    ) -> Applied:
+        before = self.state.todos
+        if not drafts and (todos.explanation, todos.phases) == (before.explanation, before.phases):
+            confirmed = Draft("list.confirmed", {"revision": before.revision})
+            unseen = seen if self.own else self.state.shown
+            return Applied(ListState(before, unseen), (confirmed,), tuple(problems))
+        todos = replace(todos, revision=before.revision + 1, omitted=todos.omitted[-MOST_OMITTED:])
+        drafts.append(draft_header(kind, before, todos))
+        for draft in drafts:
+            draft.data.setdefault("revision", todos.revision)
+        if not self.own:
+            seen = items_known_to_agent(self.state, todos)
+        return Applied(ListState(todos, seen), tuple(drafts), tuple(problems))
 
 
 def _start_first(merged: Merged, command: Replace, now: datetime) -> TodoList:
@@ -80,19 +143,6 @@ def _start_first(merged: Merged, command: Replace, now: datetime) -> TodoList:
     first = next(pending, None)
     items = tuple(set_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
     return replace(todos, items=items)
-
-
-def _edit(
-    state: ListState, command: do.Edit, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
-) -> Applied:
-    todos, shown = state.todos, state.shown
-    if command.first is not None:
-        known = shown if own else None
-        merged = ListMerge(todos, known, command.first, policy, now, by, cleaner).run()
-        todos, shown = _start_first(merged, command.first, now), merged.shown
-    editing = Editing(todos, policy, now, by, cleaner)
-    editing.run(command.operations)
-    return _close(state, editing, policy, now, own, kind="list.edited", explanation=command.explanation, shown=shown)
 
 
 def _wipe_finished(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, list[str]]:
@@ -134,33 +184,6 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
 def _map_places(items: list[TodoItem], dialect: str) -> dict[str, int]:
     """Return the place of each item by the name that the dialect has for it."""
     return {name: place for place, name in enumerate(item_names(items, dialect))}
-
-
-def _close(
-    state: ListState,
-    editing: Editing,
-    policy: Policy,
-    now: datetime,
-    own: bool,
-    *,
-    kind: str,
-    explanation: str | None = None,
-    shown: tuple[TodoItem, ...] | None = None,
-) -> Applied:
-    refused = [problem for problem in editing.problems if problem.fatal]
-    if refused and policy.atomic:
-        return Applied(state, (), tuple(refused))
-    before = state.todos
-    todos = editing.result()
-    if len(before.items) < len(todos.items) > policy.limits.items:
-        return Applied(state, (), (too_many_items(len(todos.items), policy.limits),))
-    if explanation is not None:
-        todos = replace(todos, explanation=editing.cleaner.text(explanation) or None)
-    todos, said = normalise_focus(todos, policy, now)
-    drafts = diff(before, todos)
-    problems = [*editing.problems, *editing.cleaner.problems(), *said, *_report_omissions(before, todos)]
-    seen = _find_seen_items(before, todos, shown, drafts) if own else None
-    return _finish(state, todos, drafts, problems, kind=kind, seen=seen, own=own)
 
 
 def normalise_focus(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList, list[Problem]]:
@@ -223,31 +246,6 @@ def _find_seen_items(
     known = [item for item in known if item is not None]
     ids = {item.id for item in known}
     return (*known, *(item for item in after.items if item.id in touched and item.id not in ids))
-
-
-def _finish(
-    state: ListState,
-    todos: TodoList,
-    drafts: list[Draft],
-    problems: list[Problem],
-    *,
-    kind: str,
-    seen: tuple[TodoItem, ...] | None,
-    own: bool,
-) -> Applied:
-    before = state.todos
-    same = not drafts and (todos.explanation, todos.phases) == (before.explanation, before.phases)
-    if same:
-        confirmed = Draft("list.confirmed", {"revision": before.revision})
-        unseen = seen if own else state.shown
-        return Applied(ListState(before, unseen), (confirmed,), tuple(problems))
-    todos = replace(todos, revision=before.revision + 1, omitted=todos.omitted[-MOST_OMITTED:])
-    drafts.append(draft_header(kind, before, todos))
-    for draft in drafts:
-        draft.data.setdefault("revision", todos.revision)
-    if not own:
-        seen = items_known_to_agent(state, todos)
-    return Applied(ListState(todos, seen), tuple(drafts), tuple(problems))
 
 
 def items_known_to_agent(state: ListState, todos: TodoList) -> tuple[TodoItem, ...]:

@@ -114,9 +114,6 @@ class Editing:
     def refuse(self, code: str, text: str, **data: object) -> None:
         self.problems.append(Problem(code, text, fatal=True, at=self.at, data=data))
 
-    def say(self, code: str, text: str, **data: object) -> None:
-        self.problems.append(Problem(code, text, at=self.at, data=data))
-
     def _redact_evidence(self, given: Evidence) -> Evidence:
         """Return evidence without secrets: it is often a command line."""
         # Both load tables that a command without evidence does not need; they belong to what tools report.
@@ -292,9 +289,8 @@ class Editing:
         for place in others if not beside else ():
             item = self.items[place]
             self.items[place] = set_status(item, Status.PENDING, self.now)
-            self.say(
-                "demoted", f"Item {item.id} went back to pending: one item is in progress at a time.", item=item.id
-            )
+            text = f"Item {item.id} went back to pending: one item is in progress at a time."
+            self.problems.append(Problem("demoted", text, at=self.at, data={"item": item.id}))
         self.items[places[0]] = set_status(self.items[places[0]], Status.IN_PROGRESS, self.now)
 
     def _end(

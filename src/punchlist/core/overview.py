@@ -225,7 +225,7 @@ def fold_activity(
     if kind in TURN_ENDS:
         is_turn = kind == "turn.ended"
         # An agent that has finished is neither stalled nor looping; the end of a turn ends silences only.
-        findings = _without(known.findings, STALLS if is_turn else None)
+        findings = _without_stalls(known.findings) if is_turn else ()
         return replace(known, state="idle" if is_turn else "finished", rests=True, ended=seq, findings=findings)
     if kind in ("finding.raised", "finding.cleared"):
         return replace(known, findings=_fold_findings(known.findings, kind, data, at, seq))
@@ -257,10 +257,10 @@ def _fold_findings(
     detector, seen, subject = (str(data.get(name, "")) for name in ("detector", "seen", "subject"))
     if kind == "finding.cleared":
         if detector == _RESUMED:
-            return _without(known, STALLS)
+            return _without_stalls(known)
         return tuple(one for one in known if (one.detector, one.subject) != (detector, subject))
     if detector in STALLS:
-        known = _without(known, STALLS)  # one silence, however far it has come
+        known = _without_stalls(known)  # one silence, however far it has come
     found = OpenFinding(detector, seen, subject, at, seq, seq)
     for place, one in enumerate(known):
         if (one.detector, one.subject) == (detector, subject):
@@ -268,11 +268,8 @@ def _fold_findings(
     return (*known, found)
 
 
-def _without(known: tuple[OpenFinding, ...], detectors: Container[str] | None) -> tuple[OpenFinding, ...]:
-    """Drop the findings of these detectors, or all."""
-    if detectors is None:
-        return ()
-    return tuple(one for one in known if one.detector not in detectors)
+def _without_stalls(known: tuple[OpenFinding, ...]) -> tuple[OpenFinding, ...]:
+    return tuple(one for one in known if one.detector not in STALLS)
 
 
 # Lists, and the row for a person.
@@ -345,22 +342,16 @@ class PersonWait(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The name by which `punchlist answer` finds it."""
-        match self.kind:
-            case "plan" | "task" | "flow":
-                return f"{self.kind}-{self.id[:_SHORT_ID]}"
-            case _:
-                return self.id
+        if self.kind in ("plan", "task", "flow"):
+            return f"{self.kind}-{self.id[:_SHORT_ID]}"
+        return self.id
 
     @property
     def answers(self) -> tuple[str, ...]:
         """The words that follow its name in a command that resolves it."""
-        match self.kind:
-            case "question":
-                return ("TEXT",)
-            case "plan":
-                return ("approve", "reject REASON")
-            case _:
-                return ("[TEXT]",)
+        if self.kind == "plan":
+            return ("approve", "reject REASON")
+        return ("TEXT",) if self.kind == "question" else ("[TEXT]",)
 
 
 _SHORT_ID: Final = 8

@@ -1,4 +1,4 @@
-"""Define durable tasks, work that outlives a conversation: fields, commands of task tools, forms as JSON and as items."""
+"""Define durable tasks, work that outlives a conversation: fields, commands of task tools, and tasks as items."""
 
 from __future__ import annotations
 

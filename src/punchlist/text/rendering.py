@@ -78,17 +78,15 @@ def _kind(char: str) -> _Kind:
     if " " <= char <= "~":
         return "other"
     code = ord(char)
-    if code < 0x300:
-        if code < 0xA0 or code == 0xAD:
-            return "control"
-        return "picture" if code in (0xA9, 0xAE) else "other"
+    if code < 0xA0 or code == 0xAD:
+        return "control"
     if 0x1F1E6 <= code <= 0x1F1FF:
         return "regional"
     if _is_jamo(char) or 0x1F3FB <= code <= 0x1F3FF or code in (0x200C, 0xFF9E, 0xFF9F) or 0xE0020 <= code <= 0xE007F:
         return "extend"
     if char == _ZWJ:
         return "joiner"
-    if _is_picture(code):
+    if _PICTURE.match(char):
         return "picture"
     group = category(char)
     if group[0] == "M":
@@ -96,20 +94,11 @@ def _kind(char: str) -> _Kind:
     return "control" if group in ("Cc", "Cf", "Cs", "Zl", "Zp") else "other"
 
 
-def _is_picture(code: int) -> bool:
-    """True if the code point can be part of an emoji sequence, roughly Extended_Pictographic."""
-    if code < 0x2000:
-        return code in (0xA9, 0xAE)
-    if code < 0x1F000:
-        return (
-            0x2600 <= code <= 0x27BF
-            or 0x2190 <= code <= 0x21FF
-            or 0x2300 <= code <= 0x23FF
-            or 0x25A0 <= code <= 0x25FF
-            or 0x2B00 <= code <= 0x2B5F
-            or code in (0x203C, 0x2049, 0x2122, 0x2139, 0x24C2, 0x2934, 0x2935, 0x3030, 0x303D, 0x3297, 0x3299)
-        )
-    return code <= 0x1FAFF and not (0x1F1E6 <= code <= 0x1F1FF or 0x1F3FB <= code <= 0x1F3FF)
+_PICTURE: Final = compile_later(
+    "[©®\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u25ff\u2600-\u27bf\u2934\u2935\u2b00-\u2b5f"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff]"
+)
+"""A code point that can be part of an emoji sequence, roughly Extended_Pictographic."""
 
 
 def _is_jamo(char: str) -> bool:
@@ -151,7 +140,7 @@ def _cluster_cells(cluster: str) -> int:
     if len(cluster) == 1:
         return _cells(cluster)
     first = cluster[0]
-    pictured = _is_picture(ord(first))
+    pictured = _PICTURE.match(first) is not None
     if _EMOJI_STYLE in cluster and (pictured or first in "0123456789#*"):
         return 2
     if pictured or _kind(first) == "regional":

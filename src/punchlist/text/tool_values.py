@@ -103,7 +103,6 @@ _WORD: Final = compile_later(r"""\A[!#-%(-+\--:<-~]++""")
 """A word at the edge of what secrets are made of; a text in a script without spaces is no word."""
 
 _DEEPEST: Final = 4
-_COMMANDS: Final = ("command", "cmd", "script")
 _NAMES: Final = ("name", "key", "header", "Name", "Key")
 """Fields that hold the name of something given as name and value."""
 
@@ -142,19 +141,8 @@ def shown_arguments(arguments: Any, length: int, *, own: re.Pattern[str] | None 
     """Preview the arguments of a call: the command line if there is one, else short JSON."""
     if length <= 0 or arguments is None:
         return ""
-    if isinstance(arguments, str):
-        return preview(arguments, length, own=own)
-    if isinstance(arguments, Mapping):
-        fields = cast("Mapping[Any, Any]", arguments)
-        for name in _COMMANDS:
-            line = fields.get(name)
-            if line is None:
-                continue
-            if isinstance(line, str):
-                return preview(line, length, own=own)
-            if isinstance(line, list):
-                return preview(join_words(cast("list[Any]", line)[:_FEW]), length, own=own)
-    return preview(_short(arguments, 3 * length), length, own=own)
+    lines = [line if isinstance(line, str) else join_words(line[:_FEW]) for line in find_command_lines(arguments)]
+    return preview("\n".join(lines) if lines else _short(arguments, 3 * length), length, own=own)
 
 
 def join_words(words: Iterable[object]) -> str:
