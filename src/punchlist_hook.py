@@ -305,10 +305,7 @@ def append_line(board: str, line: bytes) -> None:
 
 
 def log_error(board: str, problem: str, *, once: bool = False) -> None:
-    """Append a line about a fault to the log, which `punchlist doctor` reads. It raises nothing.
-
-    With `once` a problem that the last line tells of is not repeated.
-    """
+    """Append a fault to the log that `punchlist doctor` reads, with `once` unless the last line has it. Never raise."""
     try:
         path = log_path(board)
         handle = open_private(path, os.O_RDWR | os.O_APPEND)

@@ -182,7 +182,6 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
 
 
 def _map_places(items: list[TodoItem], dialect: str) -> dict[str, int]:
-    """Return the place of each item by the name that the dialect has for it."""
     return {name: place for place, name in enumerate(item_names(items, dialect))}
 
 
@@ -404,10 +403,7 @@ def recover(
 
 
 def adopt(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:
-    """Take over the list of another session with everything in it, if this one has none yet.
-
-    `written_at` is when its agent last wrote it there.
-    """
+    """Take over the list of another session with everything in it, if this one has none yet."""
     before = state.todos
     if before.revision or not other.todos.revision:
         return Applied(state)
@@ -435,10 +431,7 @@ Spot = tuple[TodoItem | None, bool]
 
 
 def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str:
-    """Return the current list without the change from `before` to `after`, or the name of what was changed again since.
-
-    The revision stays the current one.
-    """
+    """Return the current list without the change from `before` to `after`, or the name of what was changed since."""
     if before.plan_id != after.plan_id or current.plan_id != after.plan_id:
         return _undo_plan(current, before, after)
     was, became, now = _find_spots(before), _find_spots(after), _find_spots(current)

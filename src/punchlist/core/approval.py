@@ -302,10 +302,7 @@ LONGEST_ANSWER = 10_000
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A question. `item` and `plan_id` name the item; `content` is its text when it asked; `of` is the person asked.
-
-    `begun` says that the item was in progress when it asked.
-    """
+    """A question about an item, whose text was `content`, to the person `of`. `begun`: the item was in progress."""
 
     item: str
     plan_id: str

@@ -254,7 +254,6 @@ class Editing:
             place += 1
 
     def _find_or_add_phase(self, name: str) -> Phase:
-        """Return the first phase of that name; add it at the end if it is missing."""
         phase = self._find_phase(name)
         if phase is None:
             phase = make_phase([*self.start.phases, *self.phases], name)

@@ -27,10 +27,7 @@ _UNKNOWN = re.compile(r"unknown field `(.*)`")
 
 
 def parse_options(kind: type[T], given: object, name: str, *, hidden: Collection[str] = ()) -> T:
-    """Return the options in a mapping; raise `ConfigInvalid` for one that is wrong or unknown.
-
-    Fields that are `hidden` cannot be set in it.
-    """
+    """Return the options in a mapping; raise `ConfigInvalid` for one that is wrong, unknown or `hidden`."""
     if not isinstance(given, Mapping):
         raise invalid_option(name, given, "use a mapping of options")
     options = cast("Mapping[Any, Any]", given)

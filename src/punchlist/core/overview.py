@@ -68,10 +68,7 @@ def extend_stints(stints: tuple[Stint, ...], status: Status | None, at: datetime
 
 
 class KeptItem(Struct, frozen=True, omit_defaults=True):
-    """An item of a list, also once the list has it no more. `first` and `touched` are its first and last event.
-
-    `is_gone`: it was taken off its list, or left out, while open.
-    """
+    """An item, also once its list has it no more. `first` and `touched` are events; `is_gone`: it left while open."""
 
     item: TodoItem
     first: int
@@ -276,10 +273,7 @@ def _without_stalls(known: tuple[OpenFinding, ...]) -> tuple[OpenFinding, ...]:
 
 
 class ListSummary(Struct, frozen=True, omit_defaults=True):
-    """A list in numbers: items by status, completed ones by grade, and the item in focus.
-
-    `since` is when work on it began. `next`, `blocked` and `failed` are the first items that are.
-    """
+    """A list in numbers, and its focus, worked on `since`; `next`, `blocked` and `failed` are the first items that are."""
 
     focus: str | None = None
     counts: Mapping[str, int] = {}
@@ -426,11 +420,7 @@ def show_left_open(todos: TodoList, state: AgentState, helped: Mapping[str, Coll
 
 
 class AgentOverview(Struct, frozen=True, kw_only=True):
-    """The row of one agent, for a person who looks at all of them.
-
-    `waits` is what waits on a person. `findings` are those of detectors that hold.
-    `session_state` is that of the agent's session: red, unchecked, green or idle.
-    """
+    """The row of one agent, for a person who looks at all. `session_state`: red, unchecked, green or idle."""
 
     project: str
     session: str
@@ -543,10 +533,7 @@ def prepare_line(
 
 
 def find_shown_agent(agents: Sequence[AgentWork]) -> AgentWork | None:
-    """Return the agent whose work a status line shows: the first root agent that has any, one at work before others.
-
-    Where no root agent has a list, a subagent at work stands in.
-    """
+    """Return the agent whose work is shown: the first root agent with any, at work before others; else a subagent."""
     having = [agent for agent in agents if agent.list.counts]
     roots = [agent for agent in having if agent.parent is None]
     at_work = [agent for agent in roots if agent.activity.state != "finished"]

@@ -35,7 +35,6 @@ class TaskEntry(Struct, frozen=True):
     """A task; `worker` is the session and the name of the agent that touched it last, empty if that was no agent.
 
     `subject` is whose work it is: that agent's, else that of the worker who has it, without a session.
-
     `is_gone`: it was deleted while open. `touched` is the last event about it.
     """
 
@@ -219,10 +218,7 @@ class Noticed(Struct, frozen=True):
 
 
 class ListNews(Struct, frozen=True):
-    """Items that came onto a list since, and how many it has now; with `list`, tasks that came onto that one.
-
-    `by` added them: the agent itself, a person or another agent.
-    """
+    """Items that came onto a list since, or tasks onto `list`, and how many it has now. `by` added them."""
 
     session: str
     agent: str
@@ -236,8 +232,8 @@ class Brief(Struct, frozen=True):
     """Items by what became of them: the first five were completed or graded since, the rest stands now.
 
     `sessions` are the states of the sessions with news, the worst first; `red` those of others that are still at work
-    and red. `doubtful` items are failing or unseen;
-    `waits` is what waits on a person; `work` is what tools did since. `has_news`: there is any event since.
+    and red. `doubtful` items are failing or unseen; `waits` is what waits on a person; `work` is what tools did since.
+    `has_news`: there is any event since.
     """
 
     sessions: tuple[SessionState, ...]

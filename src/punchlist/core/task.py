@@ -193,10 +193,7 @@ def share(done: int, total: int) -> Progress:
 
 
 def find_tasks(tasks: Sequence[Task], query: str) -> Sequence[Task]:
-    """Return the tasks of that subject, else all that hold it; of several, those still open.
-
-    Several mean that the query does not tell them apart. Case and whitespace around it do not count.
-    """
+    """Return the tasks of that subject, else all that hold it; of several, those still open. Case does not count."""
     wanted = query.strip().lower()
     if not wanted:
         return ()
@@ -255,10 +252,7 @@ TaskCommand = CreateTask | UpdateTask | GetTask | ListTasks | ClaimTask | BlockT
 
 
 class TaskResult(NamedTuple):
-    """The result of a call. `before` and `after` are the task that it was about, None where there was or is none.
-
-    `error` is why nothing was done.
-    """
+    """The result of a call: the task `before` and `after` it, None where there was or is none; or the error."""
 
     command: TaskCommand
     before: Task | None = None
@@ -303,10 +297,7 @@ def draft_creation(task: Task) -> Draft:
 
 
 def draft_change(kind: str, before: Task, after: Task, **extra: Any) -> Draft | None:
-    """Draft the event that leads from one task to the other, with `extra` data; None if they are the same.
-
-    A new time or revision alone is no change.
-    """
+    """Draft the event that leads from one task to the other; None if they differ in a time or revision alone."""
     fields = _TASKS.diff(before, after)
     fields.pop("updated_at", None)
     if not fields.keys() - {"revision"}:
@@ -442,10 +433,7 @@ def own_task_list(layer: str, task_list: str) -> str | None:
 
 
 def find_unreachable(tasks: Iterable[Task], own: str | None) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of tasks that a tool does not reach, and the lists that they are on.
-
-    Flows are on none: they have commands of their own.
-    """
+    """Return the names of tasks that a tool does not reach, and their lists; flows are on none."""
     found = [task for task in tasks if task.list != own]
     return frozenset(task_name(task, own=own) for task in found), frozenset(task.list for task in found) - {FLOWS}
 

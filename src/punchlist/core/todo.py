@@ -248,10 +248,7 @@ class ItemMatch(NamedTuple):
 
 
 def find_items(lists: Sequence[Sequence[TodoItem]], query: str) -> list[ItemMatch]:
-    """Return the items with that id; else those of that text; else those that hold it.
-
-    Of several, those in progress or pending, if there are any. Case and whitespace around the query do not count.
-    """
+    """Return the items with that id, else of that text, else that hold it; of several, those in progress or pending."""
     wanted = query.strip().lower()
     if not wanted:
         return []

@@ -277,7 +277,6 @@ _HERE: Final = compile_later(
 
 
 def _command_spans(text: str) -> list[Span]:
-    """Find the secrets in command lines."""
     spans: list[Span] = []
     for line in _LINE.finditer(text):
         spans += _line_spans(line[0], line.start(), 0)

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, cast
 
-from punchlist.text.cleaning import clean
+from punchlist.text.cleaning import clean, cut
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.text.redaction import MARK, Secrecy, looks_secret, redact, secrecy
-from punchlist.text.rendering import cut
 
 _LONGEST_JSON: Final = 1_000_000
 """Characters of the longest JSON text that is decoded; a longer one stays as it is."""
@@ -26,10 +25,7 @@ _MOST_WORDS: Final = 1_000
 
 
 def as_object(arguments: Any) -> Any:
-    """Return the object in a JSON text, as OpenAI's function calls have their arguments; anything else as it was.
-
-    A text that is no JSON object stays one: it may be a command line.
-    """
+    """Return the object in a JSON text, as OpenAI's calls have it; other texts stay: they may be command lines."""
     if not isinstance(arguments, str) or arguments.lstrip()[:1] != "{":
         return arguments
     read = parse_json(arguments, _LONGEST_JSON)
