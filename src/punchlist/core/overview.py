@@ -273,7 +273,7 @@ def _without_stalls(known: tuple[OpenFinding, ...]) -> tuple[OpenFinding, ...]:
 
 
 class ListSummary(Struct, frozen=True, omit_defaults=True):
-    """A list in numbers, and its focus, worked on `since`; `next`, `blocked` and `failed` are the first items that are."""
+    """A list in numbers, and its focus begun at `since`; `next`, `blocked` and `failed` are the first of their kind."""
 
     focus: str | None = None
     counts: Mapping[str, int] = {}

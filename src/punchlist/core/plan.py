@@ -142,7 +142,7 @@ StepKind = Literal["visible", "started", "delta", "completed", "dropped"]
 
 
 class PlanStreamStep(NamedTuple):
-    """A step of a turn: `visible` text; a plan `started`, a `delta`, `completed` with its text, or `dropped`: none came."""
+    """A step of a turn: `visible` text; a plan `started`, a `delta`, `completed` with its text, or `dropped`."""
 
     kind: StepKind
     text: str = ""
