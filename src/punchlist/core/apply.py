@@ -425,7 +425,6 @@ def _draft_events(before: TodoList, after: TodoList, origin: dict[str, str]) -> 
 
 # Undo an author's last change, if no other author touched the same things since.
 
-
 Spot = tuple[TodoItem | None, bool]
 """An item, and whether it is among the omitted ones."""
 

@@ -296,7 +296,6 @@ def _find_lines(text: str) -> list[_Step]:
 
 # Questions that an item asks of a person, and their answers.
 
-
 LONGEST_ANSWER = 10_000
 """Characters of a question, and of an answer."""
 

@@ -73,7 +73,6 @@ def invalid_option(name: str, value: object, problem: str) -> ConfigInvalid:
 
 # Values that are kept as JSON, so that every program can read them.
 
-
 DEEPEST = 100
 MOST_JSON = 1_000_000
 """Bytes of one value: it is read with its task or flow each time."""

@@ -439,7 +439,6 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
 # The line of a session: the few facts about its work that a status line shows. The store keeps it as JSON in the
 # session's row; the program that prints it (`punchlist_statusline.py`) imports nothing of the package.
 
-
 _LONGEST_TEXT: Final = 160
 """Characters of a text; a status line is rarely wider."""
 

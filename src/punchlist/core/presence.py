@@ -101,7 +101,6 @@ def describe_call(name: str, preview: str) -> str:
 
 # Records of what a person is told of agents, and of what was seen before. `views/notices.py` finds the news.
 
-
 FactKind = Literal["waits", "finished", "stalled", "red"]
 NoticeKind = Literal["waits", "finished", "stalled", "red", "progress", "summary", "test"]
 

@@ -160,7 +160,6 @@ def find_short_name(name: str) -> str | None:
 
 # Tell a person at the command line from an agent in a shell. This prevents accidents, not forgery.
 
-
 AGENT_VARIABLES: Final[Mapping[str, str]] = {
     "CLAUDECODE": "Claude Code",
     "CODEX_THREAD_ID": "Codex",

@@ -263,7 +263,6 @@ class TaskResult(NamedTuple):
 
 # Tasks as JSON values and back: what an event carries.
 
-
 _TASKS = FieldCodec(
     Task(list="", id="", subject=""),
     # What follows from the neighbours, and the running lease, are no part of an event.
@@ -317,7 +316,6 @@ def fold_task(task: Task | None, kind: str, data: Mapping[str, Any], at: datetim
 
 
 # Tasks with a list: an agent's current work, and tasks shown as items.
-
 
 _NEAREST = {TaskStatus.WAITING: Status.BLOCKED}
 _WAITS_ON = {"timer": "a time", "event": "an event", "manual": "a person"}

@@ -206,7 +206,6 @@ def _takes_selector(base: str, selector: str) -> bool:
 # Indic signs), Indic conjuncts, where a cut shows a virama, not nonsense, and archaic Hangul with several leading
 # consonants.
 
-
 _Kind = Literal["other", "control", "extend", "joiner", "regional", "picture"]
 """How a code point behaves next to another one; vowels and final consonants of Hangul syllables extend."""
 
