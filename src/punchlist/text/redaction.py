@@ -66,6 +66,8 @@ def redact_value(value: Any, own: re.Pattern[str] | None = None, name: str = "")
 
 
 def _mask(text: str, depth: int) -> str:
+    if _is_ordinary(text):
+        return text
     if '"' in text and depth < _DEEPEST:
         text = _STRING.sub(lambda found: _mask_string(found[0], depth), text)
     if "-----" in text:
@@ -79,6 +81,43 @@ def _mask(text: str, depth: int) -> str:
     return _replace(text, _table_spans(text, names) + _named_spans(text, names))
 
 
+# The first look. Most texts hold no secret, and these tests, at the speed of C, say so.
+
+
+def _blank_all_but(kept: str) -> bytes:
+    """Return a table for `bytes.translate` that keeps letters, digits and these characters, and blanks the rest."""
+    plain = frozenset(code for code in range(128) if chr(code).isalnum() or chr(code) in kept)
+    return bytes(code if code in plain else 32 for code in range(256))
+
+
+_LONG_WORDS: Final = _blank_all_but("_.~$+/=-")
+_NAMES: Final = _blank_all_but("_.-")
+_PARTS: Final = _blank_all_but("_")
+_ONE_WORD: Final = compile_later(r"[A-Za-z0-9_./-]*+")
+_LONG: Final = 14
+"""Characters of the shortest token that has a shape."""
+
+
+def _is_ordinary(text: str) -> bool:
+    """True if nothing in a text can be a secret."""
+    if _ONE_WORD.fullmatch(text) is not None and "hook" not in text and "/bot" not in text:  # a name, a path, an id
+        return len(text) < _LONG or _TOKEN.search(text) is None
+    plain = text.encode("ascii", "replace")
+    if b"\\" in plain:
+        if b"\\u00" in plain:  # an escaped letter may hide any word
+            return False
+        plain += b" " + plain.replace(b"\\n", b" ").replace(b"\\r", b" ").replace(b"\\t", b" ")
+    words = set(plain.translate(_LONG_WORDS).split())
+    parts = set(b" ".join(words).translate(_PARTS).split())
+    return not (
+        any(sign in plain for sign in _SIGNS)
+        or not _SIGN_PARTS.isdisjoint(parts)
+        or _find_secret_names(b" ".join(parts).decode())
+        or any(_TOKEN.search(word.decode()) for word in words if len(word) >= _LONG)
+        or _PORT_AND_LOGIN.search(text) is not None
+    )
+
+
 class _SecretName(NamedTuple):
     """A name in a text whose value may be a secret. `is_option`: it stands behind dashes."""
 
@@ -90,13 +129,21 @@ class _SecretName(NamedTuple):
 
 
 def _find_secret_names(text: str) -> list[_SecretName]:
-    names: list[_SecretName] = []
-    for found in _NAME.finditer(text):
-        word = found[0].lstrip("-.")
-        how = secrecy(word) if _NAME_SIGN.search(word) is not None else "none"
-        if how != "none":
-            names.append(_SecretName(found.end() - len(word), found.end(), word, how, found[0][0] == "-"))
-    return names
+    blanked = text.encode("ascii", "replace").translate(_NAMES)
+    lowered = blanked.lower()
+    names: set[_SecretName] = set()
+    for sign in _NAME_SIGNS:
+        at = lowered.find(sign)
+        while at >= 0:
+            first = blanked.rfind(b" ", 0, at) + 1
+            end = blanked.find(b" ", at)
+            end = len(blanked) if end < 0 else end
+            word = text[first:end].lstrip("-.")
+            how = secrecy(word)
+            if how != "none":
+                names.add(_SecretName(end - len(word), end, word, how, text[first] == "-"))
+            at = lowered.find(sign, end)
+    return sorted(names)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -153,6 +200,7 @@ _TOKEN: Final = compile_later(
     )[\w+/=-]*""",
     re.VERBOSE | re.ASCII,
 )
+_PORT_AND_LOGIN: Final = compile_later(r":(?:\d{3,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:[^\s]")
 
 
 def _end_of_line(text: str, start: int) -> int:
@@ -263,6 +311,15 @@ _STORES_INPUT: Final = compile_later(
 _ECHOES: Final = frozenset({"echo", "printf", "Write-Output"})
 _READERS: Final = _words("grep egrep rg ag ack sed awk jq yq tee cat head tail wc sort cut tr less")
 """Programs whose arguments may sound secret, while they only read what is piped into them."""
+
+_COMMAND_WORDS: Final = _ECHOES.union(_RULES)
+_SIGN_PARTS: Final = frozenset(
+    max(re.split("[:.-]", word), key=len).encode() for word in _COMMAND_WORDS - {"http", "https"}
+) | frozenset(
+    b"hooks webhooks office send basic Basic BASIC digest Digest DIGEST identified Identified IDENTIFIED".split()
+)
+_SIGNS: Final = (b"@", b"-----", b"/bot", b":AA", b"<<", b"http ", b"https ")
+"""Words of commands and phrases, and other signs, of secrets without a secret name."""
 
 _GLUED: Final = compile_later(r"""(?:&\w[^\s"'&;|]*)*""")
 _NO_ECHO: Final = compile_later(r"-\w{1,3}|%\S{1,8}|echo|y|yes|no?")
@@ -662,10 +719,8 @@ _ABOUT: Final = _words(
 _ABOUT_FIRST: Final = _words("max min num total is has no eos bos pad unk sep cls mask show forgot require")
 """Last and first words of names that say something about a secret: `token_count`, `PASSWORD_FILE`, `max_token`."""
 
-_NAME: Final = compile_later(r"[A-Za-z0-9_.-]+")
-_NAME_SIGN: Final = compile_later(
-    r"pass|pw|secret|token|key|auth|cred|cookie|si[dg]|sessi|srf|psk|dsn|jwt|otp|bearer|kennwort|senha|wacht",
-    re.IGNORECASE,
+_NAME_SIGNS: Final = tuple(
+    b"pass pw secret token key auth cred cookie sig sid sessi srf psk dsn jwt otp bearer kennwort senha wacht".split()
 )
 """Every secret name has one of these in it."""
 
