@@ -17,7 +17,7 @@ from typing import Any, cast, is_typeddict
 import punchlist
 from punchlist import aio, board, errors, flows, reader, testing
 from punchlist.agent.overview import Stall
-from punchlist.core import brief, overview, question, report, task
+from punchlist.core import approval, overview, report, task
 from punchlist.core.grounding import session, tally
 from punchlist.guidance import compaction, layers, ledger, plan_mode
 from punchlist.guidance import rules as guidance_rules
@@ -65,7 +65,7 @@ RECORDS = (
     punchlist.Plan,
     punchlist.Refusal,
     plan_mode.PlanMode,
-    question.Question,
+    approval.Question,
     punchlist.CurrentWork,
     punchlist.Task,
     punchlist.TaskStatus,
@@ -84,9 +84,9 @@ RECORDS = (
     report.Totals,
     session.SessionState,
     session.CheckState,
-    brief.Brief,
-    brief.ListNews,
-    brief.Noticed,
+    report.Brief,
+    report.ListNews,
+    report.Noticed,
     tally.Tally,
     Stall,
     ledger.AgentCost,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
+from punchlist.core.apply import adopt
 from punchlist.core.events import Draft, parse_cursor
 from punchlist.core.overview import AgentOverview
-from punchlist.core.recovery import adopt
 from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import SessionExists, SessionUnknown, StoreTooNew
@@ -27,8 +27,7 @@ from punchlist.tasks.gates import Check, Gate, make_gate
 if TYPE_CHECKING:
     from punchlist.agent import Agent, AgentOptions
     from punchlist.agent.overview import Stall
-    from punchlist.core.brief import Brief
-    from punchlist.core.report import Report
+    from punchlist.core.report import Brief, Report
     from punchlist.guidance.ledger import AgentCost
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from punchlist.bridges.sinks import Outbox, describe_failure
-from punchlist.core.notices import PersonNotice
+from punchlist.core.presence import PersonNotice
 from punchlist.errors import ConfigInvalid
 from punchlist.hosts.notices import (
     ChatWebhook,

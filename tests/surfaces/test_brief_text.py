@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 from punchlist import Board
-from punchlist.core.brief import assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.overview import NO_ACTIVITY, STALLS, fold_activity
+from punchlist.core.report import assemble_brief, find_noticed
 from punchlist.surfaces.reports import brief_lines
 from punchlist.surfaces.sentences import sentence
 from punchlist.surfaces.spans import UNICODE, plain

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.overview import NO_ACTIVITY, summarise_list
-from punchlist.core.session_line import AgentWork, prepare_line
+from punchlist.core.overview import NO_ACTIVITY, AgentWork, prepare_line, summarise_list
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import Frame, bar, frame_lines, list_lines

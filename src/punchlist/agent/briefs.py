@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from punchlist.agent.context import AgentBoard
 from punchlist.agent.grading import find_calls, tally_of_family
-from punchlist.core.brief import Brief, ListNews, Noticed, assemble_brief, find_noticed
 from punchlist.core.events import Event
 from punchlist.core.grounding.commits import CommitCall, find_commit_call
 from punchlist.core.grounding.evidence import match_evidence
@@ -26,9 +25,14 @@ from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import Subject, ToolCall, is_task, item_key, subject
 from punchlist.core.overview import AgentOverview, KeptItem, PersonWait, is_under_way
 from punchlist.core.report import (
+    Brief,
     ItemReport,
+    ListNews,
+    Noticed,
     Report,
     TaskEntry,
+    assemble_brief,
+    find_noticed,
     fold_task_entry,
     group_by_agent,
     known_stints,

@@ -28,8 +28,8 @@ from punchlist.tasks.flows import FlowWork
 from punchlist.tasks.handle import TaskBoard
 from punchlist.tasks.work import Work
 from punchlist.text import clean, cut
-from punchlist.text.fingerprints import Signer
 from punchlist.text.redaction import redact
+from punchlist.text.tool_values import Signer
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")

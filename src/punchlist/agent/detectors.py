@@ -23,7 +23,7 @@ from punchlist.detect.stalls import StallState
 from punchlist.settings.options import AgentSettings
 from punchlist.store import AgentRow
 from punchlist.store.runtime import AgentMemory, CallRow, GuardedCall, GuardrailMemory, RoundMemory
-from punchlist.text.fingerprints import Signer
+from punchlist.text.tool_values import Signer
 
 _MOST_GUARDED = 64
 """Running calls that the guardrail remembers, the latest ones."""

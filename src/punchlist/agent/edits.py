@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.grading import add_grades, find_claims, grade_change, save_graded
 from punchlist.core import commands as do
-from punchlist.core.apply import Applied, apply, items_known_to_agent
+from punchlist.core.apply import Applied, apply, items_known_to_agent, undo
 from punchlist.core.commands import Command, Entry, Group, Limits, Operation, Policy, Target
 from punchlist.core.events import Draft, diff, draft_header
 from punchlist.core.todo import Evidence, ListState, TodoList
-from punchlist.core.undo import undo
 from punchlist.dialects.repair import as_id, as_status, key_name
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict, UndoRefused
 from punchlist.store import AgentRow, Transaction

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from punchlist.agent import calls, edits, plans, questions, subagents, tool_reports, turns
 from punchlist.agent.context import AgentBoard, AgentRunner, Mode
-from punchlist.core.approval import Plan
+from punchlist.core.approval import Plan, Question
 from punchlist.core.commands import Edit
-from punchlist.core.current_work import CurrentWork
 from punchlist.core.grounding.tally import NOTHING, Tally
-from punchlist.core.question import Question
+from punchlist.core.task import CurrentWork
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Verdict
 from punchlist.dialects.base import Reply, Tool

@@ -10,10 +10,17 @@ from msgspec.structs import replace
 from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.plans import resolve_plan
-from punchlist.core.approval import Plan, PlanState, describe_decision
+from punchlist.core.approval import (
+    ANYBODY,
+    Plan,
+    PlanState,
+    Question,
+    clean_answer,
+    describe_answers,
+    describe_decision,
+)
 from punchlist.core.commands import Ask, Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
-from punchlist.core.question import ANYBODY, Question, clean_answer, describe_answers
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.dialects.base import Invalid
 from punchlist.dialects.nexo import read_decision

@@ -12,10 +12,9 @@ from typing import NamedTuple, TypeVar
 
 from punchlist.agent.calls import PASSED, RECORDED, describe_late_write, encode_call, fingerprint_of
 from punchlist.agent.context import AgentRunner, check_name
-from punchlist.core.apply import Applied, apply
+from punchlist.core.apply import Applied, adopt, apply, recover
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
-from punchlist.core.recovery import adopt, recover
 from punchlist.core.task import CreateTask, TaskResult, TaskStatus
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects import dialect as dialect_named

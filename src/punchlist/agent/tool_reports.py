@@ -25,10 +25,9 @@ from punchlist.guidance.tools import classify_call, is_own
 from punchlist.store import Transaction
 from punchlist.store.runtime import CallRow
 from punchlist.text import repair
-from punchlist.text.arguments import as_object
 from punchlist.text.hashing import blake2b
-from punchlist.text.previews import passage, preview
 from punchlist.text.redaction import redact
+from punchlist.text.tool_values import as_object, passage, preview
 
 SAME_CALL: Final = timedelta(seconds=5)
 """A call that has ended and begins again within this time was reported twice; later it is another call."""

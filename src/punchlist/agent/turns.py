@@ -14,10 +14,9 @@ from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import describe_failing, describe_failing_tasks, record_call_end
 from punchlist.agent.questions import has_approval, take_news
-from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import TURN_ENDS, Draft, Event
 from punchlist.core.grounding.tool_call import Moment
-from punchlist.core.task import Task
+from punchlist.core.task import Task, append_tasks, find_unreachable, own_task_list
 from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block, open_tasks, open_work

@@ -13,16 +13,13 @@ from punchlist.agent.overview import Stall
 from punchlist.aio.threads import Lane
 from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock, Observer, TasksObserver
-from punchlist.core.approval import Plan
-from punchlist.core.brief import Brief
-from punchlist.core.current_work import CurrentWork
+from punchlist.core.approval import Plan, Question
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStep, StepRuntime, StepStatus
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.overview import AgentOverview, PersonWait
-from punchlist.core.question import Question
-from punchlist.core.report import Report
-from punchlist.core.task import Task
+from punchlist.core.report import Brief, Report
+from punchlist.core.task import CurrentWork, Task
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Verdict
 from punchlist.dialects.base import Reply, Tool

@@ -14,8 +14,8 @@ from punchlist.board import Board
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, find_folder, open_board
 from punchlist.cli.targets import add_target, find_owner
 from punchlist.cli.terminal import detect_display, show, show_json, tell
-from punchlist.core.matching import find_item
 from punchlist.core.overview import PersonWait
+from punchlist.core.todo import find_item
 from punchlist.errors import EditRefused
 from punchlist.hosts import back_channel
 from punchlist.hosts.back_channel import Outcome, deliver_outcome, find_idle

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns, is_typed
-from punchlist.core.person import doubt_person
+from punchlist.core.programs import doubt_person
 from punchlist.errors import (
     AgentUnknown,
     BoardMissing,

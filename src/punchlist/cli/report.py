@@ -17,7 +17,7 @@ from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, author, command_parser, find_folder, open_board, parse_count
 from punchlist.cli.files import check_place, replace_file
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.core.brief import Brief
+from punchlist.core.report import Brief
 from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.hosts.reports import LoadedReport, load_brief, load_report, save_mark
 from punchlist.settings.environment import project_of

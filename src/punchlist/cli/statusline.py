@@ -15,8 +15,7 @@ import msgspec
 
 import punchlist_statusline
 from punchlist.cli.arguments import Parser, board_url, command_parser, settle_due_tasks
-from punchlist.core.overview import NO_ACTIVITY, summarise_list
-from punchlist.core.session_line import AgentWork, SessionLine, prepare_line
+from punchlist.core.overview import NO_ACTIVITY, AgentWork, SessionLine, prepare_line, summarise_list
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import PunchlistError
 from punchlist.hosts.list_owners import MAIN

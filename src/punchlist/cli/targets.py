@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, check_session
-from punchlist.core.matching import find_items, find_phase, find_tasks
-from punchlist.core.task import FLOWS, Task
+from punchlist.core.task import FLOWS, Task, find_tasks
+from punchlist.core.todo import find_items, find_phase
 from punchlist.errors import EditRefused, NothingToUndo
 from punchlist.hosts.list_owners import MAIN, is_personal_list, name_path_session, open_list_owner
 from punchlist.settings.environment import project_of

@@ -16,8 +16,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import author, choose_limit, explain_doubt, find_doubt, is_number, open_board
 from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.core.matching import find_tasks
-from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus
+from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus, find_tasks
 from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
 from punchlist.hosts.list_owners import check_tasks_editable
 from punchlist.settings.environment import project_of

@@ -21,8 +21,7 @@ from punchlist.cli.targets import add_target, choose_list, describe_list, find_l
 from punchlist.cli.terminal import ask
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
-from punchlist.core.matching import find_item, find_phase
-from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
+from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_phase
 from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
 from punchlist.hosts.list_owners import is_personal_list
 from punchlist.markdown import dumps, loads

@@ -12,8 +12,8 @@ from msgspec.structs import asdict
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.core.current_work import find_shown_focus
 from punchlist.core.overview import show_left_open
+from punchlist.core.task import find_shown_focus
 from punchlist.hosts.list_owners import is_personal_list
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of

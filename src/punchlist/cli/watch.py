@@ -18,7 +18,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, open_board, parse_age
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours, paint, show_json, warn
-from punchlist.core.notices import FACT_KINDS, PersonNotice
+from punchlist.core.presence import FACT_KINDS, PersonNotice
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, StoreFull
 from punchlist.hosts.notices import PersonNotifier, notice_data

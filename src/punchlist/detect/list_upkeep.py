@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.events import ARRIVALS, RETURNS, Event
-from punchlist.core.options import CountOrOff, Seconds, parse_options
+from punchlist.core.inputs import CountOrOff, Seconds, parse_options
 from punchlist.core.todo import Status, TodoList
 from punchlist.detect.findings import Finding, Raised, clean_name, with_entry, without_entry
 from punchlist.detect.signatures import fields, shorten_id

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.options import Count, CountOrOff, invalid_option, parse_options
+from punchlist.core.inputs import Count, CountOrOff, invalid_option, parse_options
 from punchlist.detect.findings import FINE, Level, Verdict, clean_name
 from punchlist.detect.signatures import Outcome, Reading, is_refusal, outcome, shorten_id, sight
-from punchlist.text.fingerprints import UNKEYED, Signer
 from punchlist.text.hashing import blake2b
+from punchlist.text.tool_values import UNKEYED, Signer
 
 DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
 """Detectors that can be switched off. `unknown_tool_repeat` and `global_circuit_breaker` cannot."""

@@ -14,10 +14,9 @@ from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from punchlist.text import repair
-from punchlist.text.arguments import as_object, parse_json
-from punchlist.text.fingerprints import KEYS, UNKEYED, Signer, bounded_json
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
+from punchlist.text.tool_values import KEYS, UNKEYED, Signer, as_object, bounded_json, parse_json
 
 _CRITICAL: Final = (
     r"(?:Error: )?(?:CRITICAL: (?:attempted unavailable tool |Called .{1,400} with identical arguments and |"

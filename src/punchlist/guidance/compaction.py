@@ -14,9 +14,8 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from punchlist.core.current_work import own_task_list, tasks_as_items
-from punchlist.core.identity import item_names
-from punchlist.core.task import Task
+from punchlist.core.merge import item_names
+from punchlist.core.task import Task, own_task_list, tasks_as_items
 from punchlist.core.todo import CLOSED, Blocker, Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import clean, cut, fence

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.commands import Policy
-from punchlist.core.current_work import is_task_item
+from punchlist.core.task import is_task_item
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect
 from punchlist.guidance import words

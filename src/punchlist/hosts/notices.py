@@ -25,8 +25,7 @@ from punchlist.bridges.lists import looking_into, pass_on
 from punchlist.bridges.relay import AgentProgress, ProgressFeed
 from punchlist.bridges.sinks import Command, Outbox, Sink, Webhook, describe_failure
 from punchlist.core.events import json_time
-from punchlist.core.notices import NoticeKind, NoticeMemory, PersonNotice
-from punchlist.core.presence import GONE_SHOWN
+from punchlist.core.presence import GONE_SHOWN, NoticeKind, NoticeMemory, PersonNotice
 from punchlist.errors import ConfigInvalid
 from punchlist.settings.environment import own_secrets
 from punchlist.settings.table import NotifySettings, WebhookFormat

@@ -47,7 +47,7 @@ from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text import clean
-from punchlist.text.previews import LENGTH, preview, shown_arguments
+from punchlist.text.tool_values import LENGTH, preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
 from punchlist.transcripts.decoding import moment, name, object_at, objects, path, record
 from punchlist.transcripts.log_files import open_plain

@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from punchlist.agent.briefs import recent_commit_calls
 from punchlist.board import Board
 from punchlist.bridges.git import GitFacts, ItemWork, find_makers, git_facts
-from punchlist.core.brief import Brief
 from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.tool_call import Subject, is_task
 from punchlist.core.overview import AgentOverview
-from punchlist.core.report import ItemReport, Report
+from punchlist.core.report import Brief, ItemReport, Report
 from punchlist.hosts.list_owners import is_personal_list
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction

@@ -11,9 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.grounding.session import session_state
-from punchlist.core.overview import WATCHED
+from punchlist.core.overview import NO_LINE, WATCHED, SessionLine
 from punchlist.core.presence import Presence
-from punchlist.core.session_line import NO_LINE, SessionLine
 from punchlist.detect.stalls import StallOptions, find_silence
 from punchlist.hosts.list_owners import is_personal_list
 from punchlist.hosts.presence import find_presence

@@ -80,7 +80,7 @@ def _write_list(board: Board, caller: Caller) -> str:
 
 
 def write_work(board: Board, caller: Caller) -> str:
-    from punchlist.core.current_work import append_tasks, is_task_item
+    from punchlist.core.task import append_tasks, is_task_item
     from punchlist.dialects.punchlist import render_item
 
     work = find_agent(board, caller).work

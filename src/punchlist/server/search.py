@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Final
 
 from punchlist.board import Board
-from punchlist.core.matching import holds_words
 from punchlist.store import Transaction
 from punchlist.surfaces.lists import STYLES, grade_word
 from punchlist.surfaces.spans import UNICODE, Span
@@ -31,6 +30,17 @@ class Hit(HitView, frozen=True, kw_only=True):
     at: datetime | None
 
 
+def split_words(query: str) -> list[str]:
+    """Return the words of a search, for `find_items` and its neighbours."""
+    return query.casefold().split()
+
+
+def _holds_words(text: str, words: Sequence[str]) -> bool:
+    """True if a text holds all of these words, in whichever order and case; False without any word."""
+    folded = text.casefold()
+    return bool(words) and all(word in folded for word in words)
+
+
 def find_sessions(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:
     """Yield the sessions whose id, project or label holds all words, the latest first."""
 
@@ -52,14 +62,14 @@ def find_sessions(board: Board, words: Sequence[str], project: str | None = None
             for row in tx.sessions(project=project, limit=_MOST_SESSIONS)
         ]
 
-    return (hit for hit in board.store.read(read) if holds_words(f"{hit.text} {hit.project}", words))
+    return (hit for hit in board.store.read(read) if _holds_words(f"{hit.text} {hit.project}", words))
 
 
 def find_items(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:
     """Yield the items whose text or notes hold all words, those that changed last first, also of past lists."""
     for kept, where, session, agent in board.store.read(lambda tx: tx.overviews.latest_items(_MOST_ITEMS)):
         item = kept.item
-        if project not in (None, where) or not holds_words(" ".join((item.content, *item.notes)), words):
+        if project not in (None, where) or not _holds_words(" ".join((item.content, *item.notes)), words):
             continue
         yield Hit(
             kind="item",
@@ -82,7 +92,7 @@ def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -
         if project not in (None, row.project):
             continue
         for task in board.tasks(row.name).list(limit=_MOST_TASKS):
-            if holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):
+            if _holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):
                 box, style, _ = find_box(task, UNICODE)
                 yield Hit(
                     kind="task",

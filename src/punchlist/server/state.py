@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
-from punchlist.core.person import doubt_person
+from punchlist.core.programs import doubt_person
 from punchlist.errors import StoreBusy
 from punchlist.hosts.screen_feed import LiveRoster
 from punchlist.server.access import Access, Grant

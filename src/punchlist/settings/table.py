@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import fields
 
-from punchlist.core.options import split_message
+from punchlist.core.inputs import split_message
 from punchlist.core.programs import ProgramName
 from punchlist.errors import ConfigInvalid, SettingsFileInvalid, SettingUnknown, suggest
 from punchlist.settings import settings_path

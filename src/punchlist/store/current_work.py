@@ -6,11 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from punchlist.core.approval import Plan
-from punchlist.core.current_work import latest_batch
+from punchlist.core.approval import Plan, Question
 from punchlist.core.overview import Owner, PersonWait, find_waits
-from punchlist.core.question import Question
-from punchlist.core.task import Task
+from punchlist.core.task import Task, latest_batch
 from punchlist.store.agents import list_row
 from punchlist.store.records import ListRow, moment, readable
 from punchlist.store.task_rows import TaskRow

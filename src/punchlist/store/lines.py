@@ -8,10 +8,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from punchlist.core.current_work import find_shown_focus, show_tasks
-from punchlist.core.overview import AgentState, ListSummary, show_left_open, summarise_list
-from punchlist.core.session_line import AgentWork, SessionLine, find_shown_agent, is_at_work, prepare_line
-from punchlist.core.task import Task
+from punchlist.core.overview import (
+    AgentState,
+    AgentWork,
+    ListSummary,
+    SessionLine,
+    find_shown_agent,
+    is_at_work,
+    prepare_line,
+    show_left_open,
+    summarise_list,
+)
+from punchlist.core.task import Task, find_shown_focus, show_tasks
 from punchlist.core.todo import Status, TodoList
 from punchlist.store.agents import SessionChecks
 from punchlist.store.current_work import load_waits, read_current_work

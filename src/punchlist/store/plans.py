@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from punchlist.core.approval import Plan
-from punchlist.core.question import Question
+from punchlist.core.approval import Plan, Question
 from punchlist.store.agents import AgentRow
 from punchlist.store.records import Record, Rows, microseconds
 

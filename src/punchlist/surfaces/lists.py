@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.current_work import show_tasks
 from punchlist.core.events import Event
+from punchlist.core.task import show_tasks
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.spans import (

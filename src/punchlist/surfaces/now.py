@@ -12,10 +12,9 @@ from typing import Final, Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.overview import PersonWait
+from punchlist.core.overview import PersonWait, name_wait
 from punchlist.core.presence import PresenceState
 from punchlist.core.programs import find_short_name
-from punchlist.core.session_line import name_wait
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
 from punchlist.surfaces.lists import GRADES, STATES, bar, list_lines, spin, tree, with_tasks

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from punchlist.core.brief import Brief, ListNews, Noticed
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, task_of
 from punchlist.core.overview import STALLS, PersonWait
-from punchlist.core.report import ItemReport, Report, Totals
+from punchlist.core.report import Brief, ItemReport, ListNews, Noticed, Report, Totals
 from punchlist.core.todo import Status
 from punchlist.guidance.ledger import Cost
 from punchlist.surfaces.lists import GRADES, STATES, blocker_words, helper_words

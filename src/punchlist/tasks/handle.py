@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft, Event
-from punchlist.core.json_values import plain_json
+from punchlist.core.inputs import plain_json
 from punchlist.core.task import Task, TaskStatus, Worked, name_task
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused, GateRefused, StoreBusy, TaskError, TaskRevisionConflict, TaskUnknown

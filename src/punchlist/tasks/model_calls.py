@@ -15,7 +15,7 @@ from punchlist.core import task_rules as rules
 from punchlist.core.commands import Repeat
 from punchlist.core.events import Draft
 from punchlist.core.flow import Flow, FlowCommand, FlowResult, OnFlow, check_condition, owner_key
-from punchlist.core.json_values import plain_json
+from punchlist.core.inputs import plain_json
 from punchlist.core.task import REASON, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask, name_task
 from punchlist.dialects.base import Reply
 from punchlist.settings.environment import timer_horizon

@@ -13,7 +13,7 @@ from punchlist import errors
 from punchlist.core import task_rules as rules
 from punchlist.core.commands import Cleaner, Problem
 from punchlist.core.events import Draft, json_time
-from punchlist.core.json_values import check_json_size, plain_json
+from punchlist.core.inputs import check_json_size, plain_json
 from punchlist.core.task import (
     ENDED,
     ChecklistLine,

@@ -15,10 +15,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from punchlist.core.overview import WATCHED, Activity, PersonWait, TokenTotal
+from punchlist.core.overview import NO_LINE, WATCHED, Activity, PersonWait, SessionLine, TokenTotal, name_wait
 from punchlist.core.presence import Presence, PresenceState, describe_call
 from punchlist.core.programs import PROGRAMS
-from punchlist.core.session_line import NO_LINE, SessionLine, name_wait
 
 _STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "gone")
 """All states; what needs a person comes first."""

@@ -9,13 +9,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from punchlist.core.brief import Brief, ListNews
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState, State
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.overview import PersonWait
-from punchlist.core.report import ItemReport, Report, Totals
+from punchlist.core.report import Brief, ItemReport, ListNews, Report, Totals
 from punchlist.guidance.ledger import NOTHING, Cost, Size
 from punchlist.views.findings import Silent, finding_words, short_session, stall_words
 from punchlist.views.now import WaitView, view_wait

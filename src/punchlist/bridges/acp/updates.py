@@ -26,11 +26,11 @@ from punchlist.core.events import REPORTS, TURN_ENDS, Event
 from punchlist.core.grounding.observe import call_from
 from punchlist.core.grounding.places import Place, places
 from punchlist.core.grounding.tool_call import ToolCall
-from punchlist.core.json_values import to_json_value
+from punchlist.core.inputs import to_json_value
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.guidance.tools import kind as known_kind
 from punchlist.text import clean, cut, repair
-from punchlist.text.fingerprints import SCALARS
+from punchlist.text.tool_values import SCALARS
 
 Update = dict[str, Any]
 """The `update` of a `session/update` notification, as it goes over the wire."""

@@ -14,7 +14,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from punchlist.core.events import Event, make_filter, parse_cursor
-from punchlist.core.matching import split_words
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import InvalidInput, PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
@@ -23,7 +22,7 @@ from punchlist.hosts.reports import load_brief, load_report
 from punchlist.hosts.roster import load_first_screen
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.problems import ApiProblem
-from punchlist.server.search import find_items, find_sessions, find_tasks
+from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
 from punchlist.store import ListRow
 from punchlist.store.plans import PlanRow
 from punchlist.views.lists import (

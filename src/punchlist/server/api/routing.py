@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from punchlist.core.json_values import to_json_value
+from punchlist.core.inputs import to_json_value
 from punchlist.errors import PunchlistError, RevisionConflict
 from punchlist.server.access import Grant, needs
 from punchlist.server.api.calls import Answer, ApiCall

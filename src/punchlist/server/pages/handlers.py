@@ -22,7 +22,6 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from punchlist.board import Board
-from punchlist.core.matching import split_words
 from punchlist.core.overview import PersonWait
 from punchlist.errors import InvalidInput, PunchlistError, StoreBusy, StoreClosed
 from punchlist.hosts.back_channel import Outcome, deliver_outcome, find_wait, resolve_wait
@@ -38,7 +37,7 @@ from punchlist.server.pages.session import LATEST, load_plan, load_session
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
 from punchlist.server.problems import status_of
-from punchlist.server.search import find_items, find_sessions, find_tasks
+from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
 from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
 from punchlist.store import Transaction
 from punchlist.surfaces.reports import brief_lines
