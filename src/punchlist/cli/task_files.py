@@ -16,7 +16,7 @@ from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import open_board
 from punchlist.cli.files import check_place, read, replace_file
-from punchlist.cli.task_commands import describe_empty, list_name, open_tasks, report
+from punchlist.cli.tasks import describe_empty, list_name, open_tasks, report
 from punchlist.cli.terminal import json_text, show_json, tell
 from punchlist.core.task import Task
 from punchlist.errors import InvalidInput, TaskError

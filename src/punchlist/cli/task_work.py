@@ -20,7 +20,7 @@ import msgspec
 
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import author, board_url
-from punchlist.cli.task_commands import name_of, open_tasks, report, reserved_files
+from punchlist.cli.tasks import name_of, open_tasks, report, reserved_files
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
 from punchlist.settings.environment import own_secrets
