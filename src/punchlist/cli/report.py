@@ -14,8 +14,16 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, author, command_parser, find_folder, open_board, parse_count
-from punchlist.cli.files import check_place, replace_file
+from punchlist.cli.arguments import (
+    Parser,
+    author,
+    check_place,
+    command_parser,
+    find_folder,
+    open_board,
+    parse_count,
+    replace_file,
+)
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.brief import Brief
 from punchlist.errors import InvalidInput, StoreBusy

@@ -14,8 +14,7 @@ from punchlist.bridges.claude_tasks import ClaudeTasks
 from punchlist.bridges.programs import find_home
 from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import open_board
-from punchlist.cli.files import check_place, read, replace_file
+from punchlist.cli.arguments import check_place, open_board, read_file, replace_file
 from punchlist.cli.tasks import describe_empty, list_name, open_tasks, report
 from punchlist.cli.terminal import json_text, show_json, tell
 from punchlist.core.task import Task
@@ -62,7 +61,7 @@ def import_(options: Namespace) -> int:
     kind = _choose_format(options)
     if kind == _CLAUDE:
         return _import_folder(options)
-    text = read(options.path)
+    text = read_file(options.path)
     found = _parse(text, kind, options.path)
     key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
     with open_tasks(options) as tasks:
@@ -122,7 +121,7 @@ def _parse(text: str, kind: str, path: str) -> list[ForeignTask]:
 
 def _check_replaceable(path: str, kind: str) -> None:
     """Raise if a file is there that is no export of ours."""
-    if not os.path.exists(path) or not (text := read(path)).strip():
+    if not os.path.exists(path) or not (text := read_file(path)).strip():
         return
     try:
         is_ours = bool(_parse(text, kind, path))

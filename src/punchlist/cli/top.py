@@ -19,9 +19,9 @@ from punchlist.board import Board
 from punchlist.cli import complain
 from punchlist.cli.answer import resolve_wait
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, open_board
-from punchlist.cli.editor import ListDraft, describe_saved
 from punchlist.cli.now import explain_nothing
 from punchlist.cli.screen import FullScreen, Key, can_draw
+from punchlist.cli.todo import ListDraft, describe_saved
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
 from punchlist.core.todo import Evidence, TodoItem, TodoList
