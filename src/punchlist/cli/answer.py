@@ -113,19 +113,15 @@ def _list(options: Namespace) -> None:
 def _lines(waits: Sequence[PersonWait], display: Display, now: datetime) -> Iterator[Line]:
     dot = f" {display.glyphs.dot} "
     for wait in waits:
-        place = [wait.agent, _place(wait)]
+        place = name_task_list(wait.list) if wait.list else ""
+        if wait.session:
+            place = f"session {wait.session}"
         when = "" if wait.since is None else ago(wait.since, now)
-        more = "".join(f"{dot}{safe_line(part)}" for part in (*place, when) if part)
+        more = "".join(f"{dot}{safe_line(part)}" for part in (wait.agent, place, when) if part)
         yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
         yield (Span(f"  {safe_line(_why(wait))}", "warning"),)
         for command in answer_commands(wait):
             yield (Span(f"    {safe_line(command)}", "dim"),)
-
-
-def _place(wait: PersonWait) -> str:
-    if wait.session:
-        return f"session {wait.session}"
-    return name_task_list(wait.list) if wait.list else ""
 
 
 def _why(wait: PersonWait) -> str:
@@ -222,11 +218,6 @@ _PLAN_EXAMPLES = """\
   punchlist plan reject 2 "Tests first"     the agent stays in plan mode and hears why
   punchlist plan history
 """
-_NOTHING = (
-    "No agent of this project has proposed a plan. One comes from an agent in plan mode; "
-    "`punchlist plan show --all` looks in every project."
-)
-_NOTHING_AT_ALL = "No agent on this board has proposed a plan. One comes from an agent in plan mode."
 
 
 def plan_parser() -> Parser:
@@ -246,9 +237,10 @@ def plan_parser() -> Parser:
         return added
 
     verb("show", "show the plan that waits, else the latest", _show_plan)
-    added = verb("approve", "approve the revision that you have read", _approve, decides=True)
+    added = verb("approve", "approve the revision that you have read", _decide, decides=True)
+    added.set_defaults(reason=None)
     added.add_argument("--todos", action="store_true", help="make the plan's steps the todo list")
-    added = verb("reject", "reject the revision that you have read, and say why", _reject, decides=True)
+    added = verb("reject", "reject the revision that you have read, and say why", _decide, decides=True)
     added.add_argument("reason", nargs="+", metavar="REASON")
     verb("history", "show every revision, the oldest first", _history)
     return made
@@ -263,7 +255,7 @@ def _show_plan(options: Namespace) -> None:
     elif row is None:
         print(_describe_nothing(options))
     else:
-        show([_head(row, now), (), *_body(row.plan), *_next_steps(row, now)])
+        show(_plan_lines(row, now))
 
 
 def _history(options: Namespace) -> None:
@@ -280,39 +272,26 @@ def _history(options: Namespace) -> None:
         show(display.cut(_revision_line(plan, now)) for plan in plans)
 
 
-def _approve(options: Namespace) -> None:
-    with open_board(options) as board:
-        row = _find_undecided(board, options)
-        agent = board.agent(row.agent, session=row.session, project=row.project)
-        person = find_doubt(options) is None
-        plan = agent.approve_plan(options.revision, by=author(options), todos=options.todos, person=person)
-        _tell_agent(board, row, is_approval=True)
-        steps = len(agent.todos.items) if options.todos else 0
-        now = board.now()
-    made = f" and made {plural(steps, 'item')} of it; see `punchlist todos`" if options.todos else ""
-    _report(options, row._replace(plan=plan), now, f"Approved revision {plan.revision}{made}")
-
-
-def _reject(options: Namespace) -> None:
-    with open_board(options) as board:
-        row = _find_undecided(board, options)
-        agent = board.agent(row.agent, session=row.session, project=row.project)
-        person = find_doubt(options) is None
-        reason = " ".join(options.reason)
-        plan = agent.reject_plan(reason, by=author(options), revision=options.revision, person=person)
-        _tell_agent(board, row)
-        now = board.now()
-    _report(options, row._replace(plan=plan), now, f"Rejected revision {plan.revision}")
-
-
-def _tell_agent(board: Board, row: PlanRow, *, is_approval: bool = False) -> None:
+def _decide(options: Namespace) -> None:
+    """Reject a revision for a reason; without one, approve it."""
     from punchlist.hosts.back_channel import deliver  # dear: plans are shown without it
 
-    deliver(board, row.session, row.agent, board.store.last_seq(), is_approval=is_approval)
-
-
-def _report(options: Namespace, row: PlanRow, now: datetime, deed: str) -> None:
-    tell(options, plan_data(row, now), f"{deed} ({safe_line(row.agent)} in session {safe_line(row.session)}).")
+    with open_board(options) as board:
+        row = _find_undecided(board, options)
+        agent = board.agent(row.agent, session=row.session, project=row.project)
+        by, person = author(options), find_doubt(options) is None
+        if options.reason is None:
+            plan = agent.approve_plan(options.revision, by=by, todos=options.todos, person=person)
+            deed = f"Approved revision {plan.revision}"
+            if options.todos:
+                deed += f" and made {plural(len(agent.todos.items), 'item')} of it; see `punchlist todos`"
+        else:
+            plan = agent.reject_plan(" ".join(options.reason), by=by, revision=options.revision, person=person)
+            deed = f"Rejected revision {plan.revision}"
+        deliver(board, row.session, row.agent, board.store.last_seq(), is_approval=options.reason is None)
+        now = board.now()
+    where = f"({safe_line(row.agent)} in session {safe_line(row.session)})"
+    tell(options, plan_data(row._replace(plan=plan), now), f"{deed} {where}.")
 
 
 # Which plan is meant.
@@ -347,7 +326,9 @@ def _find_undecided(board: Board, options: Namespace) -> PlanRow:
 def _describe_nothing(options: Namespace) -> str:
     if options.session or options.agent:
         return "No plan was proposed under that name; `punchlist plan show --all` shows the latest of the board."
-    return _NOTHING_AT_ALL if options.all else _NOTHING
+    where = "on this board" if options.all else "of this project"
+    more = "" if options.all else "; `punchlist plan show --all` looks in every project"
+    return f"No agent {where} has proposed a plan. One comes from an agent in plan mode{more}."
 
 
 # How a plan looks.
@@ -368,34 +349,26 @@ def _when_and_who(plan: Plan, now: datetime) -> tuple[str, str]:
     return ago(when, now), f" by {safe_line(plan.decided_by)}" if plan.decided_by else ""
 
 
-def _head(row: PlanRow, now: datetime) -> Line:
+def _plan_lines(row: PlanRow, now: datetime) -> Iterator[Line]:
+    """Yield a plan and, while it waits, the commands that decide on it alone, also once more are proposed."""
     display, plan = detect_display(), row.plan
     dot = f" {display.glyphs.dot} "
     when, who = _when_and_who(plan, now)
     rest = f"{dot}session {safe_line(row.session)}{dot}revision {plan.revision}{dot}{_state(plan, now)}{who} "
-    return display.cut((Span(safe_line(row.agent), "bold"), Span(rest), Span(when, "dim")))
-
-
-def _body(plan: Plan) -> Sequence[Line]:
-    lines: list[Line] = [(Span(for_terminal(line)),) for line in plan.text.split("\n")]
+    yield display.cut((Span(safe_line(row.agent), "bold"), Span(rest), Span(when, "dim")))
+    yield ()
+    for line in plan.text.split("\n"):
+        yield (Span(for_terminal(line)),)
     if plan.reason:
-        lines += [(), (Span(f"Rejected: {safe_line(plan.reason)}", "warning"),)]
-    return lines
-
-
-def _next_steps(row: PlanRow, now: datetime) -> Sequence[Line]:
-    """Return the commands that decide on this plan and on no other, also once more are proposed."""
-    plan = row.plan
-    if not plan.waits(now):
-        return []
-    steps = len(plan.todos.items)
-    todos = f" (--todos: {plural(steps, 'step')} for the list)" if steps else ""
-    place = safe_line(f"--session {quote(row.session)} --agent {quote(row.agent)}")
-    return [
-        (),
-        (Span(f"punchlist plan approve {plan.revision} {place}{todos}", "dim"),),
-        (Span(f"punchlist plan reject {plan.revision} REASON {place}", "dim"),),
-    ]
+        yield ()
+        yield (Span(f"Rejected: {safe_line(plan.reason)}", "warning"),)
+    if plan.waits(now):
+        steps = len(plan.todos.items)
+        todos = f" (--todos: {plural(steps, 'step')} for the list)" if steps else ""
+        place = safe_line(f"--session {quote(row.session)} --agent {quote(row.agent)}")
+        yield ()
+        yield (Span(f"punchlist plan approve {plan.revision} {place}{todos}", "dim"),)
+        yield (Span(f"punchlist plan reject {plan.revision} REASON {place}", "dim"),)
 
 
 def _revision_line(plan: Plan, now: datetime) -> Line:

@@ -89,10 +89,10 @@ class Parser(ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        what = f"`{action.option_strings[-1] if action.option_strings else action.metavar or action.dest}`"
-        if action.nargs == argparse.PARSER:
-            what = "verb"
-        known = "" if action.nargs == argparse.PARSER else f"; use one of {', '.join(action.choices)}"
+        what, known = "verb", ""
+        if action.nargs != argparse.PARSER:
+            what = f"`{action.option_strings[-1] if action.option_strings else action.metavar or action.dest}`"
+            known = f"; use one of {', '.join(action.choices)}"
         self.error(f"There is no {what} `{value}`{suggest(str(value), action.choices)}{known}")
 
     def error(self, message: str) -> NoReturn:
@@ -280,7 +280,6 @@ def settle_due_tasks(board: BoardReader) -> None:
 
 
 def _check_agent(board: BoardReader, options: Namespace) -> None:
-    """Raise `AgentUnknown` if `--agent` names none of the session, or of the board."""
     session: str | None = getattr(options, "session", None)
     agent: str | None = getattr(options, "agent", None)
     if not agent:
@@ -325,15 +324,6 @@ def read_file(path: str) -> str:
         return file.read(_MOST_READ)
 
 
-def write_new(path: str, text: str, mode: int = 0o600) -> None:
-    """Write a file that is not there yet, and is not reached through a link."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(path, flags, mode), "w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def check_place(path: str) -> None:
     """Raise if a file of that name cannot be put there."""
     if os.path.islink(path):
@@ -349,8 +339,13 @@ def replace_file(path: str, text: str, *, private: bool = False) -> None:
     """
     folder, name = os.path.split(os.path.abspath(path))
     temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
-        write_new(temporary, text, 0o600 if private else 0o666)
+        handle = os.open(temporary, flags, 0o600 if private else 0o666)
+        with open(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         if os.path.exists(path) and not private:
             os.chmod(temporary, os.stat(path).st_mode & 0o777)
         os.replace(temporary, path)

@@ -397,7 +397,6 @@ def _check(options: Namespace) -> None:
 
 
 def _find_line(task: Task, text: str) -> int | str:
-    """Return a line of a checklist by its number, from 1, or by its text."""
     return int(text) - 1 if is_number(text) and 0 < int(text) <= len(task.checklist) else text
 
 

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
 
 from msgspec import Struct
 
@@ -31,7 +31,6 @@ from punchlist.cli.arguments import (
     open_board,
     read_file,
     replace_file,
-    write_new,
 )
 from punchlist.cli.terminal import ask
 from punchlist.core import commands as do
@@ -74,7 +73,6 @@ class ListEdit(Struct, frozen=True):
 
 
 EditPlanner = Callable[[TodoList], ListEdit]
-TargetPlanner = Callable[[TodoList, Target, str], ListEdit]
 
 
 def parser() -> Parser:
@@ -96,9 +94,9 @@ def parser() -> Parser:
     added.add_argument("words", nargs="+", metavar="ITEM")
     for name, line, run in (
         ("done", "mark an item, a phase or all as completed", _done),
-        ("drop", "mark an item, a phase or all as cancelled", _drop),
-        ("rm", "remove an item, a phase or all", _remove),
-        ("unblock", "unblock an item, a phase or all", _unblock),
+        ("drop", "mark an item, a phase or all as cancelled", partial(_change_target, "Marked cancelled", do.Drop)),
+        ("rm", "remove an item, a phase or all", partial(_change_target, "Removed", partial(do.Remove, phases=True))),
+        ("unblock", "unblock an item, a phase or all", partial(_change_target, "Unblocked", do.Unblock)),
     ):
         added = verb(name, line, run)
         added.add_argument("words", nargs="*", metavar="ITEM|PHASE")
@@ -136,20 +134,19 @@ def parser() -> Parser:
 def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
     """Plan the edit on the list as it stands, apply it and report it."""
     by, doubt = author(options), find_doubt(options)
-    tries = 0
-    while True:
+    for tries_left in reversed(range(_TRIES)):
         todos = agent.todos
         edit = plan(todos)
         try:
             agent.edit(edit.operation, by=by, revision=todos.revision, person=doubt is None)
-            break
         except RevisionConflict:
-            tries += 1
-            if tries == _TRIES:
+            if not tries_left:
                 raise
-    _report(agent, edit.message)
-    if isinstance(edit.operation, do.Done) and doubt is not None:
-        print(explain_doubt(doubt))
+            continue
+        _report(agent, edit.message)
+        if isinstance(edit.operation, do.Done) and doubt is not None:
+            print(explain_doubt(doubt))
+        return
 
 
 def _report(agent: Agent, message: str) -> None:
@@ -230,47 +227,32 @@ def _reword(options: Namespace) -> None:
 
 def _done(options: Namespace) -> int:
     proof = () if options.evidence is None else (Evidence(repair(options.evidence)),)
-
-    def plan(todos: TodoList, target: Target, name: str) -> ListEdit:
-        known = None if target.item is None else todos.find(target.item)
-        if known is None or known.status is not Status.COMPLETED:
-            return ListEdit(do.Done(target, proof), f"Marked completed: {name}")
-        again = "Confirmed" if find_doubt(options) is None else "Was completed before"
-        return ListEdit(do.Done(target, proof), f"{again}: {name}")
-
-    return _change_target(options, plan)
+    again = "Confirmed" if find_doubt(options) is None else "Was completed before"
+    return _change_target("Marked completed", lambda target: do.Done(target, proof), options, again=again)
 
 
-def _drop(options: Namespace) -> int:
-    return _change_target(options, lambda _, target, name: ListEdit(do.Drop(target), f"Marked cancelled: {name}"))
-
-
-def _remove(options: Namespace) -> int:
-    return _change_target(
-        options,
-        lambda _, target, name: ListEdit(do.Remove(target, phases=True), f"Removed: {name}"),
-        asks=not options.yes,
-    )
-
-
-def _unblock(options: Namespace) -> int:
-    return _change_target(options, lambda _, target, name: ListEdit(do.Unblock(target), f"Unblocked: {name}"))
-
-
-def _change_target(options: Namespace, plan: TargetPlanner, *, asks: bool = False) -> int:
-    """Change an item, a phase or, with `--all`, a whole list; `asks` first before that."""
+def _change_target(deed: str, change: Callable[[Target], do.Operation], options: Namespace, again: str = "") -> int:
+    """Change an item, a phase or, with `--all`, a whole list. `again` is the deed if the item was completed before."""
     query = _join(options.words)
     if bool(query) is options.all:
         return complain("Name an item or a phase, or use --all for every item of the list; nothing was changed.")
+
+    def plan(todos: TodoList) -> ListEdit:
+        target, name = _find_target(todos, query)
+        known = None if target.item is None else todos.find(target.item)
+        was_done = known is not None and known.status is Status.COMPLETED
+        return ListEdit(change(target), f"{again if again and was_done else deed}: {name}")
+
     with open_board(options) as board:
         if options.all:
             agent = choose_list(board, options)
             whose = describe_list(agent.session, agent.name, agent.project)
+            asks = not getattr(options, "yes", True)  # only to remove them is dangerous
             if asks and not ask(f"Remove {plural(len(agent.todos.items), 'item')} ({whose})?"):
                 return complain("Nothing was removed; --yes removes them without a question.", FAILED)
         else:
             agent = find_owner(board, options, query, phases=True, wanted="item or phase")
-        _apply(agent, options, lambda todos: plan(todos, *_find_target(todos, query)))
+        _apply(agent, options, plan)
     return OK
 
 
@@ -326,18 +308,6 @@ def _moved_on_error(query: str) -> EditRefused:
 # Which list is meant: by `--session`, `--agent` and `--mine`, else by the item that is named.
 
 
-class _Found(NamedTuple):
-    row: ListRow
-    text: str
-
-
-class _Lists(NamedTuple):
-    """The lists that a command may mean: those under way, and the others."""
-
-    under_way: list[ListRow]
-    others: list[ListRow]
-
-
 def add_target(parser: Parser) -> None:
     parser.add_argument("--session", metavar="S", help="only lists of this session (default: of this project)")
     parser.add_argument("--agent", metavar="A", help="only the list of the agent of this name")
@@ -362,15 +332,15 @@ def find_owner(
     lists = _find_lists(board, options)
     for rows in lists:
         matches = find_items([row.todos.omitted if omitted else row.todos.items for row in rows], query)
-        found = [_Found(rows[match.place], match.item.content) for match in matches]
+        found = [(rows[match.place], match.item.content) for match in matches]
         is_number = any(match.item.id == query.removeprefix("#") for match in matches)
         if not found and phases:
             named = [(row, find_phase(row.todos.phases, query)) for row in rows]
-            found = [_Found(row, phase.name) for row, phase in named if phase is not None]
+            found = [(row, phase.name) for row, phase in named if phase is not None]
         if len(found) > 1 or (is_number and len(rows) > 1):
             raise _several_error(query, found, is_number=is_number)
         if found:
-            row = found[0].row
+            row = found[0][0]
             return open_agent(board, row.agent, row.session, row.project)
     if (task := _find_task(board, options, query)) is not None:
         how = f"punchlist tasks done {task.id} --list {shlex.quote(task.list)}"
@@ -424,7 +394,8 @@ def _named_session(options: Namespace) -> str | None:
     return options.session or os.environ.get("PUNCHLIST_SESSION") or None
 
 
-def _find_lists(board: Board, options: Namespace) -> _Lists:
+def _find_lists(board: Board, options: Namespace) -> tuple[list[ListRow], list[ListRow]]:
+    """Return the lists that a command may mean: those under way, and the others."""
     session = _named_session(options)
     if session is None:
         rows = board.lists(project=os.getcwd(), limit=_MOST_LISTS)
@@ -437,11 +408,12 @@ def _find_lists(board: Board, options: Namespace) -> _Lists:
         if session is None:
             rows = [row for row in rows if not is_own_list(row.session, row.agent, row.project)]
     activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
-    lists = _Lists([], [])
+    under_way: list[ListRow] = []
+    others: list[ListRow] = []
     for row, activity in zip(rows, activities, strict=True):
         is_under_way = activity.is_live and any(item.is_open for item in row.todos.items)
-        (lists.under_way if is_under_way else lists.others).append(row)
-    return lists
+        (under_way if is_under_way else others).append(row)
+    return under_way, others
 
 
 def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
@@ -453,10 +425,10 @@ def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
     return found[0] if len(found) == 1 else None
 
 
-def _several_error(query: str, found: Sequence[_Found], *, is_number: bool) -> EditRefused:
-    named = "; ".join(f"“{one.text}” ({_place_of(one.row)})" for one in found[:_MOST_NAMED])
+def _several_error(query: str, found: Sequence[tuple[ListRow, str]], *, is_number: bool) -> EditRefused:
+    named = "; ".join(f"“{text}” ({_place_of(row)})" for row, text in found[:_MOST_NAMED])
     verb = "matches" if len(found) == 1 else "match"
-    if len({one.row.number for one in found}) == 1 and not is_number:
+    if len({row.number for row, _ in found}) == 1 and not is_number:
         how = "Use more of its text, or its number from `punchlist todos --ids`"
     elif is_number:
         how = "There are several lists, so a number needs --agent, --session or --mine"
@@ -471,14 +443,11 @@ def _place_of(row: ListRow) -> str:
 
 
 def _nothing_error(options: Namespace) -> EditRefused:
+    begin = '`punchlist todo append "My first item"` begins one'
+    problem = f"There is no list here; {begin}, and --session or --agent names another."
     if options.agent:
-        return EditRefused(
-            problem=f"There is no list of `{options.agent}` here; `punchlist todos --all` shows every list."
-        )
-    return EditRefused(
-        problem='There is no list here; `punchlist todo append "My first item"` begins one, '
-        "and --session or --agent names another."
-    )
+        problem = f"There is no list of `{options.agent}` here; `punchlist todos --all` shows every list."
+    return EditRefused(problem=problem)
 
 
 # The list as a Markdown file.
@@ -493,7 +462,9 @@ class ListDraft:
         self._text = dumps(self.before, markers=_FORMAT)
         self._folder = tempfile.mkdtemp(prefix="punchlist-")
         self.path = os.path.join(self._folder, "list.todo.md")
-        write_new(self.path, self._text)
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(self._text)
 
     def edit(self) -> bool:
         """Open the file in the person's editor; True if it was changed. Raise if the editor fails."""
@@ -585,14 +556,12 @@ def _export(options: Namespace) -> None:
 
 
 def _check_checklist(path: str, format: str) -> None:
-    """Raise if a file holds more than a checklist."""
     text = read_file(path)
     found, problems = loads(text, markers=format)
     is_empty = text.strip() in ("", dumps(TodoList(), markers=format).strip())
     if problems or not (found.items or is_empty):
-        raise InvalidInput(
-            problem=f"`{path}` holds more than a checklist of this format; name another file, or use --force."
-        )
+        problem = f"`{path}` holds more than a checklist of this format; name another file, or use --force."
+        raise InvalidInput(problem=problem)
 
 
 def _import(options: Namespace) -> int:

@@ -57,20 +57,13 @@ def _show(options: Namespace) -> int:
         waits = _count_waits(board, options)
         shown = _show_work(board, rows, helped)
     if options.json:
-        show_json(
-            [
-                {
-                    **_list_data(row, rows),
-                    "session_state": states[row.session],
-                    "helpers": helped.get(row.number, {}),
-                }
-                for row in rows
-            ]
-        )
+        show_json([_list_data(row, rows, states[row.session], helped.get(row.number, {})) for row in rows])
     elif rows:
-        rows = [_label_own(row) for row in shown]
+        for place, row in enumerate(shown):
+            if row.label is None and is_own_list(row.session, row.agent, row.project):
+                shown[place] = row._replace(label="yours")
         display = detect_display()
-        show(board_lines(rows, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
+        show(board_lines(shown, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
         show(waiting_lines(waits))
     else:
         print(_describe_nothing(options))
@@ -127,7 +120,6 @@ def _follow(options: Namespace) -> int:
 
 
 def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyphs) -> dict[int, Line]:
-    """Return for each agent the state of its session, the session's name, and the agent's label."""
     states = board.store.read(lambda tx: tx.session_states({row.session for row in rows}))
     notes: dict[int, Line] = {}
     for row in rows:
@@ -160,11 +152,6 @@ def _show_work(
     return found
 
 
-def _label_own(row: ListRow) -> ListRow:
-    is_own = is_own_list(row.session, row.agent, row.project)
-    return row._replace(label="yours") if is_own and row.label is None else row
-
-
 def _describe_nothing(options: Namespace) -> str:
     if options.session or options.agent:
         return "There are no lists under that name; `punchlist todos --all` shows every list."
@@ -176,7 +163,7 @@ def _describe_nothing(options: Namespace) -> str:
     )
 
 
-def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
+def _list_data(row: ListRow, rows: Sequence[ListRow], state: str, helped: Helped) -> dict[str, Any]:
     """Return an agent's list and tasks as JSON values. Every key is always there; `progress` counts both."""
     from punchlist.views.tasks import view_task  # the plain list starts without it
 
@@ -199,4 +186,6 @@ def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
         "items": [asdict(item) for item in todos.items],
         "tasks": [view_task(task) for task in row.tasks],
         "omitted": [asdict(item) for item in todos.omitted],
+        "session_state": state,
+        "helpers": helped,
     }
