@@ -133,13 +133,12 @@ def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
             print()
             for line in show_change(change):
                 print(for_terminal(line))
-    if not options.yes:
-        if not is_typed():
-            complain("Nothing was changed: there is no terminal to ask on; add --yes.", FAILED)
-            return False
-        if not ask(question):
-            print("Nothing was changed.")
-            return False
+    if not options.yes and not is_typed():
+        complain("Nothing was changed: there is no terminal to ask on; add --yes.", FAILED)
+        return False
+    if not options.yes and not ask(question):
+        print("Nothing was changed.")
+        return False
     plan.apply()
     return True
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from punchlist.agent import Agent
@@ -75,49 +76,42 @@ def _restore(options: Namespace) -> int:
         return _show_found(options, transcript, written)
     with open_board(options) as board:
         agent = _choose_agent(board, options, transcript, written)
-        label = f"from {os.path.basename(place.path)}"
-        before, is_copy = agent.todos.revision, _is_copy(agent)
-        work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
-        if options.history:
+        with _noting_copy(agent, transcript, options):
+            before, label = agent.todos.revision, f"from {os.path.basename(place.path)}"
+            work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
+            if not options.history:
+                return _take_over(agent, options, transcript, written, label=label, before=before, work=work)
             count = agent.import_history(place.path, transcript.format, session=conversation)
             calls = _replay_tasks(agent, transcript, work)
-            text = f"Imported {plural(count, 'write')} of {_owner(agent)}{_source(transcript)}."
+            text = f"Imported {plural(count, 'write')} of {_owner(agent)} from {_source(transcript)}."
             found = {**_data(options, transcript, written), "imported": count}
             _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
-            code = OK
-        else:
-            code = _take_over(agent, options, transcript, written, label=label, before=before, work=work)
-        if is_copy:
-            _mark_copy(agent, transcript, options)
-        return code
+    return OK
 
 
 # Copies: an agent that is known from its log alone does not see what people change here.
 
 
-def _is_copy(agent: Agent) -> bool:
-    """True if the board has heard of the agent by a transcript alone, or not at all."""
+@contextmanager
+def _noting_copy(agent: Agent, transcript: Transcript, options: Namespace) -> Generator[None]:
+    """After a restore, note that the list and the session's tasks are copies, unless the agent itself was heard of."""
 
-    def look(tx: Transaction) -> bool:
+    def is_copy(tx: Transaction) -> bool:
         activity = load_activity(tx, agent.name, agent.session)
         return activity.state == "new" or bool(activity.copy_of)
-
-    return agent.board.store.read(look)
-
-
-def _mark_copy(agent: Agent, transcript: Transcript, options: Namespace) -> None:
-    """Note that the list and the session's tasks are copies, unless there are none or that is known."""
 
     def note(tx: Transaction) -> None:
         row = tx.agent(agent.session, agent.name)
         if row is None or tx.overviews.load_activity(row.number).copy_of:
             return
-        if not row.state.todos.revision and tx.tasks.find_list(agent.task_list) is None:
-            return
-        copied = Draft("agent.copied", {"source": transcript.source, "format": transcript.format})
-        tx.add_events(row, [copied], by=author(options), at=agent.board.now())
+        if row.state.todos.revision or tx.tasks.find_list(agent.task_list) is not None:
+            copied = Draft("agent.copied", {"source": transcript.source, "format": transcript.format})
+            tx.add_events(row, [copied], by=author(options), at=agent.board.now())
 
-    agent.board.store.transact(note)
+    was_copy = agent.board.store.read(is_copy)
+    yield
+    if was_copy:
+        agent.board.store.transact(note)
 
 
 def _show_found(options: Namespace, transcript: Transcript, written: Written | None) -> int:
@@ -126,7 +120,7 @@ def _show_found(options: Namespace, transcript: Transcript, written: Written | N
     text = _describe_found(transcript, written)
     if calls:
         lists = "" if written is None else f" {text}"
-        text = f"Found {plural(calls, 'task call')} {_where(transcript)}.{lists}"
+        text = f"Found {plural(calls, 'task call')} in {_source(transcript)}.{lists}"
     if options.with_work:
         work = sum(isinstance(step, CallStart) for step in read_steps(transcript))
         found["tool_calls"] = work
@@ -268,11 +262,9 @@ def _restore_subagents(agent: Agent, transcript: Transcript, options: Namespace)
         if written is not None and written.counts[0] < written.counts[1]:
             name = homes.subagent_name(file, transcript.format, own)
             child = agent.spawn(name, id=own, label=f"from {os.path.basename(file)}")
-            is_copy = _is_copy(child)
-            if child.take_over(inner, written, by=author(options), force=options.force):
-                names.append(child.name)
-            if is_copy:
-                _mark_copy(child, inner, options)
+            with _noting_copy(child, inner, options):
+                if child.take_over(inner, written, by=author(options), force=options.force):
+                    names.append(child.name)
     return names
 
 
@@ -284,23 +276,19 @@ def _progress(written: Written) -> str:
     return f"{done}/{total}"
 
 
-def _source(transcript: Transcript) -> str:
-    return f" from {safe_line(transcript.source)} ({transcript.format})"
-
-
 def _owner(agent: Agent) -> str:
     return f"{safe_line(agent.name)} in session {safe_line(agent.session)}"
 
 
-def _where(transcript: Transcript) -> str:
-    return f"in {safe_line(transcript.source)} ({transcript.format})"
+def _source(transcript: Transcript) -> str:
+    return f"{safe_line(transcript.source)} ({transcript.format})"
 
 
 def _describe_found(transcript: Transcript, written: Written | None) -> str:
     if written is None:
-        return f"There is no list {_where(transcript)}."
+        return f"There is no list in {_source(transcript)}."
     at = "" if written.origin.at is None else f", written {written.origin.at:%Y-%m-%d %H:%M:%S} UTC"
-    return f"Found {_progress(written)}{at}, {_where(transcript)}."
+    return f"Found {_progress(written)}{at}, in {_source(transcript)}."
 
 
 def _describe_outcome(
@@ -308,7 +296,7 @@ def _describe_outcome(
 ) -> str:
     if taken and changed:
         what = _progress(written) if written is not None else "the session that this one goes on from"
-        return f"Restored {what} for {_owner(agent)}{_source(transcript)}."
+        return f"Restored {what} for {_owner(agent)} from {_source(transcript)}."
     if taken:
         return f"The list of {_owner(agent)} is already what {safe_line(transcript.source)} ends with."
     if written is None:

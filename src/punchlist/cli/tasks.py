@@ -233,12 +233,11 @@ def _describe_nothing(tasks: Tasks, options: Namespace) -> str:
 
 def _ready(options: Namespace) -> None:
     most = choose_limit(options, _READY)
-    nothing = f"{_NOTHING_READY}, and who works on what."
     with open_tasks(options, reads=True) as tasks:
         found = tasks.ready(most + 1, label=options.label)
         now = tasks.board.now()
-        if not found and not tasks.list(limit=1):
-            nothing = describe_empty(tasks)
+        is_empty = not found and not tasks.list(limit=1)
+        nothing = describe_empty(tasks) if is_empty else f"{_NOTHING_READY}, and who works on what."
     _show_rows(options, found[:most], now, nothing)
     if len(found) > most and not options.json:
         print(f"{detect_display().glyphs.ellipsis} and more; `--limit N` shows N of them.")
@@ -464,12 +463,10 @@ def _claim(options: Namespace) -> int:
         if options.words:
             claimed = _claim_named(tasks, options)
         else:
+            most = 1 if options.limit is None else options.limit
+            files = reserved_files(options)
             claimed = tasks.claim(
-                limit=1 if options.limit is None else options.limit,
-                label=options.label,
-                lease=options.lease,
-                reserve=reserved_files(options),
-                call_id=options.call_id,
+                limit=most, label=options.label, lease=options.lease, reserve=files, call_id=options.call_id
             )
         for task in claimed:
             report(options, task, f"Claimed {name_of(task)} (fence {task.fence}, lease {task.lease:g} s)")
