@@ -10,7 +10,6 @@ import stat
 from argparse import Namespace
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
@@ -201,6 +200,8 @@ def _find_size(path: str) -> int | None:
 
 def _explain_denial(path: str) -> str:
     """Return who owns the innermost part of the path that can be looked at, and what to do."""
+    from pathlib import Path  # few boards are denied
+
     while not os.path.exists(path):
         path = os.path.dirname(path)
     found = os.stat(path)

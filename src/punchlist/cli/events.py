@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import Namespace
@@ -118,7 +117,9 @@ def hook_parser() -> Parser:
 
 def _take_event(options: Namespace) -> None:
     """Print the answer to an event. Never an error: an agent must not fail by its todo list."""
-    from punchlist.hosts.inbox import answer_hook  # the log is shown without it
+    import json  # the log is shown without these
+
+    from punchlist.hosts.inbox import answer_hook
     from punchlist_hook import append_line, log_error, make_line, read_event
 
     board = ""
