@@ -68,7 +68,7 @@ def complete_item_of_parent(agent: AgentRunner) -> None:
         agent.board.log_fault(said)
         return
     if parent is not None:
-        agent.board.changed(agent.board.handle(parent, session=agent.session, project=agent.project))
+        agent.board.changed(agent.board.agent(parent, session=agent.session, project=agent.project))
 
 
 def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> str | None:

@@ -74,7 +74,12 @@ def _attach(options: Namespace) -> int:
     if not board:
         return complain("A board in memory ends with its program; name a file with --db or $PUNCHLIST_DB.")
     if options.agent == "mcp":
-        return _print_server(board, is_wanted=options.print)
+        if not options.print:
+            return complain(
+                "`attach mcp` changes no file; add --print to see what to put into your program's settings."
+            )
+        show_json({"mcpServers": {NAME: server_entry(find_launch(board), "mcp")}})
+        return OK
     host = find_attachable(options.agent)
     if not is_found(host) and not options.force:
         problem = (
@@ -128,34 +133,25 @@ def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
             print()
             for line in show_change(change):
                 print(for_terminal(line))
-    if not options.yes:
-        if not is_typed():
-            complain("Nothing was changed: there is no terminal to ask on; add --yes.", FAILED)
-            return False
-        if not ask(question):
-            print("Nothing was changed.")
-            return False
+    if not options.yes and not is_typed():
+        complain("Nothing was changed: there is no terminal to ask on; add --yes.", FAILED)
+        return False
+    if not options.yes and not ask(question):
+        print("Nothing was changed.")
+        return False
     plan.apply()
     return True
 
 
-def _print_server(board: str, *, is_wanted: bool) -> int:
-    if not is_wanted:
-        return complain("`attach mcp` changes no file; add --print to see what to put into your program's settings.")
-    show_json({"mcpServers": {NAME: server_entry(find_launch(board), "mcp")}})
-    return OK
-
-
-def _show_status(options: Namespace) -> int:
+def _show_status(options: Namespace) -> None:
     found = [find_status(host) for host in ATTACHABLE.values()]
     if options.json:
         show_json({"agents": found})
-        return OK
+        return
     for status in found:
         print(_describe(status, ATTACHABLE[status.name]))
         for line in status.missing:
             print(f"  - {safe_line(line)}")
-    return OK
 
 
 def _describe(status: HostStatus, host: AgentProgram) -> str:

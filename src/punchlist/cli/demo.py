@@ -8,6 +8,7 @@ import os
 import time
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import suppress
 
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, board_url, command_parser
@@ -39,13 +40,10 @@ def parser() -> Parser:
 
 
 def _parse_speed(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not math.isfinite(value) or value < 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is no speed; use a number from 0 up, such as 2")
-    return value
+    with suppress(ValueError):
+        if 0 <= float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"`{text}` is no speed; use a number from 0 up, such as 2")
 
 
 def _play(options: Namespace) -> None:
@@ -72,7 +70,6 @@ class Play:
         self._seen = board.store.last_seq()
 
     def perform(self, scene: Scene, glyphs: Glyphs) -> list[Line]:
-        """Perform a scene and return the lines that it adds to the feed."""
         self.caption = scene.caption or self.caption
         scene.act()
         self.rows = self.board.lists(session=self.session)
@@ -136,7 +133,6 @@ def _play_plainly(play: Play, speed: float) -> None:
 
 
 def _next_steps(session: str | None) -> Iterator[Line]:
-    narrow = (detect_display().columns or 100) < 90
     yield ()
     yield (Span(" Now with your own work:", "bold"),)
     first = f"punchlist todos --session {session}" if session else 'punchlist todo append "My first item"'
@@ -145,8 +141,5 @@ def _next_steps(session: str | None) -> Iterator[Line]:
         ("punchlist todos", "see what is open, of people and agents"),
         ("punchlist todos --follow", "watch it change, live, from another terminal"),
     ):
-        if narrow:
-            yield (Span(f"   {command}", "focus"),)
-            yield (Span(f"     {meaning}", "dim"),)
-        else:
-            yield (Span(f"   {command:<40} ", "focus"), Span(meaning, "dim"))
+        yield (Span(f"   {command}", "focus"),)
+        yield (Span(f"     {meaning}", "dim"),)

@@ -168,7 +168,6 @@ def _prune(options: Namespace) -> None:
 
 
 def _make_row(flow: Flow, now: datetime, display: Display) -> Line:
-    """Return a flow on one line: the beginning of its id, its status, its step and its goal."""
     return display.cut(
         (
             Span(f"{flow.id[:_SHORT]}  ", "dim"),
@@ -190,7 +189,6 @@ def _more(flow: Flow) -> str:
 
 
 def _condition(flow: Flow) -> str:
-    """Return the condition of a waiting flow in a few words."""
     found = parse_condition(flow.wait)
     if found is None:
         return "something of its own"
@@ -204,7 +202,6 @@ def _condition(flow: Flow) -> str:
 def _make_card(
     flow: Flow, steps: Sequence[FlowStep], events: Sequence[Event], now: datetime, display: Display
 ) -> Iterator[Line]:
-    """Yield all facts about one flow. `events` come the latest first."""
     yield (Span(safe_line(flow.goal), "bold"),)
     facts = {
         "id": flow.id,

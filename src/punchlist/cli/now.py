@@ -37,12 +37,12 @@ def _show(options: Namespace) -> None:
         roster = load_first_screen(board, project=options.project, who=author(options))
     if options.json:
         show_json(view_now(roster))
-    elif roster.agents or roster.waits:
-        display = detect_display()
+        return
+    display = detect_display()
+    if roster.agents or roster.waits:
         show(now_lines(roster, display))
         show(map(display.cut, _offer_attach(roster)))
     else:
-        display = detect_display()
         show(map(display.cut, explain_nothing(options.project)))
 
 
@@ -78,18 +78,16 @@ def explain_nothing(project: str | None) -> Iterator[Line]:
             yield (Span(f"  {host.title:<12}  "), Span("is attached", "good") if host in attached else offer)
     yield ()
     yield (Span("Looked for:", "plain" if installed else "bold"),)
-    for title, place in _list_places():
-        yield (Span(f"  {title:<12}  {shorten_home(place)}", "dim"),)
+    places = {
+        "claude-code": find_home("claude-code", "sessions"),
+        "codex": f"{find_home('codex')} (its daemon and sessions)",
+        "gemini": find_logs("gemini"),
+        "opencode": find_logs("opencode"),
+    }
+    for name, place in places.items():
+        yield (Span(f"  {PROGRAMS[name].title:<12}  {shorten_home(place)}", "dim"),)
     logs = ", ".join(program.title for program in PROGRAMS.values() if program.name not in ATTACHABLE)
     yield (Span(f"  {'others':<12}  logs of {logs}", "dim"),)
     yield (Span(f"  {'your own':<12}  agents of your programs, on the board", "dim"),)
     yield ()
     yield (Span("`punchlist demo` "), Span("shows how it looks when agents are at work.", "dim"))
-
-
-def _list_places() -> Iterator[tuple[str, str]]:
-    """Yield where running agents are looked for, each by its program."""
-    yield "Claude Code", find_home("claude-code", "sessions")
-    yield "Codex", f"{find_home('codex')} (its daemon and sessions)"
-    for name in ("gemini", "opencode"):
-        yield PROGRAMS[name].title, find_logs(name)

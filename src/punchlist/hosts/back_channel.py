@@ -213,7 +213,7 @@ def queue_news(board: Board, conversation: Conversation) -> bool:
         return False
     upto = board.store.last_seq()
     profile = read_setting("profile")  # as its hooks have it
-    agent = board.handle(MAIN, session=conversation.session, profile=profile, project=conversation.project)
+    agent = board.agent(MAIN, session=conversation.session, profile=profile, project=conversation.project)
     text = "\n\n".join(one.text for one in agent.preview_turn())
     if not text:
         return False

@@ -315,7 +315,7 @@ class ListFiles:
             is_nothing = not written.command.entries and tx.agent(session, name) is None
             if is_nothing or not self._scope.has_folder(where):
                 return
-            agent = board.handle(name, session=session, dialect=transcript.dialect, profile="off", project=where)
+            agent = board.agent(name, session=session, dialect=transcript.dialect, profile="off", project=where)
             mark_watched(agent, transcript.source, host, at=board.now())
             agent.take_over(transcript, written)
 

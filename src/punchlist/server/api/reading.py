@@ -366,7 +366,7 @@ def list_plans(call: ApiCall, query: PlansQuery) -> PlansView:
 def load_plans(call: ApiCall) -> list[PlanRow]:
     """Return all revisions of the plan of the agent in the path, the oldest first."""
     row = call.find_agent()
-    plans = call.board.handle(row.name, session=row.session, project=row.project).plans
+    plans = call.board.agent(row.name, session=row.session, project=row.project).plans
     return [PlanRow(row.session, row.name, row.project, row.number, plan) for plan in plans]
 
 

@@ -18,8 +18,7 @@ from punchlist.server.problems import ApiProblem
 from punchlist.store import Transaction
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.handle import ClaimOptions
-from punchlist.views.lists import TaskGraphView, view_graph, view_task, view_todos
-from punchlist.views.tasks import TaskView
+from punchlist.views.lists import TaskGraphView, TaskView, view_graph, view_task, view_todos
 
 _MOST_IN_GRAPH: Final = 10_000
 """Tasks in one reply, which has all of them: 20 MB."""

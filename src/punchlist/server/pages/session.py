@@ -24,7 +24,6 @@ from punchlist.hosts.receipts import load_receipt
 from punchlist.server.pages.rendering import Values, element_id
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
-from punchlist.surfaces.headlines import count_words
 from punchlist.surfaces.lists import (
     STATES,
     STYLES,
@@ -36,6 +35,7 @@ from punchlist.surfaces.lists import (
     tree,
 )
 from punchlist.surfaces.reports import (
+    count_words,
     failing_checks,
     file_words,
     item_words,
@@ -171,7 +171,7 @@ def load_session(
     now = board.now()
     state = next(iter(report.sessions), None)
     answered = next((event for event in found.events if event.kind == "question.answered"), None)
-    old = None if past is None else board.handle(past[0], session=session).at(past[1])
+    old = None if past is None else board.agent(past[0], session=session).at(past[1])
     agents = [
         _view_agent(
             row,
@@ -353,7 +353,7 @@ def describe_plan(board: Board, wait: PersonWait) -> str:
 
 
 def _list_plans(board: Board, session: str, agent: str) -> list[Plan]:
-    return [plan for plan in board.handle(agent, session=session).plans if plan.text]
+    return [plan for plan in board.agent(agent, session=session).plans if plan.text]
 
 
 def _find_before(plans: Sequence[Plan], chosen: Plan) -> Plan | None:
