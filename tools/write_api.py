@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast, is_typeddict
 
 import punchlist
-from punchlist import aio, board, errors, flows, reader, testing
+from punchlist import aio, errors, flows, reader, testing
 from punchlist.agent.overview import Stall
 from punchlist.core import brief, overview, question, report, task
 from punchlist.core.grounding import session, tally
@@ -113,7 +113,7 @@ _DEFAULT = re.compile(r"(: [^=]*?)=")
 """The sign before a default, which `ast.unparse` writes without spaces."""
 
 _PARTS: dict[type[Any], Sequence[type[Any]]] = {
-    punchlist.Board: (reader.BoardReader, punchlist.Board, board.ObservedBoard),
+    punchlist.Board: (reader.BoardReader, punchlist.Board),
 }
 """Classes whose members are shown in another order than that of their bases."""
 

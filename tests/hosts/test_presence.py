@@ -526,7 +526,7 @@ def count_writes(board: Board) -> int:
 
 
 def read_list(board: Board) -> Steps:
-    return tuple((item.content, item.status.value) for item in board.handle("main", session="t-1").todos.items)
+    return tuple((item.content, item.status.value) for item in board.agent("main", session="t-1").todos.items)
 
 
 IDLE = {"method": "thread/status/changed", "params": {"threadId": "t-1", "status": {"type": "idle"}}}

@@ -305,8 +305,6 @@ class Recovery:
         while batch := list(islice(writes, _READ)):
             count += self._transact_in_slices(batch, self._replay_tasks)
         self._save_reading(source, reading)
-        if count:
-            self._agent.board.tasks_changed(self._agent.task_list)
         return count
 
     def _read_before(self, source: str) -> int:

@@ -18,7 +18,7 @@ from punchlist.agent import AgentOptions
 from punchlist.agent.plans import seconds_left
 from punchlist.aio.threads import EventWatch, Lane, start_thread
 from punchlist.board import Board as SyncBoard
-from punchlist.board import Clock, Observer, parse_cursor, system_clock
+from punchlist.board import Clock, parse_cursor, system_clock
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
@@ -37,17 +37,17 @@ _TWINS: dict[type[Any], type[Any]] = {}
 """The async class of each synchronous one."""
 
 
-def _make_async(kind: type, *, plain: Collection[str] = (), hidden: Collection[str] = ()) -> Callable[[C], C]:
+def _make_async(kind: type, *, plain: Collection[str] = ()) -> Callable[[C], C]:
     """Decorate an async class: give it each public method and property of `kind` that it does not define itself.
 
     An instance has `synchronous`, the object it stands for, and `_run`, which awaits blocking work. Methods and
-    properties are awaited, except those named in `plain`, which do no I/O. Names in `hidden` are left out.
+    properties are awaited, except those named in `plain`, which do no I/O.
     """
 
     def add_members(twin: C) -> C:
         _TWINS[kind] = twin
         for name in dir(kind):
-            if name.startswith("_") or name in hidden or hasattr(twin, name):
+            if name.startswith("_") or hasattr(twin, name):
                 continue
             member = getattr_static(kind, name)
             if isinstance(member, property):
@@ -123,23 +123,15 @@ class Agent(_AsyncHandle):
     profile: str
     task_list: str
 
-    def __init__(self, board: Board, agent: SyncAgent, announce: Observer | None = None) -> None:
+    def __init__(self, board: Board, agent: SyncAgent) -> None:
         super().__init__(board, agent)
         self._lane = board.lane(agent.session, agent.name)
-        self._announce = announce
         self._run = self._run_in_turn
 
     async def _run_in_turn(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Await blocking work in the order of this agent's calls."""
-
-        def in_turn() -> T:
-            announce, self._announce = self._announce, None
-            if announce is not None:
-                announce(self.synchronous)
-            return work(*args, **kwargs)
-
         self.board.check_open()
-        return await asyncio.wrap_future(self._lane.submit(in_turn))
+        return await asyncio.wrap_future(self._lane.submit(partial(work, *args, **kwargs)))
 
     async def wait_for_plan(
         self,
@@ -196,7 +188,7 @@ class Flows(_AsyncHandle):
     owner: str
 
 
-@_make_async(SyncBoard, plain={"flows", "gate", "gates", "now", "observe", "tasks"}, hidden={"announce", "handle"})
+@_make_async(SyncBoard, plain={"flows", "gate", "gates", "now", "tasks"})
 class Board:
     """One board on one store, for async code. Close it, or use it as an async context."""
 
@@ -236,10 +228,10 @@ class Board:
         **options: Unpack[AgentOptions],
     ) -> Agent:
         """Make a handle on one agent's list, as `punchlist.Board.agent` does, without touching the store yet."""
-        made = self.synchronous.handle(
+        made = self.synchronous.agent(
             name, session=session, dialect=dialect, profile=profile, project=project, **options
         )
-        return Agent(self, made, self.synchronous.announce)
+        return Agent(self, made)
 
     async def events(self, after: int | str = 0) -> AsyncGenerator[Event, None]:
         """Yield all events after a cursor, oldest first, up to now."""

@@ -98,7 +98,7 @@ class ClaudeTasks:
             place = Work(tx, name, project=project_of(project), now=board.now(), by=AUTHOR)
             return _add_new_files(place, files, highest, tell)
 
-        return board.change_tasks(name, lambda: board.store.transact(work))
+        return board.store.transact(work)
 
     def export(self, board: Board, list: str) -> str:
         """Write a list to its folder, and return the folder's path."""

@@ -85,13 +85,11 @@ class ReplayClock:
 class ReplayBoard(Board):
     """A board that asks no gates, because to judge the past must not run the user's commands, and counts no costs."""
 
+    offers_tools = False
+
     @property
     def gates(self) -> tuple[Gate, ...]:
         return ()
-
-    @property
-    def offers_tools(self) -> bool:
-        return False
 
 
 def replay_in_memory(path: str) -> tuple[Board, str]:
@@ -151,10 +149,6 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
         label=label,
     )
     replay.run(read_steps(transcript))
-    if replay.new:
-        agent.board.changed(agent)
-    if replay.tasks:
-        agent.board.tasks_changed(agent.task_list)
     return ReplayedCalls(replay.seen, replay.new, replay.tasks, replay.has_list)
 
 
@@ -484,7 +478,7 @@ class Replay:
         """Return a handle on the same agent in another dialect."""
         if dialect == agent.dialect:
             return agent
-        return self._board.handle(
+        return self._board.agent(
             agent.name, session=agent.session, dialect=dialect, profile="off", project=agent.project, **self._options
         )
 

@@ -85,7 +85,7 @@ def _history(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         row = next(iter(_find_candidates(board, options)), None)
         now = board.now()
-        plans = () if row is None else board.handle(row.agent, session=row.session).plans
+        plans = () if row is None else board.agent(row.agent, session=row.session).plans
     if options.json:
         show_json([] if row is None else [plan_data(row._replace(plan=plan), now) for plan in plans])
     elif not plans:

@@ -123,7 +123,7 @@ def _name(author: str | None) -> str:
 def find_agent(board: Board, conversation: Conversation) -> Agent:
     """Return the agent of a conversation, with the settings under which its hooks speak."""
     project, profile = conversation.project, read_setting("profile")
-    return board.handle(MAIN, session=conversation.session, profile=profile, project=project)
+    return board.agent(MAIN, session=conversation.session, profile=profile, project=project)
 
 
 # Codex.

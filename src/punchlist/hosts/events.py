@@ -119,7 +119,7 @@ class HookEvent(Struct, frozen=True):
         tries, profile = read_setting("stop_tries"), read_setting("profile")
         options: AgentOptions = {} if tries is None else {"guidance": {"stop_tries": tries}}
         project = self.text("cwd") or None
-        return self.board.handle(
+        return self.board.agent(
             MAIN, session=self.session, dialect=dialect, profile=profile, project=project, **options
         )
 

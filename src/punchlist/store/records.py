@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
@@ -45,6 +46,35 @@ def microseconds(at: datetime) -> int:
 
 def moment(at: int) -> datetime:
     return _EPOCH + timedelta(microseconds=at)
+
+
+Clock = Callable[[], datetime]
+
+
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class SteadyClock:
+    """A clock that never goes back: it continues at the pace of `steady` when the clock that it reads is set back.
+
+    Otherwise time would stand still until that clock has caught up, with leases that never end, or an event would seem
+    to happen before its cause. Without `steady` it does stand still. A clock that is set forward is believed.
+    """
+
+    def __init__(self, wall: Clock = system_clock, steady: Callable[[], float] | None = monotonic) -> None:
+        self._wall = wall
+        self._steady = steady
+        self._latest = datetime.min.replace(tzinfo=UTC)
+        self._at = 0.0
+
+    def __call__(self) -> datetime:
+        said = self._wall()
+        at = 0.0 if self._steady is None else self._steady()
+        if said < self._latest:
+            said = self._latest + timedelta(seconds=max(0.0, at - self._at))
+        self._latest, self._at = said, at
+        return said
 
 
 def checksum(head: str, body: bytes | bytearray, more: bytes | None = None) -> int:

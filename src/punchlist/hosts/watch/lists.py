@@ -111,7 +111,7 @@ class ListFiles:
             is_nothing = not written.command.entries and tx.agent(session, name) is None
             if is_nothing or not self._scope.has_folder(where):
                 return
-            agent = board.handle(name, session=session, dialect=transcript.dialect, profile="off", project=where)
+            agent = board.agent(name, session=session, dialect=transcript.dialect, profile="off", project=where)
             mark_watched(agent, transcript.source, host, at=board.now())
             agent.take_over(transcript, written)
 
@@ -220,7 +220,7 @@ def _read_claude_tasks(board: Board, path: str, scope: WatchScope, report: Repor
         where = tx.session_project(session) or home
         if not scope.has_folder(where) or not _may_show(tx, session):
             return
-        agent = shown.handle(MAIN, session=session, dialect=_CLAUDE, profile="off", project=where)
+        agent = shown.agent(MAIN, session=session, dialect=_CLAUDE, profile="off", project=where)
         mark_watched(agent, path, _CLAUDE, at=shown.now())
         place = Work(tx, f"{SESSION}{session}", project=where, now=shown.now(), by=AUTHOR)
         follow_files(place, folder, files, problems, tell)

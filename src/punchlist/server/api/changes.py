@@ -245,9 +245,7 @@ def resolve(call: Call, body: WaitBody) -> Answer:
         call.board.tasks(body.list, by=call.by).within(tx).resume(wait.id, state=state)
         return _show_outcome(call, tx, wait, "resumed")
 
-    if body.kind == "task":
-        return call.board.change_tasks(body.list, lambda: call.commit(resume))
-    return call.commit(run)
+    return call.commit(resume if body.kind == "task" else run)
 
 
 def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcome) -> replies.AnsweredView:

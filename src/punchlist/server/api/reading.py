@@ -242,7 +242,7 @@ def list_plans(call: Call, query: PlansQuery) -> replies.PlansView:
 def load_plans(call: Call) -> list[PlanRow]:
     """Return all revisions of the plan of the agent in the path, the oldest first."""
     row = call.find_agent()
-    plans = call.board.handle(row.name, session=row.session, project=row.project).plans
+    plans = call.board.agent(row.name, session=row.session, project=row.project).plans
     return [PlanRow(row.session, row.name, row.project, row.number, plan) for plan in plans]
 
 

@@ -61,7 +61,7 @@ def describe_plan(board: Board, wait: PersonWait) -> str:
 
 
 def _list_plans(board: Board, session: str, agent: str) -> list[Plan]:
-    return [plan for plan in board.handle(agent, session=session).plans if plan.text]
+    return [plan for plan in board.agent(agent, session=session).plans if plan.text]
 
 
 def _find_before(plans: Sequence[Plan], chosen: Plan) -> Plan | None:

@@ -154,7 +154,7 @@ def load_session(
     now = board.now()
     state = next(iter(report.sessions), None)
     answered = next((event for event in found.events if event.kind == "question.answered"), None)
-    old = None if past is None else board.handle(past[0], session=session).at(past[1])
+    old = None if past is None else board.agent(past[0], session=session).at(past[1])
     agents = [
         _view_agent(
             row,
