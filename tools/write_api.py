@@ -16,7 +16,7 @@ from typing import Any, cast, is_typeddict
 
 import punchlist
 from punchlist import aio, errors, flows, reader, testing
-from punchlist.agent.overview import Stall
+from punchlist.agent.detectors import Stall
 from punchlist.core import brief, overview, question, report, task
 from punchlist.core.grounding import session, tally
 from punchlist.guidance import compaction, layers, ledger, plan_mode

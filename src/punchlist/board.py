@@ -26,7 +26,7 @@ from punchlist.tasks.gates import Check, Gate, make_gate
 # Imports of `punchlist.agent` are inside functions: a command that only shows tasks starts without dialects.
 if TYPE_CHECKING:
     from punchlist.agent import Agent, AgentOptions
-    from punchlist.agent.overview import Stall
+    from punchlist.agent.detectors import Stall
     from punchlist.core.brief import Brief
     from punchlist.core.report import Report
     from punchlist.guidance.ledger import AgentCost
@@ -111,7 +111,7 @@ class Board(BoardReader):
         Nothing needs it, because every read of a list does the same; it makes things happen between reads. Any
         number of processes may call it, as often as they like: only one of them acts.
         """
-        from punchlist.agent.overview import tell_stalls
+        from punchlist.agent.detectors import tell_stalls
 
         now = self.now()
         due = self.store.read(lambda tx: tx.tasks.lists_due(now))
@@ -177,7 +177,7 @@ class Board(BoardReader):
 
     def stalls(self, *, project: Folder = None) -> Sequence[Stall]:
         """Return agents that were at work, as their hosts reported, and fell silent; the longest silence first."""
-        from punchlist.agent.overview import find_stalls
+        from punchlist.agent.detectors import find_stalls
 
         return find_stalls(self.store, self.now(), project=None if project is None else project_of(project))
 

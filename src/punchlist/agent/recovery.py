@@ -22,8 +22,7 @@ from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Result
 from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.agents import SNAPSHOT_EVERY
-from punchlist.store.records import LastWrite, StoredCall
+from punchlist.store.records import SNAPSHOT_EVERY, LastWrite, StoredCall
 from punchlist.tasks.exchange import record_change, record_new
 from punchlist.tasks.work import Work, parse_task_id
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before

@@ -9,8 +9,7 @@ from typing import Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 from punchlist.agent import Agent as SyncAgent
 from punchlist.agent import AgentOptions
 from punchlist.agent.context import Mode
-from punchlist.agent.overview import Stall
-from punchlist.aio.threads import Lane
+from punchlist.agent.detectors import Stall
 from punchlist.board import Board as SyncBoard
 from punchlist.board import Clock
 from punchlist.core.approval import Plan
@@ -339,7 +338,6 @@ class Board:
     @property
     def gates(self) -> tuple[Gate, ...]: ...
     async def helpers(self, session: str) -> Helpers: ...
-    def lane(self, session: str, name: str) -> Lane: ...
     async def lists(
         self, *, project: Folder = None, session: str | None = None, limit: int = 20
     ) -> Sequence[ListRow]: ...

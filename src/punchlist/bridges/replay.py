@@ -26,9 +26,8 @@ from punchlist.dialects import dialect as dialect_named
 from punchlist.errors import PunchlistError
 from punchlist.settings.options import AgentOptions
 from punchlist.store import Transaction
-from punchlist.store.agents import AgentRow
 from punchlist.store.hosts import Conversation
-from punchlist.store.records import StoredCall
+from punchlist.store.records import AgentRow, StoredCall
 from punchlist.tasks.gates import Gate
 from punchlist.text import clean, cut
 from punchlist.text.hashing import blake2b

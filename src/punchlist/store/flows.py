@@ -14,8 +14,7 @@ from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep, parse_cond
 from punchlist.core.task import FLOWS, Task, TaskStatus, Wait
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
 from punchlist.store import records
-from punchlist.store.agents import AgentRow, UnitOfWork
-from punchlist.store.records import Record, RowDamaged, check_row, readable
+from punchlist.store.records import AgentRow, Record, RowDamaged, UnitOfWork, check_row, readable
 from punchlist.store.task_rows import TaskListRow, TaskRow
 from punchlist.store.tasks import TaskRows
 

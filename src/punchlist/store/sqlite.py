@@ -9,8 +9,10 @@ import errno
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import cache, partial
 from time import monotonic
 from typing import TypeVar
 
@@ -29,7 +31,7 @@ from punchlist.errors import (
     StoreUnavailable,
 )
 from punchlist.settings.table import Durability
-from punchlist.store.agents import AgentRow
+from punchlist.store.current_work import write_lines
 from punchlist.store.files import (
     SCHEMA,
     UPGRADE,
@@ -41,10 +43,8 @@ from punchlist.store.files import (
     read_schema_version,
     store_path,
 )
-from punchlist.store.forks import follow_forks, never_close
-from punchlist.store.lines import write_lines
 from punchlist.store.migrate import migrate
-from punchlist.store.records import ListRow, RowDamaged, SessionRow
+from punchlist.store.records import AgentRow, ListRow, RowDamaged, SessionRow
 from punchlist.store.sidecars import Notifier, SidecarLock
 from punchlist.store.transaction import Transaction
 
@@ -167,7 +167,7 @@ class SqliteStore:
             self._identity = _identify(self._file) if path else None
             self.restart = "this program"
             undo.pop_all()
-        follow_forks(self)
+        _follow_forks(self)
 
     def _make_read_lock(self) -> None:
         """Keep apart the threads that share the reader. In memory the one connection both reads and writes.
@@ -491,7 +491,7 @@ class SqliteStore:
         if taken:
             self._lock.release()
 
-    # Forks: see `forks.py`.
+    # Forks.
 
     def before_fork(self) -> None:
         self._lock.threads.acquire()
@@ -511,6 +511,48 @@ class SqliteStore:
         self._make_read_lock()
         if self._file and self._inside:
             # The transaction belongs to the parent. To close the inherited connections would write to its file.
-            never_close(*(connection for connection in (self._writer, self._reader) if connection is not None))
+            _never_close(*(connection for connection in (self._writer, self._reader) if connection is not None))
             self._reader = self._writer = None
             self._closed = True
+
+
+# Forks of the process. SQLite keeps what it knows of a file's locks for the whole process, and a child inherits that
+# knowledge without the locks: it would write to a file that others take for unused. So every connection is closed
+# before a fork, and both sides open their own again when they need them.
+
+_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_paused: list[SqliteStore] = []
+
+
+def _pause() -> None:
+    _paused[:] = _stores
+    for store in _paused:
+        store.before_fork()
+
+
+def _resume(*, child: bool) -> None:
+    paused = _paused[::-1]
+    _paused.clear()
+    for store in paused:
+        store.after_fork(child=child)
+
+
+@cache
+def _register() -> None:
+    if hasattr(os, "register_at_fork"):
+        in_parent, in_child = partial(_resume, child=False), partial(_resume, child=True)
+        os.register_at_fork(before=_pause, after_in_parent=in_parent, after_in_child=in_child)
+
+
+def _follow_forks(store: SqliteStore) -> None:
+    """Tell the store of each fork from now on, as long as it lives."""
+    _register()
+    _stores.add(store)
+
+
+def _never_close(*inherited: object) -> None:
+    """Keep a parent's connections from being closed in a child, even at its end: closing one writes to the file."""
+    import ctypes
+
+    for connection in inherited:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))

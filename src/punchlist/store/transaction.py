@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import records
-from punchlist.store.agents import AgentRow, UnitOfWork, list_row
 from punchlist.store.events import ListHistory, LogQueries, OverviewRows, append_events, in_order
 from punchlist.store.flows import FlowRows
 from punchlist.store.hosts import HostRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
-from punchlist.store.records import ListRow, SessionRow, StoredCall, readable, session_row
+from punchlist.store.records import (
+    AgentRow,
+    ListRow,
+    SessionRow,
+    StoredCall,
+    UnitOfWork,
+    list_row,
+    readable,
+    session_row,
+)
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
 from punchlist.store.tokens import RequestRows, TokenRows
