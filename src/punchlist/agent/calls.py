@@ -20,6 +20,7 @@ from punchlist.core.events import Draft
 from punchlist.core.flow import FlowCommand
 from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState, TodoList
+from punchlist.detect import list_upkeep
 from punchlist.dialects.base import Invalid, Reply, Result, SubmitPlan, reply_invalid, reply_unknown_tool
 from punchlist.errors import StoreBusy
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
@@ -225,11 +226,20 @@ def _save_and_reply(
     ctx.tx.add_events(row, events, by=agent.name, at=ctx.now)
     if isinstance(parsed, Edit):
         save_questions(ctx.tx, row, parsed, before=row.state.todos, after=state.todos, by=agent.name, now=ctx.now)
-    if events:
-        detectors.observe_list_write(ctx, events, agent.settings.staleness, agent.name)
-    else:
-        detectors.observe_list_call(ctx, agent.settings.staleness)
+    _observe_upkeep(agent, ctx, events)
     return reply
+
+
+def _observe_upkeep(agent: AgentRunner, ctx: AgentContext, drafts: Sequence[Draft]) -> None:
+    """Look at how the agent keeps its list. The context's row still holds the list before this call."""
+    upkeep, now, options = ctx.memory.upkeep, ctx.now, agent.settings.staleness
+    if drafts:
+        events = [ctx.event(draft, agent.name) for draft in drafts]
+        upkeep, found = list_upkeep.observe_write(upkeep, ctx.row.state.todos, events, now, options)
+    else:
+        upkeep, found = list_upkeep.observe_call(upkeep, now, options)
+    ctx.remember(upkeep=upkeep)
+    ctx.tell(found)
 
 
 def _render(
@@ -266,7 +276,7 @@ def _refuse(agent: AgentRunner, ctx: AgentContext, reply: Reply, code: str, prob
     refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
     _count(agent, ctx, arguments, reply)
     ctx.add(refused)
-    detectors.observe_list_write(ctx, [refused], agent.settings.staleness, agent.name)
+    _observe_upkeep(agent, ctx, [refused])
     return reply
 
 

@@ -6,7 +6,7 @@ their findings become events.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -186,21 +186,6 @@ def end_stall(ctx: AgentContext, state: StallState | None) -> None:
 
 
 # How the list is kept.
-
-
-def observe_list_write(ctx: AgentContext, drafts: Iterable[Draft], options: StalenessOptions, by: str) -> None:
-    """Observe the events of a write of the agent's list. The context's row still holds the list before it."""
-    events = [ctx.event(draft, by) for draft in drafts]
-    upkeep, found = list_upkeep.observe_write(ctx.memory.upkeep, ctx.row.state.todos, events, ctx.now, options)
-    ctx.remember(upkeep=upkeep)
-    ctx.tell(found)
-
-
-def observe_list_call(ctx: AgentContext, options: StalenessOptions) -> None:
-    """Observe a call of the agent's todo tool that wrote nothing."""
-    upkeep, found = list_upkeep.observe_call(ctx.memory.upkeep, ctx.now, options)
-    ctx.remember(upkeep=upkeep)
-    ctx.tell(found)
 
 
 def observe_work(ctx: AgentContext, item: str, options: StalenessOptions) -> list[Finding]:
