@@ -18,7 +18,7 @@ from punchlist.settings.environment import Folder, gate_commands, project_of, se
 from punchlist.settings.table import read_setting
 from punchlist.store import ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow
-from punchlist.store.task_rows import TaskListRow
+from punchlist.store.tasks import TaskListRow
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.flows import Flows
 from punchlist.tasks.gates import Check, Gate, make_gate

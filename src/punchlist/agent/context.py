@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -105,29 +106,15 @@ class AgentContext:
         return Event(0, self.now, draft.kind, by, row.project, row.session, row.name, draft.data)
 
 
-class LostReports:
-    """Reports that could not be recorded, until one can be: the only thing of an agent that a process keeps."""
-
-    def __init__(self) -> None:
-        self._times: dict[tuple[str, str], list[datetime]] = {}
-
-    def add(self, session: str, agent: str, at: datetime) -> None:
-        self._times.setdefault((session, agent), []).append(at)
-
-    def of(self, session: str, agent: str) -> Sequence[datetime]:
-        """Return when reports of an agent were lost that the log does not tell of yet."""
-        return self._times.get((session, agent), ())
-
-    def forget(self, session: str, agent: str, count: int) -> None:
-        del self._times.get((session, agent), [])[:count]
+_lost: WeakKeyDictionary[Store, defaultdict[tuple[str, str], list[datetime]]] = WeakKeyDictionary()
 
 
-_lost: WeakKeyDictionary[Store, LostReports] = WeakKeyDictionary()
+def _lost_reports(store: Store) -> defaultdict[tuple[str, str], list[datetime]]:
+    """Return when reports could not be recorded, by session and agent, until the log tells of them.
 
-
-def lost_reports(store: Store) -> LostReports:
-    """Return the reports that this process could not record in a store."""
-    return _lost.setdefault(store, LostReports())
+    This is the only thing of an agent that a process keeps.
+    """
+    return _lost.setdefault(store, defaultdict(list))
 
 
 class AgentRunner:
@@ -257,7 +244,7 @@ class AgentRunner:
         call_id: str | None = None,
     ) -> T:
         """Run work on this agent in one transaction, with its memory; note the reports that were lost before."""
-        lost = tuple(lost_reports(self.board.store).of(self.session, self.name))
+        lost = tuple(_lost_reports(self.board.store).get((self.session, self.name), ()))
 
         def step(tx: Transaction) -> T:
             now = self.now()
@@ -270,7 +257,7 @@ class AgentRunner:
 
         result = self.board.store.transact(step, durable=durable, wait=wait)
         if lost:  # only now that it is committed
-            lost_reports(self.board.store).forget(self.session, self.name, len(lost))
+            del _lost_reports(self.board.store)[self.session, self.name][: len(lost)]
         return result
 
     def attempt(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
@@ -285,7 +272,7 @@ class AgentRunner:
         try:
             return self._transact(work)
         except Exception:
-            lost_reports(self.board.store).add(self.session, self.name, self.now())
+            _lost_reports(self.board.store)[self.session, self.name].append(self.now())
             return self.log_failure(otherwise)
 
     def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:

@@ -61,14 +61,11 @@ class _Past(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The result of a restore. `taken`: the transcript's list is the agent's now.
-
-    `continues`: the session whose other agents' lists follow.
-    """
+    """The result of a restore. `taken`: the transcript's list is the agent's now."""
 
     taken: bool
-    changed: bool
     continues: str | None
+    """The session whose other agents' lists follow."""
 
 
 class Recovery:
@@ -109,7 +106,7 @@ class Recovery:
             if row is not None:
                 for key in [key for key in calls if tx.call(row, key) is None]:
                     tx.save_call(row, key, calls[key], at=now)
-            return Restored(taken, bool(events), base.session)
+            return Restored(taken, base.session)
 
         return self._agent.board.store.transact(work)
 

@@ -32,7 +32,7 @@ from punchlist.core.task import Task, fold_task
 from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.store.task_rows import TaskListRow
+from punchlist.store.tasks import TaskListRow
 from punchlist.tasks import Work
 from punchlist.tasks.exchange import record_change, record_new
 

@@ -28,7 +28,7 @@ from punchlist.core.session_line import AgentWork, SessionLine, find_shown_agent
 from punchlist.core.task import Task
 from punchlist.core.todo import Status, TodoList
 from punchlist.store.records import ListRow, RowDamaged, SessionChecks, list_row, microseconds, moment, readable
-from punchlist.store.task_rows import TaskRow
+from punchlist.store.tasks import TaskRow
 from punchlist.store.transaction import Transaction
 
 

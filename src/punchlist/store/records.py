@@ -333,34 +333,23 @@ class AgentRow(msgspec.Struct, frozen=True):
     state: ListState
 
 
-class AgentRecord:
+class AgentRecord(msgspec.Struct):
     """One agent within a transaction: its row, and what changes with every step."""
 
-    def __init__(
-        self,
-        row: AgentRow,
-        *,
-        updated_at: int,
-        memory: bytes | None = None,
-        activity: bytes | None = None,
-        summary: bytes | None = None,
-        has_open_tasks: bool = False,
-        completed: CompletingWrite | None = None,
-    ) -> None:
-        self.row = row
-        self.updated_at = updated_at
-        self.memory = memory
-        """Sealed; `store/runtime.py` reads it, which commands that only show lists do not load."""
-        self.stored_activity = activity
-        self.summary = summary
-        self.has_open_tasks = has_open_tasks
-        self.completed = completed
-        """The last write of the agent that completed anything."""
-        self.is_changed = False
-        self.has_new_list = False
-        self.has_moved = False
-        """Its place among the recent ones is another."""
-        self._activity: Activity | None = None
+    row: AgentRow
+    updated_at: int
+    memory: bytes | None = None
+    """Sealed; `store/runtime.py` reads it, which commands that only show lists do not load."""
+    stored_activity: bytes | None = None
+    summary: bytes | None = None
+    has_open_tasks: bool = False
+    completed: CompletingWrite | None = None
+    """The last write of the agent that completed anything."""
+    is_changed: bool = False
+    has_new_list: bool = False
+    has_moved: bool = False
+    """Its place among the recent ones is another."""
+    _activity: Activity | None = None
 
     @property
     def activity(self) -> Activity:
@@ -375,25 +364,23 @@ class AgentRecord:
         self.stored_activity = _activity.encode(activity)
 
 
-class SessionChecks:
+class SessionChecks(msgspec.Struct):
     """The checks of one session within a transaction, and its line."""
 
-    def __init__(self, state: str, check_name: str, checks: bytes | None, line: str | None) -> None:
-        self.state = state
-        self.check_name = check_name
-        self.checks = checks
-        """Sealed; `store/runtime.py` reads it."""
-        self.line = line
-        self.is_changed = False
+    state: str
+    check_name: str
+    checks: bytes | None
+    """Sealed; `store/runtime.py` reads it."""
+    line: str | None
+    is_changed: bool = False
 
 
-class BoardHeader:
+class BoardHeader(msgspec.Struct):
     """The head of a board within a transaction: its schema, its last event, and whether it has lists of tasks."""
 
-    def __init__(self, version: int, last_seq: int, has_tasks: int) -> None:
-        self.version = version
-        self.last_seq = last_seq
-        self.has_tasks = bool(has_tasks)
+    version: int
+    last_seq: int
+    has_tasks: bool
 
 
 class PendingEvent(NamedTuple):
@@ -420,7 +407,7 @@ class UnitOfWork(Queries):
         self._agents: dict[int, AgentRecord] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._sessions: dict[str, SessionChecks] = {}
-        self._replies: dict[tuple[int, str], StoredCall | None] = {}
+        self.replies: dict[tuple[int, str], StoredCall | None] = {}
         self._items: dict[tuple[int, str], dict[str, KeptItem | bytes]] = {}
         self._new_events: list[PendingEvent] = []
         self._new_items: dict[tuple[int, str, str], KeptItem] = {}
@@ -442,7 +429,7 @@ class UnitOfWork(Queries):
     @property
     def has_tasks(self) -> bool:
         """True if there is any list of tasks on the board."""
-        return self.header.has_tasks
+        return bool(self.header.has_tasks)
 
     # Queries.
 
@@ -492,7 +479,7 @@ class UnitOfWork(Queries):
         self._add(record)
         self._sessions.setdefault(session, SessionChecks(*found[21:25]))
         if call_id is not None:
-            self._replies[record.row.number, call_id] = _stored_call(record.row.number, call_id, found[25:])
+            self.replies[record.row.number, call_id] = stored_call(record.row.number, call_id, found[25:])
         return record
 
     def record(self, number: int) -> AgentRecord:
@@ -583,16 +570,6 @@ class UnitOfWork(Queries):
         record = self.record(agent)
         record.activity = activity
         record.is_changed = True
-
-    def find_reply(self, agent: int, call_id: str) -> StoredCall | None:
-        """Return what was answered under a call id."""
-        if (agent, call_id) not in self._replies:
-            found = self.one("find_call", (agent, call_id))
-            self._replies[agent, call_id] = None if found is None else _stored_call(agent, call_id, found)
-        return self._replies[agent, call_id]
-
-    def remember_reply(self, agent: int, call_id: str, call: StoredCall) -> None:
-        self._replies[agent, call_id] = call
 
     # Sessions.
 
@@ -725,18 +702,12 @@ def _agent_record(columns: Sequence[Any]) -> AgentRecord:
     revision, total, shown, list_total, body, memory, activity, summary, has_open_tasks, position, at = rest
     check_row(total, row_head(number, name, revision), shown or b"")
     state = ListState(read_list(number, revision, list_total, body), decode_shown(shown))
-    return AgentRecord(
-        AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state),
-        updated_at=updated_at,
-        memory=memory,
-        activity=activity,
-        summary=summary,
-        has_open_tasks=bool(has_open_tasks),
-        completed=None if position is None else CompletingWrite(position, moment(at)),
-    )
+    row = AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
+    completed = None if position is None else CompletingWrite(position, moment(at))
+    return AgentRecord(row, updated_at, memory, activity, summary, bool(has_open_tasks), completed)
 
 
-def _stored_call(agent: int, call_id: str, columns: Sequence[Any]) -> StoredCall | None:
+def stored_call(agent: int, call_id: str, columns: Sequence[Any]) -> StoredCall | None:
     total, fingerprint, reply = columns
     if fingerprint is None:
         return None

@@ -17,7 +17,7 @@ from punchlist.core.task import Task, TaskStatus, Worked, name_task
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused, GateRefused, StoreBusy, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Store, Transaction
-from punchlist.store.task_rows import TaskListRow, TaskRow
+from punchlist.store.tasks import TaskListRow, TaskRow
 from punchlist.tasks.claims import Late
 from punchlist.tasks.fields import (
     LONGEST,

@@ -19,7 +19,7 @@ from punchlist.server.pages.rendering import list_path, session_path
 from punchlist.server.pages.task_graph import TaskGraphLayout, lay_out_graph
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.store.task_rows import TaskCounts, TaskListRow
+from punchlist.store.tasks import TaskCounts, TaskListRow
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import find_box, standing_words, task_facts
 from punchlist.tasks import Tasks
