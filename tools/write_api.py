@@ -15,9 +15,16 @@ from pathlib import Path
 from typing import Any, cast, is_typeddict
 
 import punchlist
-from punchlist import aio, board, errors, flows, reader, testing
-from punchlist.agent.overview import Stall
-from punchlist.core import approval, overview, report, task
+from punchlist import aio
+from punchlist import errors
+from punchlist import flows
+from punchlist import reader
+from punchlist import testing
+from punchlist.agent.detectors import Stall
+from punchlist.core import approval
+from punchlist.core import overview
+from punchlist.core import report
+from punchlist.core import task
 from punchlist.core.grounding import session, tally
 from punchlist.guidance import compaction, layers, ledger, plan_mode
 from punchlist.guidance import rules as guidance_rules
@@ -113,7 +120,7 @@ _DEFAULT = re.compile(r"(: [^=]*?)=")
 """The sign before a default, which `ast.unparse` writes without spaces."""
 
 _PARTS: dict[type[Any], Sequence[type[Any]]] = {
-    punchlist.Board: (reader.BoardReader, punchlist.Board, board.ObservedBoard),
+    punchlist.Board: (reader.BoardReader, punchlist.Board),
 }
 """Classes whose members are shown in another order than that of their bases."""
 

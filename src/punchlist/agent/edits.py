@@ -67,8 +67,6 @@ def change_list(agent: AgentRunner, command: Command, *, by: str, revision: int 
 
 
 def undo_change(agent: AgentRunner, *, by: str, revision: int | None) -> TodoList:
-    """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
-
     def decide(tx: Transaction, row: AgentRow, _now: datetime) -> Applied:
         _check_revision(row, revision)
         undid = tx.history.last_change(row.number, by)
@@ -93,8 +91,6 @@ def undo_change(agent: AgentRunner, *, by: str, revision: int | None) -> TodoLis
 def restore_list(
     agent: AgentRunner, todos: TodoList, *, by: str, source: str, revision: int | None, graded: bool
 ) -> TodoList:
-    """Replace the list by one that was kept elsewhere, as this agent's own; the event names the source."""
-
     def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
         _check_revision(row, revision)
         applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)

@@ -30,7 +30,6 @@ from punchlist.store import AgentRow, Store, Transaction
 
 
 def ask_person(agent: AgentRunner, item: str, question: str, of: str | None) -> Question:
-    """Block an item, named by id or text, until a person answers. Asked again, the new question counts."""
     said, asked = clean_answer(question), ANYBODY if of is None else of
     check_name("person", asked)
     if not said:
@@ -105,7 +104,6 @@ def _is_task(agent: AgentRunner, tx: Transaction, row: AgentRow, name: str) -> b
 
 
 def answer_question(agent: AgentRunner, item: str, text: str, *, by: str, person: bool) -> Question:
-    """Answer the question of an item, and unblock it; one that was in progress is so again, unless another is."""
     check_name("author", by)
     said = clean_answer(text)
     if not said:
@@ -133,7 +131,6 @@ def answer_question(agent: AgentRunner, item: str, text: str, *, by: str, person
 
 
 def load_new_answers(agent: AgentRunner) -> str | None:
-    """Return the text about answers and decisions that the model does not know yet, once; None if there are none."""
     row = agent.load_row()
     if row is None or not agent.board.store.read(lambda tx: _find_news(tx, row)):
         return None

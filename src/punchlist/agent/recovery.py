@@ -21,8 +21,7 @@ from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Result
 from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.agents import SNAPSHOT_EVERY
-from punchlist.store.records import LastWrite, StoredCall
+from punchlist.store.records import SNAPSHOT_EVERY, LastWrite, StoredCall
 from punchlist.tasks.exchange import record_change, record_new
 from punchlist.tasks.work import Work, parse_task_id
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before
@@ -61,14 +60,11 @@ class _Past(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The result of a restore. `taken`: the transcript's list is the agent's now.
-
-    `continues`: the session whose other agents' lists follow.
-    """
+    """The result of a restore. `taken`: the transcript's list is the agent's now."""
 
     taken: bool
-    changed: bool
     continues: str | None
+    """The session whose other agents' lists follow."""
 
 
 class Recovery:
@@ -109,7 +105,7 @@ class Recovery:
             if row is not None:
                 for key in [key for key in calls if tx.call(row, key) is None]:
                     tx.save_call(row, key, calls[key], at=now)
-            return Restored(taken, bool(events), base.session)
+            return Restored(taken, base.session)
 
         return self._agent.board.store.transact(work)
 
@@ -302,8 +298,6 @@ class Recovery:
         while batch := list(islice(writes, _READ)):
             count += self._transact_in_slices(batch, self._replay_tasks)
         self._save_reading(source, reading)
-        if count:
-            self._agent.board.tasks_changed(self._agent.task_list)
         return count
 
     def _read_before(self, source: str) -> int:

@@ -40,8 +40,6 @@ _NOTHING_SPENT: Final = Spent()
 
 
 def note_user_turn(agent: AgentRunner) -> None:
-    """Note that the person spoke: forget the stop guard's tries and the reminders of the last prompt."""
-
     def work(ctx: AgentContext) -> None:
         _turn_over(agent, ctx, asked=True)
         ctx.remember(guidance=start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision))
@@ -52,7 +50,6 @@ def note_user_turn(agent: AgentRunner) -> None:
 def take_assistant_turn(
     agent: AgentRunner, tools_used: Iterable[str], *, hold_approvals: bool = False
 ) -> list[Injection]:
-    """Note an assistant message with the tools that it used; return the texts for the next request."""
     return agent.attempt(_make_turn(agent, tools_used, hold_approvals=hold_approvals), [])
 
 
@@ -64,7 +61,6 @@ class _Previewed(Exception):
 
 
 def preview_turn(agent: AgentRunner) -> list[Injection]:
-    """Return the texts that `take_assistant_turn` would return now, and change nothing."""
     turn = _make_turn(agent, ())
 
     def work(ctx: AgentContext) -> list[Injection]:
@@ -99,8 +95,6 @@ def _make_turn(
 
 
 def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injection | None:
-    """Return the text with which a model that wants to stop goes on, or None to let it stop."""
-
     def work(ctx: AgentContext) -> Injection | None:
         text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         memory = ctx.memory.guidance
@@ -126,7 +120,6 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
 
 
 def todo_layers(agent: AgentRunner) -> tuple[Layer, ...]:
-    """Return the pieces about the todo tool, by the option `layers`, else by the profile."""
     names = agent.settings.layers
     wanted = PROFILES[agent.profile] if names is None or agent.profile == "off" else names
     return layers(agent.todo_tools, wanted, writers=agent.dialect.writers, verbose=agent.settings.verbose)

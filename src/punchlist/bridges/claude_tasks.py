@@ -32,7 +32,7 @@ from punchlist.core.task import Task, fold_task
 from punchlist.dialects.claude_tasks import SHOWN
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.store.task_rows import TaskListRow
+from punchlist.store.tasks import TaskListRow
 from punchlist.tasks import Work
 from punchlist.tasks.exchange import record_change, record_new
 
@@ -93,7 +93,7 @@ class ClaudeTasks:
             place = Work(tx, name, project=project_of(project), now=board.now(), by=AUTHOR)
             return _add_new_files(place, files, highest, tell)
 
-        return board.change_tasks(name, lambda: board.store.transact(work))
+        return board.store.transact(work)
 
     def export(self, board: Board, list: str) -> str:
         """Write a list to its folder, and return the folder's path."""

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.agent import Agent
-from punchlist.agent.overview import load_stall_states
+from punchlist.agent.detectors import load_stall_states
 from punchlist.board import Board, parse_cursor
 from punchlist.bridges.lists import Lists, Look, event_text, looking_into, pass_on
 from punchlist.core.events import Event

@@ -32,8 +32,8 @@ from punchlist.errors import PunchlistError
 from punchlist.settings.environment import project_of
 from punchlist.settings.options import AgentOptions
 from punchlist.store import Transaction
-from punchlist.store.agents import AgentRow
 from punchlist.store.hosts import Conversation
+from punchlist.store.records import AgentRow
 from punchlist.tasks.gates import Gate
 from punchlist.text import clean, cut
 from punchlist.text.redaction import redact
@@ -93,13 +93,11 @@ class ReplayClock:
 class ReplayBoard(Board):
     """A board that asks no gates, because to judge the past must not run the user's commands, and counts no costs."""
 
+    offers_tools = False
+
     @property
     def gates(self) -> tuple[Gate, ...]:
         return ()
-
-    @property
-    def offers_tools(self) -> bool:
-        return False
 
 
 def replay_in_memory(path: str) -> tuple[Board, str]:
@@ -158,10 +156,6 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
         label=label,
     )
     replay.run(read_steps(transcript))
-    if replay.new:
-        agent.board.changed(agent)
-    if replay.tasks:
-        agent.board.tasks_changed(agent.task_list)
     return ReplayedCalls(replay.seen, replay.new, replay.tasks, replay.has_list)
 
 
@@ -446,7 +440,7 @@ class Replay:
     def _handle(self, agent: Agent, dialect: str) -> Agent:
         if dialect == agent.dialect:
             return agent
-        return self._board.handle(
+        return self._board.agent(
             agent.name, session=agent.session, dialect=dialect, profile="off", project=agent.project, **self._options
         )
 

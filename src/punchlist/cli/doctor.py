@@ -27,10 +27,9 @@ from punchlist.settings.environment import REPLACED_VARIABLES, list_variables
 from punchlist.settings.table import list_entries, load_settings, read_setting
 from punchlist.store import store_path
 from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
-from punchlist.store.inspect import inspect
 from punchlist.store.migrate import list_backups
 from punchlist.store.sidecars import SidecarLock
-from punchlist.store.sqlite import faults
+from punchlist.store.sqlite import faults, inspect
 from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
 from punchlist_hook import log_path
 

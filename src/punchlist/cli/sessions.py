@@ -16,7 +16,7 @@ from punchlist.cli.arguments import Parser, author, command_parser, complete_ses
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.programs import PROGRAMS
 from punchlist.store import SessionRow
-from punchlist.store.inspect import count_old_agents
+from punchlist.store.sqlite import count_old_agents
 from punchlist.surfaces.lists import state_spans, waiting_lines
 from punchlist.surfaces.spans import Display, Line, Span, ago, cells, pad, plural, safe_line
 from punchlist.text import for_terminal

@@ -21,7 +21,7 @@ from punchlist.errors import PunchlistError
 from punchlist.hosts.list_owners import MAIN
 from punchlist.reader import BoardReader, system_clock
 from punchlist.store import store_path
-from punchlist.store.lines import load_line
+from punchlist.store.current_work import load_line
 from punchlist.store.sqlite import SqliteStore
 
 _LOCK_SECONDS = 1.0

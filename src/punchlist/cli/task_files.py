@@ -69,10 +69,9 @@ def import_(options: Namespace) -> int:
         def bring_all(tx: Transaction) -> tuple[Task, ...]:
             return import_tasks(tasks.within(tx), found, key=key, in_order=options.in_order)
 
-        board = tasks.board
         # A checklist has no ids: only as a whole can it be seen to be this list.
         is_own = kind != _OURS and text == _write_checklist(tasks.list(), kind)
-        added = () if is_own else board.change_tasks(tasks.name, lambda: board.store.transact(bring_all))
+        added = () if is_own else tasks.board.store.transact(bring_all)
     if options.json:
         for task in added:
             show_json(view_task(task), indent=0)

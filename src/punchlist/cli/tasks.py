@@ -486,8 +486,7 @@ def _claim_named(tasks: Tasks, options: Namespace) -> Sequence[Task]:
             claimed += work.claim(tasks.by, id=each, label=options.label, lease=lease, reserve=reserve, call_id=call)
         return claimed
 
-    board = tasks.board
-    return board.change_tasks(tasks.name, lambda: board.store.transact(claim_all))
+    return tasks.board.store.transact(claim_all)
 
 
 def _release(options: Namespace) -> None:

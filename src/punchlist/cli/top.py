@@ -472,7 +472,7 @@ class Top:
 
     def _ask_done(self, place: ListPlace) -> None:
         """Ask first: the agent may have gone on to another item since the picture was drawn."""
-        focus = self._board.handle(place.agent, session=place.session, project=place.project).todos.focus
+        focus = self._board.agent(place.agent, session=place.session, project=place.project).todos.focus
         if focus is None:
             raise EditRefused(problem=f"{place.name} has no item in progress.")
         label = f"Done: {safe_line(focus.content)}? Enter, or what shows it:"

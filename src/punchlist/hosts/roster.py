@@ -19,9 +19,8 @@ from punchlist.hosts.presence import find_presence
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import Folder, project_of, stall_timings
 from punchlist.store import Transaction
-from punchlist.store.current_work import load_waits
+from punchlist.store.current_work import SavedLine, list_lines, load_line, load_waits
 from punchlist.store.events import OverviewRow
-from punchlist.store.lines import SavedLine, list_lines, load_line
 from punchlist.store.records import RowDamaged
 from punchlist.views.now import BoardAgent, DoneSince, Roster, list_agents
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from punchlist.core.approval import Plan, Question
-from punchlist.store.agents import AgentRow
-from punchlist.store.records import Record, Rows, microseconds
+from punchlist.store.records import AgentRow, Record, Rows, microseconds
 
 _plan = Record(Plan)
 _question = Record(Question)

@@ -21,7 +21,7 @@ from punchlist.dialects.base import Reply
 from punchlist.settings.environment import timer_horizon
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_rows import TaskRow
+from punchlist.store.tasks import TaskRow
 from punchlist.tasks.claims import Late
 from punchlist.tasks.fields import describe_completion, describe_new_task
 from punchlist.tasks.flows import FlowWork

@@ -30,7 +30,7 @@ from punchlist.core.task import (
 from punchlist.core.todo import Progress, Status, TodoList
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import StoredCall
-from punchlist.store.task_rows import TaskListRow, TaskRow
+from punchlist.store.tasks import TaskListRow, TaskRow
 from punchlist.tasks.claims import LEASE, LONGEST_LEASE, Late, Ownership, check_lease, check_patterns
 from punchlist.tasks.fields import (
     EDGES,

@@ -424,7 +424,7 @@ def _read_claude_tasks(board: Board, path: str, scope: WatchScope, report: Repor
         where = tx.session_project(session) or home
         if not scope.has_folder(where) or not _may_show(tx, session):
             return
-        agent = shown.handle(MAIN, session=session, dialect=_CLAUDE, profile="off", project=where)
+        agent = shown.agent(MAIN, session=session, dialect=_CLAUDE, profile="off", project=where)
         mark_watched(agent, path, _CLAUDE, at=shown.now())
         place = Work(tx, f"{SESSION}{session}", project=where, now=shown.now(), by=AUTHOR)
         follow_files(place, folder, files, problems, tell)

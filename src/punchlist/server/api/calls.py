@@ -21,7 +21,7 @@ from punchlist.server.access import Grant
 from punchlist.server.problems import ApiProblem
 from punchlist.server.state import has_person
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_rows import TaskListRow
+from punchlist.store.tasks import TaskListRow
 from punchlist.store.tokens import StoredRequest
 from punchlist.tasks import Tasks
 from punchlist.tasks.fields import check_list_name

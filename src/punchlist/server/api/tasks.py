@@ -434,7 +434,7 @@ def _change(call: ApiCall, verb: Callable[[Work, str], Task]) -> Answer:
             check_revision(work.row(wanted).task, call.revision)
         return view_task(verb(work, wanted))
 
-    return call.board.change_tasks(tasks.name, lambda: call.commit(run))
+    return call.commit(run)
 
 
 def _given(body: Struct) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from punchlist.hosts.list_owners import check_tasks_editable
 from punchlist.server.pages.rendering import Values, list_path, session_path
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.store.task_rows import TaskCounts, TaskListRow
+from punchlist.store.tasks import TaskCounts, TaskListRow
 from punchlist.surfaces.spans import UNICODE, Style
 from punchlist.surfaces.tasks import Edge, find_box, sort_layers, standing_words, task_facts
 from punchlist.tasks import Tasks
