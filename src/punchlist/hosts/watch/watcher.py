@@ -66,7 +66,7 @@ Report = Callable[[str], None]
 # Reading one log.
 
 
-class LogEntry(NamedTuple):
+class SourceEntry(NamedTuple):
     """A line: its time, or that of the line before, the place after it, and its record if it has one.
 
     `inside`: the place lies within a line that is too long to be read.
@@ -84,7 +84,7 @@ class Source:
     def __init__(self, log: LogFile, saved: FilePlace | None) -> None:
         self.log = log
         self.saved = saved
-        self.entries: deque[LogEntry] = deque()
+        self.entries: deque[SourceEntry] = deque()
         self.is_ended = False
         self.is_begun = False
         """True once the start of the subagent whose log it is was told."""
@@ -136,7 +136,7 @@ class Source:
         self.saved = FilePlace(self._file, self.place, mark, state)
         return self.saved
 
-    def take(self) -> LogEntry:
+    def take(self) -> SourceEntry:
         """Take the next entry, to be applied."""
         entry = self.entries.popleft()
         self.place, self.is_inside = entry.end, entry.inside
@@ -157,7 +157,7 @@ class Source:
         at = None if found is None else moment(found.get("timestamp"))
         if at is not None and (self._last is None or at > self._last):
             self._last = at  # logs are merged by time, and within one the order of lines counts
-        self.entries.append(LogEntry(self._last, end, found))
+        self.entries.append(SourceEntry(self._last, end, found))
 
     def _fill_from_compressed(self) -> None:
         while not self.entries:
@@ -167,7 +167,7 @@ class Source:
                     self._add(line, -(number + 1))
             if not read:
                 self.is_ended = True
-                self.entries.append(LogEntry(self._last, self._size, None))
+                self.entries.append(SourceEntry(self._last, self._size, None))
 
     def _fill_from_file(self) -> None:
         data = os.pread(self._handle, _CHUNK, self._read_upto)
@@ -192,7 +192,7 @@ class Source:
             return
         self.is_ended = end <= start
         if start:
-            self.entries.append(LogEntry(self._last, self._read_upto + start, None))
+            self.entries.append(SourceEntry(self._last, self._read_upto + start, None))
         at = self._read_upto + start
         for line in data[start:end].splitlines(keepends=True) if end > start else ():
             at += len(line)
@@ -203,7 +203,7 @@ class Source:
         self.is_ended = not size
         if size:
             self._read_upto += size
-            self.entries.append(LogEntry(self._last, self._read_upto, None, inside=True))
+            self.entries.append(SourceEntry(self._last, self._read_upto, None, inside=True))
 
 
 # Watching.
