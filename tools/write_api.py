@@ -15,16 +15,9 @@ from pathlib import Path
 from typing import Any, cast, is_typeddict
 
 import punchlist
-from punchlist import aio
-from punchlist import errors
-from punchlist import flows
-from punchlist import reader
-from punchlist import testing
+from punchlist import aio, errors, flows, reader, testing
 from punchlist.agent.detectors import Stall
-from punchlist.core import approval
-from punchlist.core import overview
-from punchlist.core import report
-from punchlist.core import task
+from punchlist.core import approval, overview, report, task
 from punchlist.core.grounding import session, tally
 from punchlist.guidance import compaction, layers, ledger, plan_mode
 from punchlist.guidance import rules as guidance_rules

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import msgspec
 
 from punchlist.core.approval import Plan, Question
-from punchlist.core.current_work import find_shown_focus, show_tasks
 from punchlist.core.overview import (
     AgentState,
     AgentWork,
@@ -28,7 +27,7 @@ from punchlist.core.overview import (
     show_left_open,
     summarise_list,
 )
-from punchlist.core.task import Task, latest_batch
+from punchlist.core.task import Task, find_shown_focus, latest_batch, show_tasks
 from punchlist.core.todo import Status, TodoList
 from punchlist.store.records import ListRow, RowDamaged, SessionChecks, list_row, microseconds, moment, readable
 from punchlist.store.tasks import TaskRow

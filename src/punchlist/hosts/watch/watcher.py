@@ -41,8 +41,7 @@ from punchlist.store.hosts import FilePlace
 from punchlist.text.hashing import blake2b
 from punchlist.transcripts.decoding import LARGEST, fields, moment, object_at, path, record
 from punchlist.transcripts.formats import LOGS
-from punchlist.transcripts.log_files import read_lines
-from punchlist.transcripts.reverse import open_plain
+from punchlist.transcripts.log_files import open_plain, read_lines
 from punchlist.transcripts.steps import Step, StepReader, SubagentStart
 from punchlist.transcripts.values import MAIN
 
