@@ -158,7 +158,7 @@ def handle(board: str, host: str, event: dict[str, Any]) -> dict[str, Any]:
         return {}
     _load_package()
     # By its name, as an entry point is: the module imports this file.
-    inbox = __import__("punchlist.hosts.inbox", fromlist=["answer_hook"])
+    inbox = __import__("punchlist.hooks.inbox", fromlist=["answer_hook"])
     return inbox.answer_hook(board, line)
 
 

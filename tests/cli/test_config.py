@@ -10,7 +10,7 @@ import pytest
 
 import punchlist_hook
 from punchlist import Board
-from punchlist.hosts.inbox import ingest
+from punchlist.hooks.inbox import ingest
 from punchlist.settings import default_path, settings_path
 from punchlist.settings.table import list_entries
 from tests.cli.conftest import Run

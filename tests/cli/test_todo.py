@@ -5,8 +5,8 @@ import pytest
 from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.todo import Status, TodoList
-from punchlist.hosts.list_owners import name_path_session
 from punchlist.settings.environment import project_of
+from punchlist.views.list_owners import name_path_session
 from tests.cli.conftest import Run
 
 

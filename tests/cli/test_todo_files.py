@@ -9,8 +9,8 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.cli import main
-from punchlist.hosts.list_owners import name_path_session
 from punchlist.settings.environment import project_of
+from punchlist.views.list_owners import name_path_session
 from tests.cli.conftest import Run
 
 Editor = Callable[[str], None]

@@ -11,8 +11,8 @@ import pytest
 from punchlist import Board
 from punchlist.cli import main
 from punchlist.core.presence import Presence
-from punchlist.hosts.presence import record_states
-from punchlist.hosts.screen_feed import LiveRoster
+from punchlist.presence.running_agents import record_states
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.server.access import make_owner
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.reading import ProjectQuery, show_now
@@ -161,7 +161,7 @@ def test_an_agent_that_was_seen_after_the_server_asked_the_hosts_is_not_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("punchlist.hosts.screen_feed.PRESENCE_SECONDS", 1_000)
+    monkeypatch.setattr("punchlist.presence.screen_feed.PRESENCE_SECONDS", 1_000)
     clock = [datetime.now(UTC)]
     with Board.open(tmp_path / "board.db", clock=lambda: clock[0]) as board:
         live = LiveRoster(board, watches=False)

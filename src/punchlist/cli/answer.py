@@ -31,13 +31,13 @@ from punchlist.core.overview import PersonWait
 from punchlist.core.todo import find_item
 from punchlist.errors import EditRefused, PlanMissing, PlanRefused
 from punchlist.store.plans import PlanRow
-from punchlist.surfaces.reports import name_task_list
-from punchlist.surfaces.spans import Display, Line, Span, ago, plural, safe_line
+from punchlist.terminal.reports import name_task_list
+from punchlist.terminal.spans import Display, Line, Span, ago, plural, safe_line
 from punchlist.text import for_terminal, repair
 from punchlist.views.now import answer_commands, view_wait
 
 if TYPE_CHECKING:
-    from punchlist.hosts.back_channel import Outcome
+    from punchlist.people.back_channel import Outcome
 
 _EXAMPLES = """\
   punchlist answer                            what waits on you, and how to answer each
@@ -71,7 +71,7 @@ def _answer(options: Namespace) -> None:
     if options.item is None:
         _list(options)
         return
-    from punchlist.hosts.back_channel import deliver_outcome  # dear: what waits is listed without it
+    from punchlist.people.back_channel import deliver_outcome  # dear: what waits is listed without it
 
     text, query = repair(" ".join(options.text)).strip(), repair(options.item).strip()
     if not query:
@@ -181,7 +181,7 @@ def _find_by_item(board: Board, options: Namespace, query: str) -> PersonWait:
 
 def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> tuple[Outcome, str]:
     """Resolve a wait; return what was done in a word, and the rest of the sentence."""
-    from punchlist.hosts import back_channel
+    from punchlist.people import back_channel
 
     if wait.kind == "question" and not text:
         raise EditRefused(problem=f'Say the answer too, as in `punchlist answer {wait.name} "Use eu-west"`.')
@@ -273,7 +273,7 @@ def _history(options: Namespace) -> None:
 
 def _decide(options: Namespace) -> None:
     """Reject a revision for a reason; without one, approve it."""
-    from punchlist.hosts.back_channel import deliver  # dear: plans are shown without it
+    from punchlist.people.back_channel import deliver  # dear: plans are shown without it
 
     with open_board(options) as board:
         row = _find_undecided(board, options)

@@ -233,7 +233,7 @@ def open_board(options: Namespace, *, reads: bool = False) -> Board:
     url = board_url(options, reads=reads)
     board = Board.open(url)
     if has_inbox(url):
-        from punchlist.hosts.inbox import ingest  # most boards have none
+        from punchlist.hooks.inbox import ingest  # most boards have none
 
         try:
             ingest(board)

@@ -6,12 +6,7 @@ import os
 import sys
 from argparse import BooleanOptionalAction, Namespace
 
-from punchlist.bridges.programs import find_attachable, find_settings, is_found
-from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, board_url, command_parser
-from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
-from punchlist.core.programs import ATTACHABLE, AgentProgram
-from punchlist.hosts.attach import (
+from punchlist.attach.attachments import (
     ChangePlan,
     find_status_line,
     make_board_folder,
@@ -19,11 +14,16 @@ from punchlist.hosts.attach import (
     plan_detach,
     remove_board_folder,
 )
-from punchlist.hosts.file_changes import show_change
-from punchlist.hosts.plugin import NAME, find_launch, server_entry
-from punchlist.hosts.status import HostStatus, find_status
+from punchlist.attach.file_changes import show_change
+from punchlist.attach.plugin import NAME, find_launch, server_entry
+from punchlist.attach.status import HostStatus, find_status
+from punchlist.cli import FAILED, OK, UNUSABLE, complain
+from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
+from punchlist.core.programs import ATTACHABLE, AgentProgram
+from punchlist.logs.programs import find_attachable, find_settings, is_found
 from punchlist.store import store_path
-from punchlist.surfaces.spans import safe_line
+from punchlist.terminal.spans import safe_line
 from punchlist.text import for_terminal
 
 _ATTACH_EXAMPLES = """\

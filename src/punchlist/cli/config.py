@@ -22,7 +22,7 @@ from punchlist.settings.table import (
     set_setting,
     show_value,
 )
-from punchlist.surfaces.spans import Line, Span, Style, safe_line
+from punchlist.terminal.spans import Line, Span, Style, safe_line
 
 _EXAMPLES = """\
   punchlist config get                    every setting, its value and where that comes from

@@ -14,10 +14,10 @@ from punchlist.board import Board
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.screen import Screen, can_draw
 from punchlist.cli.terminal import detect_display, show
-from punchlist.hosts.demo_script import PERSON, Scene, Troupe
-from punchlist.surfaces.lists import Frame, board_lines, find_news, frame_lines
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plain, safe_line
+from punchlist.terminal.lists import Frame, board_lines, find_news, frame_lines
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import Glyphs, Line, Span, Style, plain, safe_line
+from punchlist.testing.demo_script import PERSON, Scene, Troupe
 
 _TITLE = "Punchlist: three agents at work"
 _FRAME_SECONDS = 0.1

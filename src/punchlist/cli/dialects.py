@@ -12,7 +12,7 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.commands import Limits
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.dialects.base import Dialect
-from punchlist.surfaces.spans import Line, Span
+from punchlist.terminal.spans import Line, Span
 
 _FOCUS = {
     "accept": "several at once are accepted",

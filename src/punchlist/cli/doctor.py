@@ -15,13 +15,13 @@ from typing import Literal
 from msgspec import Struct
 
 from punchlist import __version__
-from punchlist.bridges.programs import find_home
+from punchlist.attach.status import HostStatus, explain_native_todos, find_status, read_faults
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser, open_board, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.programs import ATTACHABLE, PROGRAMS, AgentProgram
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
-from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
+from punchlist.logs.programs import find_home
 from punchlist.settings import settings_path
 from punchlist.settings.environment import REPLACED_VARIABLES, list_variables
 from punchlist.settings.table import list_entries, load_settings, read_setting
@@ -30,7 +30,7 @@ from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
 from punchlist.store.migrate import list_backups
 from punchlist.store.sidecars import SidecarLock
 from punchlist.store.sqlite import faults, inspect
-from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
+from punchlist.terminal.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
 from punchlist_hook import log_path
 
 CheckState = Literal["ok", "note", "wrong"]

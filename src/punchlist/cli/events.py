@@ -16,8 +16,8 @@ from punchlist.core.events import Event, make_filter
 from punchlist.core.programs import ATTACHABLE
 from punchlist.reader import BoardReader
 from punchlist.store import store_path
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Display, Span, pad, safe_line
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import Display, Span, pad, safe_line
 
 Filter = Callable[[Event], bool]
 
@@ -119,7 +119,7 @@ def _take_event(options: Namespace) -> None:
     """Print the answer to an event. Never an error: an agent must not fail by its todo list."""
     import json  # the log is shown without these
 
-    from punchlist.hosts.inbox import answer_hook
+    from punchlist.hooks.inbox import answer_hook
     from punchlist_hook import append_line, log_error, make_line, read_event
 
     board = ""

@@ -16,10 +16,10 @@ from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, parse_condition
 from punchlist.errors import FlowUnknown, InvalidInput
-from punchlist.surfaces.lists import waiting_lines
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Display, Line, Span, Style, ago, pad, plural, safe_line
 from punchlist.tasks.flows import Flows
+from punchlist.terminal.lists import waiting_lines
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import Display, Line, Span, Style, ago, pad, plural, safe_line
 
 _EXAMPLES = """\
   punchlist flows list --status waiting

@@ -5,14 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 
-from punchlist.bridges.programs import find_home, find_logs, is_found
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, shorten_home, show, show_json
 from punchlist.core.programs import ATTACHABLE, PROGRAMS
-from punchlist.hosts.roster import load_first_screen
+from punchlist.logs.programs import find_home, find_logs, is_found
+from punchlist.presence.roster import load_first_screen
 from punchlist.settings.environment import project_of
-from punchlist.surfaces.now import now_lines
-from punchlist.surfaces.spans import Line, Span, safe_line
+from punchlist.terminal.now import now_lines
+from punchlist.terminal.spans import Line, Span, safe_line
 from punchlist.views.now import Roster, view_now
 
 _EXAMPLES = """\
@@ -51,7 +51,7 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
     seen = {row.host for row in roster.agents if not row.on_board and row.state != "gone"}
     if not seen:
         return
-    from punchlist.hosts.attach import list_attached  # most people have attached their agents
+    from punchlist.attach.attachments import list_attached  # most people have attached their agents
 
     gains = "gives its agents a list, checks and answers from here"
     attached = list_attached()
@@ -64,7 +64,7 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
 
 def explain_nothing(project: str | None) -> Iterator[Line]:
     """Yield what was looked for, and how to attach what is installed."""
-    from punchlist.hosts.attach import list_attached  # few people have no agent
+    from punchlist.attach.attachments import list_attached  # few people have no agent
 
     where = f" in {safe_line(project_of(project))}" if project else " on this machine"
     yield (Span(f"No agent runs{where}, and nothing waits on you.", "bold"),)

@@ -11,7 +11,6 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import (
     Parser,
@@ -26,10 +25,11 @@ from punchlist.cli.arguments import (
 from punchlist.cli.terminal import detect_display, json_text, show, show_json
 from punchlist.core.report import Brief
 from punchlist.errors import InvalidInput, StoreBusy
-from punchlist.hosts.reports import LoadedReport, load_brief, load_report, save_mark
+from punchlist.logs.replay import replay_in_memory
+from punchlist.reports.work_reports import LoadedReport, load_brief, load_report, save_mark
 from punchlist.settings.environment import project_of
-from punchlist.surfaces.reports import brief_lines, is_empty, report_lines, report_markdown
-from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
+from punchlist.terminal.reports import brief_lines, is_empty, report_lines, report_markdown
+from punchlist.terminal.spans import UNICODE, plain_text, safe_line
 from punchlist.views.reports import Around, Changes, view_brief, view_report
 
 _FORMATS = ("text", "markdown", "json", "html")

@@ -10,7 +10,12 @@ from typing import Any
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges.replay import (
+from punchlist.cli import FAILED, OK
+from punchlist.cli.arguments import Parser, author, command_parser, open_board
+from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.core.events import Draft
+from punchlist.errors import InvalidInput
+from punchlist.logs.replay import (
     FoundTranscript,
     ReplayedCalls,
     find_newest,
@@ -19,19 +24,14 @@ from punchlist.bridges.replay import (
     replay_work,
     subagent_name,
 )
-from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, author, command_parser, open_board
-from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.core.events import Draft
-from punchlist.errors import InvalidInput
-from punchlist.hosts.list_owners import MAIN, load_owner_activity, name_path_session
 from punchlist.store import Transaction
-from punchlist.surfaces.spans import Span, plural, safe_line
+from punchlist.terminal.spans import Span, plural, safe_line
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
 from punchlist.transcripts.formats import list_sessions, open_transcript, read_steps
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.steps import CallStart
 from punchlist.transcripts.values import Transcript, Written
+from punchlist.views.list_owners import MAIN, load_owner_activity, name_path_session
 
 _EXAMPLES = """\
   punchlist restore                       from the newest transcript of this project

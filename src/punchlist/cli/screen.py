@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 from msgspec import Struct
 
 from punchlist.cli.terminal import glyphs, has_colours, paint
-from punchlist.surfaces.spans import ASCII, Display, Line
+from punchlist.terminal.spans import ASCII, Display, Line
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"

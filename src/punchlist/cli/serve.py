@@ -27,7 +27,7 @@ from punchlist.server.run_files import (
 )
 from punchlist.settings.environment import login_name, project_of
 from punchlist.store import Transaction, store_path
-from punchlist.surfaces.spans import Span, ago, safe_line
+from punchlist.terminal.spans import Span, ago, safe_line
 
 _EXAMPLES = """\
   punchlist serve                 open the link that it prints

@@ -10,15 +10,15 @@ from datetime import datetime
 
 from msgspec.structs import asdict
 
-from punchlist.bridges.programs import find_program
 from punchlist.cli import FAILED, complain
 from punchlist.cli.arguments import Parser, author, command_parser, complete_session, find_folder, open_board, parse_age
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.programs import PROGRAMS
+from punchlist.logs.programs import find_program
 from punchlist.store import SessionRow
 from punchlist.store.sqlite import count_old_agents
-from punchlist.surfaces.lists import state_spans, waiting_lines
-from punchlist.surfaces.spans import Display, Line, Span, ago, cells, pad, plural, safe_line
+from punchlist.terminal.lists import state_spans, waiting_lines
+from punchlist.terminal.spans import Display, Line, Span, ago, cells, pad, plural, safe_line
 from punchlist.text import for_terminal
 
 _EXAMPLES = """\
@@ -129,7 +129,7 @@ _HANDOFF_EXAMPLES = """\
 
 
 def handoff_parser() -> Parser:
-    from punchlist.hosts.handoff import TARGETS  # dear: the other commands here do without what attaches agents
+    from punchlist.attach.handoff import TARGETS  # dear: the other commands here do without what attaches agents
 
     about = (
         "Lets another agent continue a session: prints, or starts, its command with the open items, notes, blockers "
@@ -146,7 +146,7 @@ def handoff_parser() -> Parser:
 
 
 def _hand_off(options: Namespace) -> int:
-    from punchlist.hosts.handoff import make_handoff
+    from punchlist.attach.handoff import make_handoff
 
     host = PROGRAMS[options.to]
     if options.start and find_program(host) is None:

@@ -9,7 +9,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import Cost, sum_costs
-from punchlist.surfaces.reports import (
+from punchlist.terminal.reports import (
     COST_HEADINGS,
     COST_LEGEND,
     cost_cells,
@@ -17,7 +17,7 @@ from punchlist.surfaces.reports import (
     cost_title,
     tokens_each,
 )
-from punchlist.surfaces.spans import Line, Span, Style, plural, safe_line
+from punchlist.terminal.spans import Line, Span, Style, plural, safe_line
 from punchlist.views.reports import said_size, view_cost
 
 _EXAMPLES = """\

@@ -18,11 +18,11 @@ from punchlist.cli.arguments import Parser, board_url, command_parser, settle_du
 from punchlist.core.overview import NO_ACTIVITY, AgentWork, SessionLine, prepare_line, summarise_list
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import PunchlistError
-from punchlist.hosts.list_owners import MAIN
 from punchlist.reader import BoardReader, system_clock
 from punchlist.store import store_path
 from punchlist.store.current_work import load_line
 from punchlist.store.sqlite import SqliteStore
+from punchlist.views.list_owners import MAIN
 
 _LOCK_SECONDS = 1.0
 _MOST_AGENTS = 100
@@ -103,7 +103,7 @@ def _find_folder(given: dict[str, Any]) -> str:
 
 def _load_file_line(session: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return the line for the tasks in Claude Code's own files, else for the list in the transcript."""
-    from punchlist.bridges.claude_files import read_session  # most sessions are on the board
+    from punchlist.logs.claude_files import read_session  # most sessions are on the board
 
     todos = TodoList()
     if isinstance(session, str) and session:

@@ -10,19 +10,19 @@ from typing import Any
 
 import msgspec
 
-from punchlist.bridges.claude_files import TaskFile, TaskFolder
-from punchlist.bridges.claude_tasks import ClaudeTasks
-from punchlist.bridges.programs import find_home
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import check_place, open_board, read_file, replace_file
 from punchlist.cli.tasks import describe_empty, list_name, open_tasks, report
 from punchlist.cli.terminal import json_text, show_json, tell
 from punchlist.core.task import Task
 from punchlist.errors import InvalidInput, TaskError
+from punchlist.logs.claude_files import TaskFile, TaskFolder
+from punchlist.logs.claude_tasks import ClaudeTasks
+from punchlist.logs.programs import find_home
 from punchlist.markdown import dumps, loads
 from punchlist.store import Transaction
-from punchlist.surfaces.spans import plural, safe_line
 from punchlist.tasks.exchange import ForeignTask, as_todos, dump, from_todos, import_tasks, load
+from punchlist.terminal.spans import plural, safe_line
 from punchlist.text import for_terminal
 from punchlist.views.lists import view_task
 

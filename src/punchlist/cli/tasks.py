@@ -34,14 +34,16 @@ from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus, find_tasks
 from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
-from punchlist.hosts.list_owners import check_tasks_editable
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.current_work import load_waits
-from punchlist.surfaces.lists import waiting_lines
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Span
-from punchlist.surfaces.tasks import (
+from punchlist.tasks import TaskChanges, Tasks
+from punchlist.tasks.fields import TaskSettings
+from punchlist.tasks.work import name_workers
+from punchlist.terminal.lists import waiting_lines
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import Span
+from punchlist.terminal.tasks import (
     draw_dot,
     draw_mermaid,
     find_neighbours,
@@ -50,10 +52,8 @@ from punchlist.surfaces.tasks import (
     task_lines,
     wait_words,
 )
-from punchlist.tasks import TaskChanges, Tasks
-from punchlist.tasks.fields import TaskSettings
-from punchlist.tasks.work import name_workers
 from punchlist.text import for_terminal, repair
+from punchlist.views.list_owners import check_tasks_editable
 from punchlist.views.lists import view_graph, view_task
 
 _EXAMPLES = """\

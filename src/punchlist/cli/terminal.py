@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Style, plain, safe_line
+from punchlist.terminal.spans import ASCII, UNICODE, Display, Glyphs, Line, Style, plain, safe_line
 from punchlist.text import for_terminal
 from punchlist_statusline import shows_colours, shows_unicode
 

@@ -38,12 +38,12 @@ from punchlist.core.commands import Entry, Target
 from punchlist.core.task import FLOWS, Task, find_tasks
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
-from punchlist.hosts.list_owners import MAIN, is_personal_list, name_path_session, open_list_owner
 from punchlist.markdown import dumps, loads
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
-from punchlist.surfaces.spans import plural, safe_line
+from punchlist.terminal.spans import plural, safe_line
 from punchlist.text import for_terminal, repair
+from punchlist.views.list_owners import MAIN, is_personal_list, name_path_session, open_list_owner
 
 _TRIES = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
@@ -151,7 +151,7 @@ def _report(agent: Agent, message: str) -> None:
     """Print what was done, and to whose list; tell its agent, if that is idle."""
     print(f"{message} ({describe_list(agent.session, agent.name, agent.project)})", flush=True)
     if not is_personal_list(agent.session, agent.name, agent.project):
-        from punchlist.hosts.back_channel import deliver  # a person's own list has no agent to tell
+        from punchlist.people.back_channel import deliver  # a person's own list has no agent to tell
 
         deliver(agent.board, agent.session, agent.name, agent.board.store.last_seq())
 

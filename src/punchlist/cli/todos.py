@@ -16,12 +16,12 @@ from punchlist.cli.arguments import Parser, command_parser, find_folder, open_re
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.overview import show_left_open
 from punchlist.core.task import find_shown_focus
-from punchlist.hosts.list_owners import is_personal_list
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import STATES, Helped, board_lines, waiting_lines, with_tasks
-from punchlist.surfaces.spans import Glyphs, Line, Span, plain, safe_line
+from punchlist.terminal.lists import STATES, Helped, board_lines, waiting_lines, with_tasks
+from punchlist.terminal.spans import Glyphs, Line, Span, plain, safe_line
+from punchlist.views.list_owners import is_personal_list
 
 _FRAME_SECONDS = 0.1
 _FEED = 40
@@ -87,8 +87,8 @@ def _count_waits(board: BoardReader, options: Namespace) -> int:
 def _follow(options: Namespace) -> int:
     """Draw the lists until the person interrupts, and how much waits on them."""
     from punchlist.cli.screen import Screen, can_draw  # the plain list starts without these
-    from punchlist.surfaces.lists import Frame, find_news, frame_lines
-    from punchlist.surfaces.sentences import sentence
+    from punchlist.terminal.lists import Frame, find_news, frame_lines
+    from punchlist.terminal.sentences import sentence
 
     if options.json or not can_draw():
         return complain("`--follow` draws on a terminal; in a pipe use `punchlist events --follow`.", UNUSABLE)

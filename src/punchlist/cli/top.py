@@ -26,15 +26,14 @@ from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
 from punchlist.core.todo import Evidence, TodoItem, TodoList
 from punchlist.errors import EditRefused, PunchlistError
-from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.list_owners import explain_attaching, load_owner_activity, open_list_owner
-from punchlist.hosts.notices import PersonNotifier
-from punchlist.hosts.screen_feed import LiveRoster
+from punchlist.people.back_channel import deliver
+from punchlist.people.notices import PersonNotifier
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.settings import settings_path
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import load_settings, set_setting
 from punchlist.store import ListRow
-from punchlist.surfaces.now import (
+from punchlist.terminal.now import (
     PANE_COLUMNS,
     Detail,
     Subject,
@@ -47,8 +46,9 @@ from punchlist.surfaces.now import (
     key_of,
     top_lines,
 )
-from punchlist.surfaces.spans import safe_line
+from punchlist.terminal.spans import safe_line
 from punchlist.text import graphemes, repair
+from punchlist.views.list_owners import explain_attaching, load_owner_activity, open_list_owner
 from punchlist.views.now import AgentNow, Roster
 
 _SPIN_SECONDS: Final = 0.5

@@ -22,13 +22,13 @@ from punchlist.cli.terminal import detect_display, glyphs, has_colours, paint, s
 from punchlist.core.presence import FACT_KINDS, PersonNotice
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, StoreFull
-from punchlist.hosts.notices import PersonNotifier, notice_data
-from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
-from punchlist.hosts.screen_feed import LiveRoster
-from punchlist.hosts.watch import Watcher, WatchProgress
-from punchlist.hosts.watch.logs import find_beginning
+from punchlist.logs.discovery import find_beginning
+from punchlist.logs.watcher import Watcher, WatchProgress
+from punchlist.people.notices import PersonNotifier, notice_data
+from punchlist.presence.running_agents import PRESENCE_SECONDS, PresenceLog
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.settings.table import NotifySettings, load_settings
-from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plural, safe_line
+from punchlist.terminal.spans import Glyphs, Line, Span, Style, plural, safe_line
 from punchlist.views.now import Roster
 
 _DRAW_SECONDS = 0.1

@@ -94,8 +94,8 @@ def write_work(board: Board, caller: Caller) -> str:
 
 def _write_brief(board: Board, caller: Caller) -> str:
     from punchlist.settings.environment import project_of
-    from punchlist.surfaces.reports import brief_lines
-    from punchlist.surfaces.spans import UNICODE, plain_text
+    from punchlist.terminal.reports import brief_lines
+    from punchlist.terminal.spans import UNICODE, plain_text
     from punchlist.views.reports import Around
 
     lines = brief_lines(board.brief(project=project_of(caller.project)), Around(), {}, UNICODE)
@@ -104,7 +104,7 @@ def _write_brief(board: Board, caller: Caller) -> str:
 
 def _write_session(board: Board, session: str) -> str | None:
     from punchlist.markdown import dumps
-    from punchlist.surfaces.spans import safe_line
+    from punchlist.terminal.spans import safe_line
 
     rows = board.lists(session=session)
     return "\n".join(f"# {safe_line(row.agent)}\n\n{dumps(row.todos)}" for row in rows) or None

@@ -35,7 +35,7 @@ from punchlist.mcp.stdio import (
 if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
-    from punchlist.hosts.sockets import HookServer
+    from punchlist.hooks.sockets import HookServer
     from punchlist.mcp.sessions import SessionFinder
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -269,7 +269,7 @@ def _find_asked(reply: Reply) -> list[str]:
 
 def _list_news(agent: Agent) -> list[str]:
     """Return what people answered and decided since the model was last told, once."""
-    from punchlist.hosts.receipts import note_reply
+    from punchlist.conversations.receipts import note_reply
     from punchlist.store.sidecars import limit_wait
 
     with limit_wait(_NEWS_SECONDS), suppress(StoreBusy):  # what is not told now is still news at the next call
@@ -320,9 +320,9 @@ class HookListener:
         path = os.path.realpath(store_path(self._url))
         if not os.path.exists(path) and not os.path.exists(inbox_path(path)):
             return  # there is no board yet, and nothing for it
-        from punchlist.hosts.back_channel import BackChannel
-        from punchlist.hosts.inbox import ingest
-        from punchlist.hosts.sockets import serve_hooks
+        from punchlist.hooks.inbox import ingest
+        from punchlist.hooks.sockets import serve_hooks
+        from punchlist.people.back_channel import BackChannel
 
         board = self._open_board()
         if self._server is None and not self._closed.is_set():

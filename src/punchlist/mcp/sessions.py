@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
+from punchlist.conversations.bindings import find_call, find_session, list_conversations
 from punchlist.dialects.repair import read_fields
-from punchlist.hosts.conversations import find_call, find_session, list_conversations
-from punchlist.hosts.inbox import ingest
-from punchlist.hosts.list_owners import MAIN
-from punchlist.hosts.processes import find_start_ticks
+from punchlist.hooks.inbox import ingest
+from punchlist.presence.processes import find_start_ticks
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
 from punchlist.text.hashing import blake2b
+from punchlist.views.list_owners import MAIN
 
 _CLAUDE = "claude-code"
 _CODEX_KEYS = ("session_id", "sessionId", "threadId")

@@ -8,9 +8,9 @@ from typing import Final
 
 from punchlist.board import Board
 from punchlist.store import Transaction
-from punchlist.surfaces.lists import STYLES, grade_word
-from punchlist.surfaces.spans import UNICODE, Span
-from punchlist.surfaces.tasks import find_box
+from punchlist.terminal.lists import STYLES, grade_word
+from punchlist.terminal.spans import UNICODE, Span
+from punchlist.terminal.tasks import find_box
 from punchlist.views.lists import HitView
 
 _MOST_ITEMS: Final = 20_000

@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from punchlist.board import Board
 from punchlist.core.programs import doubt_person
 from punchlist.errors import StoreBusy
-from punchlist.hosts.screen_feed import LiveRoster
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
 from punchlist.settings.environment import login_name

@@ -175,7 +175,7 @@ class SealedRecord(Generic[T]):
         raise RowDamaged(self._problem)
 
 
-# Lists and sessions as surfaces show them, and answered calls.
+# Lists and sessions as terminal show them, and answered calls.
 
 
 class ListRow(NamedTuple):

@@ -22,13 +22,13 @@ from pathlib import Path
 import httpx
 
 from punchlist import Board
-from punchlist.hosts.inbox import ingest
-from punchlist.hosts.notices import PersonNotifier
-from punchlist.hosts.watch import Watcher
+from punchlist.hooks.inbox import ingest
+from punchlist.logs.watcher import Watcher
+from punchlist.people.notices import PersonNotifier
 from punchlist.settings.table import NotifySettings
 from punchlist.views.now import AgentNow, Roster
-from tests.hosts.hooks import OWN_TOOL, Host
-from tests.hosts.machine import Machine, catch_up
+from tests.hooks.hosts import OWN_TOOL, Host
+from tests.logs.machine import Machine, catch_up
 from tests.server.conftest import Running
 from tests.transcripts.sessions import ClaudeSession, CodexSession
 

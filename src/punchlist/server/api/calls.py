@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from punchlist.board import Board
 from punchlist.errors import AgentUnknown, SessionUnknown, TaskListUnknown
-from punchlist.hosts.screen_feed import LiveRoster
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.server.access import Grant
 from punchlist.server.problems import ApiProblem
 from punchlist.server.state import has_person

@@ -11,13 +11,13 @@ from msgspec import Meta, Struct
 from punchlist.agent import Agent
 from punchlist.core.commands import Problem
 from punchlist.dialects import REGISTRY
-from punchlist.hosts.back_channel import deliver, deliver_outcome, find_wait, resolve_wait
-from punchlist.hosts.list_owners import is_personal_list, open_list_owner
-from punchlist.hosts.reports import save_mark
+from punchlist.people.back_channel import deliver, deliver_outcome, find_wait, resolve_wait
+from punchlist.reports.work_reports import save_mark
 from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.problems import ApiProblem
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.plans import PlanRow
+from punchlist.views.list_owners import is_personal_list, open_list_owner
 from punchlist.views.lists import view_plan, view_todos
 
 # Bodies.

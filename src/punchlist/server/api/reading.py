@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from punchlist.conversations.receipts import load_receipt
 from punchlist.core.events import Event, make_filter, parse_cursor
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import InvalidInput, PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
-from punchlist.hosts.receipts import load_receipt
-from punchlist.hosts.reports import load_brief, load_report
-from punchlist.hosts.roster import load_first_screen
+from punchlist.presence.roster import load_first_screen
+from punchlist.reports.work_reports import load_brief, load_report
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.problems import ApiProblem
 from punchlist.server.search import find_items, find_sessions, find_tasks, split_words

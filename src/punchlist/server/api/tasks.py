@@ -11,13 +11,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from punchlist.core.task import Task
 from punchlist.core.task_rules import check_revision
-from punchlist.hosts.list_owners import check_tasks_editable, open_list_owner
 from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.api.reading import EventView, Limit, show_event
 from punchlist.server.problems import ApiProblem
 from punchlist.store import Transaction
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.handle import ClaimOptions
+from punchlist.views.list_owners import check_tasks_editable, open_list_owner
 from punchlist.views.lists import TaskGraphView, TaskView, view_graph, view_task, view_todos
 
 _MOST_IN_GRAPH: Final = 10_000

@@ -17,7 +17,7 @@ from punchlist.core.commands import Entry, Operation, Target
 from punchlist.core.task import USUAL
 from punchlist.core.todo import TodoItem, TodoList, put_in_phase, sort_by_phase
 from punchlist.errors import EditRefused, SessionUnknown, TaskTaken
-from punchlist.hosts.back_channel import deliver
+from punchlist.people.back_channel import deliver
 from punchlist.server.pages.rendering import content_digest
 from punchlist.server.pages.tasks import open_list
 from punchlist.settings.environment import project_of

@@ -24,9 +24,8 @@ from starlette.staticfiles import StaticFiles
 from punchlist.board import Board
 from punchlist.core.overview import PersonWait
 from punchlist.errors import InvalidInput, PunchlistError, StoreBusy, StoreClosed
-from punchlist.hosts.back_channel import Outcome, deliver_outcome, find_wait, resolve_wait
-from punchlist.hosts.demo_script import Troupe
-from punchlist.hosts.reports import load_brief
+from punchlist.people.back_channel import Outcome, deliver_outcome, find_wait, resolve_wait
+from punchlist.reports.work_reports import load_brief
 from punchlist.server.access import SCOPES, needs
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.changes import MarkBody, save_brief_mark
@@ -40,8 +39,9 @@ from punchlist.server.problems import status_of
 from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
 from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
 from punchlist.store import Transaction
-from punchlist.surfaces.reports import brief_lines
-from punchlist.surfaces.spans import UNICODE
+from punchlist.terminal.reports import brief_lines
+from punchlist.terminal.spans import UNICODE
+from punchlist.testing.demo_script import Troupe
 from punchlist.views.now import Roster
 
 THEMES: Final = ("auto", "light", "dark")

@@ -7,15 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from punchlist.attach.attachments import list_attached
 from punchlist.board import Board
-from punchlist.bridges.programs import is_found
 from punchlist.core.programs import ATTACHABLE, AgentProgram
-from punchlist.hosts.attach import list_attached
+from punchlist.logs.programs import is_found
 from punchlist.server.pages.rendering import Values
 from punchlist.server.pages.session import describe_plan
-from punchlist.surfaces.lists import GRADES, STATES
-from punchlist.surfaces.now import EVERY, NowRow, Section, done_title, find_rows, now_sections
-from punchlist.surfaces.spans import UNICODE, Line, Span, Style, plural
+from punchlist.terminal.lists import GRADES, STATES
+from punchlist.terminal.now import EVERY, NowRow, Section, done_title, find_rows, now_sections
+from punchlist.terminal.spans import UNICODE, Line, Span, Style, plural
 from punchlist.views.now import AgentNow, DoneSince, Roster
 
 _MOST_IDLE = 40

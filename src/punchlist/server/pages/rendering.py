@@ -13,11 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from punchlist.core.overview import PersonWait
-from punchlist.surfaces.lists import GRADES
-from punchlist.surfaces.now import format_age, key_of
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import UNICODE, Span, Style
-from punchlist.surfaces.tasks import find_box, standing_words, until_words
+from punchlist.terminal.lists import GRADES
+from punchlist.terminal.now import format_age, key_of
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import UNICODE, Span, Style
+from punchlist.terminal.tasks import find_box, standing_words, until_words
 from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.views.now import AgentNow

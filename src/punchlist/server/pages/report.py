@@ -15,12 +15,12 @@ from punchlist.board import Board
 from punchlist.core.grounding.tool_call import Subject, is_task, item_key
 from punchlist.core.report import ItemReport
 from punchlist.core.todo import TodoList
-from punchlist.hosts.reports import LoadedReport
+from punchlist.reports.work_reports import LoadedReport
 from punchlist.server.pages.rendering import element_id, render
 from punchlist.server.pages.session import AgentBlock, ItemRow, SessionPage, load_session, view_item
 from punchlist.server.pages.timeline import lay_out
-from punchlist.surfaces.lists import DOUBTFUL
-from punchlist.surfaces.reports import (
+from punchlist.terminal.lists import DOUBTFUL
+from punchlist.terminal.reports import (
     change_words,
     git_name,
     git_words,
@@ -32,7 +32,7 @@ from punchlist.surfaces.reports import (
     total_words,
     waiting_words,
 )
-from punchlist.surfaces.spans import UNICODE
+from punchlist.terminal.spans import UNICODE
 from punchlist.views.findings import short_session
 from punchlist.views.now import answer_commands
 from punchlist.views.reports import Around, Changes

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.board import Board
+from punchlist.conversations.receipts import load_receipt
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
@@ -20,11 +21,10 @@ from punchlist.core.report import ItemReport
 from punchlist.core.task import Task
 from punchlist.core.todo import Progress, Status, TodoItem, TodoList
 from punchlist.errors import PlanMissing, SessionUnknown
-from punchlist.hosts.receipts import load_receipt
 from punchlist.server.pages.rendering import Values, element_id
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
-from punchlist.surfaces.lists import (
+from punchlist.terminal.lists import (
     STATES,
     STYLES,
     blocker_words,
@@ -34,7 +34,7 @@ from punchlist.surfaces.lists import (
     helper_words,
     tree,
 )
-from punchlist.surfaces.reports import (
+from punchlist.terminal.reports import (
     count_words,
     failing_checks,
     file_words,
@@ -44,8 +44,8 @@ from punchlist.surfaces.reports import (
     status_words,
     total_words,
 )
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import UNICODE, Style
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import UNICODE, Style
 from punchlist.views.findings import span
 from punchlist.views.now import AgentNow, ReceiptView
 

@@ -16,9 +16,9 @@ from punchlist.core.task import Task
 from punchlist.guidance.ledger import Cost, sum_costs
 from punchlist.server.pages.rendering import Values
 from punchlist.store import Transaction
-from punchlist.surfaces.lists import GRADES
-from punchlist.surfaces.reports import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title
-from punchlist.surfaces.spans import Style
+from punchlist.terminal.lists import GRADES
+from punchlist.terminal.reports import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title
+from punchlist.terminal.spans import Style
 from punchlist.views.findings import span
 from punchlist.views.reports import said_size
 

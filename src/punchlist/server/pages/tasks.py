@@ -14,15 +14,15 @@ from msgspec.structs import asdict
 from punchlist.board import Board, settle_due
 from punchlist.core.task import FLOWS, REASON, SETTLED, Task, TaskStatus
 from punchlist.errors import TaskError, TaskListUnknown
-from punchlist.hosts.list_owners import check_tasks_editable
 from punchlist.server.pages.rendering import Values, list_path, session_path
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.tasks import TaskCounts, TaskListRow
-from punchlist.surfaces.spans import UNICODE, Style
-from punchlist.surfaces.tasks import Edge, find_box, sort_layers, standing_words, task_facts
 from punchlist.tasks import Tasks
 from punchlist.tasks.work import name_workers
+from punchlist.terminal.spans import UNICODE, Style
+from punchlist.terminal.tasks import Edge, find_box, sort_layers, standing_words, task_facts
+from punchlist.views.list_owners import check_tasks_editable
 
 _MOST_LISTS: Final = 100
 _MOST_CLAIMS: Final = 100

@@ -12,7 +12,7 @@ from msgspec import Struct
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
-from punchlist.surfaces.reports import count_words
+from punchlist.terminal.reports import count_words
 from punchlist.views.findings import span
 
 _MOST_LANES: Final = 200
