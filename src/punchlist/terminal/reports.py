@@ -682,7 +682,7 @@ def cost_cells(cost: Cost) -> tuple[str, ...]:
         f"{cost.share:.0%}",
         *(f"{part.tokens:,}" for part in parts),
         f"{cost.tokens:,}",
-        tokens_each(cost.tokens, cost.spent.turns),
+        f"{cost.tokens / cost.spent.turns:,.1f}" if cost.spent.turns else "-",
     )
 
 
@@ -698,8 +698,3 @@ def cost_remarks(cost: Cost) -> str:
         f"{plural(spent.withheld, 'text')} kept back by the budget" if spent.withheld else "",
     )
     return "; ".join(fact for fact in facts if fact)
-
-
-def tokens_each(total: float, turns: int) -> str:
-    """Return the tokens of one turn; a dash without turns."""
-    return f"{total / turns:,.1f}" if turns else "-"
