@@ -443,7 +443,7 @@ class TopRows(Struct, frozen=True):
         return [row for section in self.sections for row in section.rows]
 
 
-class TopFrame(Struct, frozen=True, kw_only=True):
+class TopFrame(Struct, kw_only=True):
     """The content of one picture. `prompt` is the question at the end, `typed` its answer so far."""
 
     roster: Roster
