@@ -181,7 +181,6 @@ def _list_next(parser: ArgumentParser, place: list[str]) -> tuple[dict[str, str]
 
 
 def _list_values(place: str, action: Action) -> dict[str, str]:
-    """Return the words that may stand for a positional argument, each with its help."""
     if action.choices is not None:
         return dict.fromkeys(map(str, action.choices), "")
     if action.metavar == "AGENT":

@@ -350,7 +350,6 @@ def _check_agents(board: str) -> Iterator[Checkup]:
 
 
 def _check_host(status: HostStatus, host: AgentProgram) -> Iterator[Checkup]:
-    """Check an agent that can be attached: its attachment, what keeps that from working, and its own todo tool."""
     where = f"{host.title} {status.version or '(version unknown)'} ({status.program or status.home})"
     if status.attached:
         rows = ", with rows under the prompt" if status.status_line == "ours" else ""

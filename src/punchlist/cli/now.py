@@ -47,7 +47,6 @@ def _show(options: Namespace) -> None:
 
 
 def _offer_attach(roster: Roster) -> Iterator[Line]:
-    """Yield how to attach the agents that run and of which nothing is on the board."""
     seen = {row.host for row in roster.agents if not row.on_board and row.state != "gone"}
     if not seen:
         return

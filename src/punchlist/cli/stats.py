@@ -76,7 +76,6 @@ def _find_cost(costs: Iterable[Cost], name: str) -> Cost | None:
 
 
 def _table(costs: Sequence[Cost]) -> Iterator[Line]:
-    """Yield a row for each dialect and profile, in estimated tokens, and below it what is out of the ordinary."""
     rows = [(cost_title(cost), *cost_cells(cost)) for cost in costs]
     name, *wide = (max(map(len, column)) for column in zip(("", *COST_HEADINGS), *rows, strict=True))
     heads = "  ".join(head.rjust(width) for head, width in zip(COST_HEADINGS, wide, strict=True))

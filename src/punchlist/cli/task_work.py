@@ -416,7 +416,6 @@ def _feed_input(pipe: IO[bytes], given: bytes) -> None:
 
 
 def _pass_on(pipe: IO[bytes], to: IO[bytes], kept: bytearray) -> None:
-    """Show the output of a pipe as it comes, and keep the end of it."""
     with pipe:
         while chunk := os.read(pipe.fileno(), _CHUNK):
             kept += chunk

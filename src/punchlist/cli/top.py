@@ -173,7 +173,6 @@ class Top:
         self._screen.draw(top_lines(self._frame, self._display, self._height))
 
     def _fill_frame(self) -> None:
-        """Put what is there now into the next picture."""
         self._arrange()
         frame = self._frame
         subject = self._find_subject()

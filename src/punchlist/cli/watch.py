@@ -94,7 +94,6 @@ def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
 
 
 def _follow(board: Board, watcher: Watcher) -> None:
-    """Print each fact as a log tells it, until the person interrupts."""
     write = make_writer(detect_display(), colour=has_colours())
     seen = board.store.last_seq()
     presence, next_look = PresenceLog(board), 0.0

@@ -634,7 +634,6 @@ def _draw_row(row: NowRow, layout: Columns, frame: TopFrame, display: Display) -
 
 
 def _short_list(frame: TopFrame, rows: Sequence[ListRow], display: Display) -> list[Line]:
-    """Return an agent's lists in a few lines, below its row."""
     inner = replace(spin(display, frame.tick), columns=(display.columns or 80) - 6)
     lines: list[Line] = []
     for depth, row in tree(rows):
