@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from punchlist.conversations.receipts import load_receipt
+from punchlist.conversations.bindings import load_receipt
 from punchlist.core.events import Event, make_filter, parse_cursor
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import InvalidInput, PlanMissing, SessionUnknown

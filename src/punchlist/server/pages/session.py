@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.conversations.receipts import load_receipt
+from punchlist.conversations.bindings import load_receipt
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
