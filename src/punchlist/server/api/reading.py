@@ -67,13 +67,11 @@ class ProjectQuery(Struct, forbid_unknown_fields=True):
     project: Project = None
 
 
-class PlaceQuery(Struct, forbid_unknown_fields=True):
-    project: Project = None
+class PlaceQuery(ProjectQuery, forbid_unknown_fields=True):
     session: Session = None
 
 
-class SessionsQuery(Struct, forbid_unknown_fields=True):
-    project: Project = None
+class SessionsQuery(ProjectQuery, forbid_unknown_fields=True):
     after: (
         Annotated[str, Meta(min_length=1, max_length=200, description="The `next` of the page before, a session's id.")]
         | None
@@ -81,8 +79,7 @@ class SessionsQuery(Struct, forbid_unknown_fields=True):
     limit: Limit = 100
 
 
-class ListsQuery(Struct, forbid_unknown_fields=True):
-    project: Project = None
+class ListsQuery(ProjectQuery, forbid_unknown_fields=True):
     limit: Limit = 20
 
 
@@ -93,8 +90,7 @@ class RevisionQuery(Struct, forbid_unknown_fields=True):
     ) = None
 
 
-class PlansQuery(Struct, forbid_unknown_fields=True):
-    project: Project = None
+class PlansQuery(ProjectQuery, forbid_unknown_fields=True):
     waiting: Annotated[bool, Meta(description="Only those that wait for a decision.")] = True
 
 
