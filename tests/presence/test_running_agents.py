@@ -21,7 +21,7 @@ import pytest
 from punchlist import Board
 from punchlist.core.events import Draft
 from punchlist.core.presence import Presence, find_missing, join_roads
-from punchlist.presence.roster import load_first_screen
+from punchlist.presence.roster import load_roster
 from punchlist.presence.running_agents import PresenceLog, find_presence, record_states
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
@@ -614,11 +614,11 @@ def test_an_agent_of_which_only_its_state_is_known_has_no_list(home: Path, board
     file = write_session(home, start().pid)
     look = PresenceLog(board)
     look.look()
-    (row,) = load_first_screen(board).agents
+    (row,) = load_roster(board).agents
     assert (row.state, row.on_board, row.list_session) == ("busy", False, "")
     file.unlink()
     for _ in range(2):  # before it is recorded, and after
-        (row,) = load_first_screen(board).agents
+        (row,) = load_roster(board).agents
         assert (row.host, row.state, row.on_board, row.list_session) == ("claude-code", "gone", False, "")
         look.look()
 
@@ -639,7 +639,7 @@ def test_watched_agents_without_a_process_are_idle_and_then_gone(board: Board):
     copy_list(board, "hermes", "h-2", now - timedelta(hours=1))
     copy_list(board, "hermes", "h-3", now - timedelta(hours=7))
     copy_list(board, "claude-code", "c-1", now)
-    found = {row.session: (row.host, row.state, row.list_session) for row in load_first_screen(board).agents}
+    found = {row.session: (row.host, row.state, row.list_session) for row in load_roster(board).agents}
     assert found == {
         "h-1": ("hermes", "idle", "h-1"),
         "h-2": ("hermes", "gone", "h-2"),
@@ -652,7 +652,7 @@ def test_an_agent_of_the_board_and_its_process_are_one_row(home: Path, board: Bo
     write_session(home, process.pid)
     agent = board.agent("main", session="c-1", project=home / "shop")
     agent.call("todo", {"set": ["paint", "dry"], "start": "1"})
-    (row,) = load_first_screen(board).agents
+    (row,) = load_roster(board).agents
     assert (row.host, row.state, row.pid, row.focus, row.total) == (
         "claude-code",
         "busy",
@@ -670,5 +670,5 @@ def test_a_conversation_that_continues_a_session_shows_its_list(home: Path, boar
         lambda tx: tx.hosts.bind_conversation("claude-code", "c-1", "s-1", project="/shop", at=board.now())
     )
     write_session(home, process.pid)
-    (row,) = load_first_screen(board).agents
+    (row,) = load_roster(board).agents
     assert (row.session, row.list_session, row.focus) == ("c-1", "s-1", "paint")

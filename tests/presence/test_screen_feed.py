@@ -8,7 +8,7 @@ import pytest
 from punchlist import Board
 from punchlist.core.presence import Presence
 from punchlist.errors import SettingsFileInvalid
-from punchlist.presence.roster import load_first_screen
+from punchlist.presence.roster import load_roster
 from punchlist.presence.running_agents import record_states
 from punchlist.presence.screen_feed import LiveRoster
 
@@ -21,9 +21,9 @@ def test_an_agent_that_another_program_has_just_seen_is_not_gone(tmp_path: Path)
         clock[0] += timedelta(seconds=1)
         record_states(board, [seen])
         clock[0] += timedelta(seconds=1)
-        (row,) = load_first_screen(board, present=[], seen_at=looked_at).agents
+        (row,) = load_roster(board, present=[], seen_at=looked_at).agents
         assert (row.host, row.session, row.state, row.waits_for) == ("codex", "t-1", "waiting", "approval")
-        (row,) = load_first_screen(board, present=[], seen_at=clock[0]).agents
+        (row,) = load_roster(board, present=[], seen_at=clock[0]).agents
         assert (row.state, row.waits_for) == ("gone", "")
 
 

@@ -31,7 +31,7 @@ _LONGEST_ABSENCE: Final = timedelta(days=1)
 _decode_line = msgspec.json.Decoder(SessionLine).decode
 
 
-def load_first_screen(
+def load_roster(
     board: BoardReader,
     *,
     project: Folder = None,

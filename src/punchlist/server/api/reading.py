@@ -18,7 +18,7 @@ from punchlist.core.events import Event, make_filter, parse_cursor
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import InvalidInput, PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
-from punchlist.presence.roster import load_first_screen
+from punchlist.presence.roster import load_roster
 from punchlist.reports.work_reports import load_brief, load_report
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.problems import ApiProblem
@@ -251,7 +251,7 @@ def show_now(call: ApiCall, query: ProjectQuery) -> NowView:
     """Show every agent of this machine and of the board, what waits on a person, and what was done."""
     project = call.choose_project(query.project)
     present, seen_at = (None, None) if call.live is None else call.live.find_present()
-    roster = load_first_screen(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
+    roster = load_roster(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
     return view_now(roster)
 
 
