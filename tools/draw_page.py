@@ -9,7 +9,6 @@ from playwright.sync_api import sync_playwright
 from tools.draw_top import make_roster
 
 from punchlist.board import Board
-from punchlist.server.pages.handlers import PageFrame
 from punchlist.server.pages.now import count_waits, load_now
 from punchlist.server.pages.rendering import render
 
@@ -21,7 +20,8 @@ CHROMIUM = "/usr/bin/chromium"
 def render_page() -> str:
     """Return the page as one file: with its style, and without its script."""
     roster = make_roster()
-    frame = PageFrame(path="/", back="/", query="", theme="auto", waits=count_waits(roster), epoch=0, scope="edit")
+    frame = {"path": "/", "back": "/", "query": "", "theme": "auto", "next_theme": "light", "notice": ""}
+    frame |= {"waits": count_waits(roster), "epoch": 0, "scope": "edit"}
     with Board.open("memory:") as board:
         page = render("now.html", {"page": frame, "now": load_now(board, roster)})
     page = re.sub(r"<script.*?</script>|<link[^>]*>", "", page)

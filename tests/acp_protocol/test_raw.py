@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from punchlist import Board
 from punchlist.acp.reporter import Reporter
-from punchlist.acp.updates import CHARACTERS, VALUES, AcpCalls, raw
+from punchlist.acp.updates import CHARACTERS, AcpCalls, raw
 from tests.acp_protocol.test_client import connected
 from tests.dialects.boards import memory_board, todo
 
@@ -53,7 +53,8 @@ ODD: list[tuple[Any, Any]] = [
     ({"a": [1, 2.5, True, None, "x"]}, {"a": [1, 2.5, True, None, "x"]}),
     (("a", "b"), ["a", "b"]),
     ({"x"}, ["x"]),
-    ({1: "a", None: "b", (1, 2): "c"}, {"1": "a", "None": "b", "[tuple]": "c"}),
+    ({1: "a", None: "b"}, {"1": "a", "null": "b"}),
+    ({(1, 2): "c"}, "[dict]"),
     (b"caf\xc3\xa9 \xff", "café �"),
     (ValueError("no key"), {"name": "ValueError", "message": "no key"}),
     (Row("x"), {"text": "x"}),
@@ -62,11 +63,11 @@ ODD: list[tuple[Any, Any]] = [
     (date(2026, 1, 1), "2026-01-01"),
     (float("nan"), None),
     (2**64, 1.8446744073709552e19),
-    (10**400, None),
+    (10**400, "[int]"),
     ("\ud800", "�"),
-    (circular(), {"self": "[Circular]"}),
+    (circular(), "[dict]"),
     (object(), "[object]"),
-    ({"good": 1, "bad": Unreadable()}, {"good": 1, "bad": "[Unreadable]"}),
+    ({"good": 1, "bad": Unreadable(a=1)}, "[dict]"),
 ]
 
 
@@ -77,10 +78,11 @@ def test_every_value_has_a_form_in_json(value: Any, shown: Any) -> None:
 
 
 def test_what_is_too_long_too_wide_or_too_deep_is_cut() -> None:
-    assert raw("x" * (CHARACTERS + 9)) == "x" * CHARACTERS + "…"
+    assert raw("x" * 100_000) == "x" * 100_000
+    assert raw("x" * CHARACTERS).startswith("xxx")
+    assert len(raw("x" * CHARACTERS)) < CHARACTERS / 3
     assert len(raw(["y" * 1000] * 1000)) < 300
-    assert raw([0] * (VALUES + 9)) == [*[0] * VALUES, "…"]
-    assert "[Deep]" in json.dumps(raw(deep(5000)))
+    assert raw(deep(5000)) == "[list]"
 
 
 @given(

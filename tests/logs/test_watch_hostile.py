@@ -20,7 +20,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.core.presence import Presence
-from punchlist.presence.roster import load_first_screen
+from punchlist.presence.roster import load_roster
 from punchlist.terminal.now import TopFrame, arrange_rows, now_lines, top_lines
 from punchlist.terminal.spans import Display, plain
 from tests.logs.machine import Machine, make_machine
@@ -268,7 +268,7 @@ def test_no_field_of_a_watched_file_reaches_a_terminal_as_an_escape(machine: Mac
             )
             for host, row in zip(hosts, rows, strict=True)
         ]
-        roster, now = load_first_screen(board, present=present), board.now()
+        roster, now = load_roster(board, present=present), board.now()
         for columns in (40, 80, 140):
             display = Display(columns=columns)
             frame = TopFrame(roster=roster, rows=arrange_rows(roster, display, ""), now=now)

@@ -17,9 +17,9 @@ import pytest
 
 from punchlist import Board
 from punchlist.cli import main
-from punchlist.conversations.receipts import load_receipt, note_reply
+from punchlist.conversations.bindings import load_receipt, note_reply
 from punchlist.hooks.inbox import ingest
-from punchlist.hooks.sockets import HookServer, serve_hooks
+from punchlist.hooks.sockets import HookServer
 from punchlist.people.back_channel import BackChannel, deliver
 from tests.hooks.hosts import HOOK, Host
 
@@ -62,9 +62,7 @@ def channel(board: Board) -> BackChannel:
 def server(host: Host, board: Board, channel: BackChannel, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookServer]:
     """The socket of a running `punchlist mcp`, in the process that the hooks take for the agent's."""
     monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
-    served = serve_hooks(board, os.getpid(), channel=channel)
-    assert served is not None
-    with served:
+    with HookServer(board, os.getpid(), channel=channel) as served:
         yield served
 
 
@@ -203,9 +201,7 @@ def test_the_monitor_finds_the_next_server_and_ends_with_its_agent(
     start_idle_session(host, board)
     server.close()
     channel = BackChannel(board, os.getpid())
-    again = serve_hooks(board, os.getpid(), channel=channel)
-    assert again is not None
-    with again:
+    with HookServer(board, os.getpid(), channel=channel):
         channel.has_monitor.wait(30)
         board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
         assert "ada answered" in monitor.read()

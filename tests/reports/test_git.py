@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.reports.git import Commit, GitFacts, ItemWork, Lines, git_facts
+from punchlist.reports.git import Commit, Diffstat, GitFacts, ItemWork, Lines, git_facts
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -64,7 +64,7 @@ def test_commits_belong_to_the_time_in_which_they_were_made(repository: Path) ->
     ])  # fmt: skip
     assert (len(early.commits), early.files, early.lines) == (1, 1, Lines(2, 0))
     assert (len(late.commits), late.files, late.lines) == (1, 2, Lines(1, 1))
-    assert before.is_empty
+    assert before == Diffstat()
 
 
 def test_a_commit_in_the_second_in_which_an_item_was_begun_belongs_to_that_item(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_commit_in_the_second_in_which_an_item_was_begun_belongs_to_that_item(
     before, after = GitFacts(str(tmp_path), (commit,)).shares(
         [ItemWork(second - MINUTE, begun), ItemWork(begun, begun + MINUTE)]
     )
-    assert (before.is_empty, after.commits) == (True, (commit,))
+    assert (before, after.commits) == (Diffstat(), (commit,))
 
 
 def test_a_commit_belongs_to_the_item_for_which_a_call_ran(tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_what_is_not_committed_counts_for_whoever_touched_the_file(repository: P
     now = datetime.now(UTC)
     works = [ItemWork(now, None, [f"{repository}/door.txt"]), ItemWork(now, None, ["window.txt"])]
     touched, other = facts.shares(works)
-    assert (touched.lines, other.is_empty) == (Lines(1, 0), True)
-    assert facts.shares([ItemWork(now, None, ["/elsewhere/door.txt"])])[0].is_empty
+    assert (touched.lines, other) == (Lines(1, 0), Diffstat())
+    assert facts.shares([ItemWork(now, None, ["/elsewhere/door.txt"])])[0] == Diffstat()
 
 
 def test_a_new_file_and_one_that_a_shell_line_changed_have_a_diffstat(repository: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_new_file_and_one_that_a_shell_line_changed_have_a_diffstat(repository
     )
     assert (wrote.files, wrote.lines) == (1, Lines(2, 0))
     assert (ran_a_line.files, ran_a_line.lines) == (1, Lines(1, 0))
-    assert idle.is_empty
+    assert idle == Diffstat()
 
 
 def test_a_file_that_a_shell_line_took_away_counts_for_its_item(repository: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_file_that_a_shell_line_took_away_counts_for_its_item(repository: Path
     (repository / "door.txt").unlink()
     ran = (begun, datetime.now(UTC))
     one, other = facts_of(repository, begun).shares([ItemWork(begun, None, active=[ran]), ItemWork(begun, None)])
-    assert (one.files, one.lines, other.is_empty) == (1, Lines(0, 2), True)
+    assert (one.files, one.lines, other) == (1, Lines(0, 2), Diffstat())
 
 
 def test_what_is_gone_with_its_folder_counts_for_who_took_that_away(repository: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_file_that_two_items_touched_counts_once(repository: Path) -> None:
     (repository / "door.txt").write_text("red\nblue\ngreen\n")
     facts = facts_of(repository, begun)
     first, second = facts.shares([ItemWork(begun, begun, ["door.txt"]), ItemWork(begun + MINUTE, None, ["door.txt"])])
-    assert (first.is_empty, second.lines) == (True, Lines(1, 0))
+    assert (first, second.lines) == (Diffstat(), Lines(1, 0))
 
 
 def test_a_repository_without_a_commit_has_new_files(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +42,13 @@ def test_the_server_takes_and_answers_the_hooks_of_every_agent(running: Running,
 
 
 def test_a_process_of_the_agents_own_is_asked_first(running: Running, board: Board, host: Host):
-    seen: list[str] = []
-    with HookServer(board, os.getpid(), lambda line: seen.append(line["event"]["hook_event_name"])):
+    asked: list[socket.socket] = []
+
+    class CountingServer(HookServer):
+        def _answer(self, hook: socket.socket) -> None:
+            asked.append(hook)
+            super()._answer(hook)
+
+    with CountingServer(board, os.getpid()):
         host.write_todos("t1", Fix="in_progress")
-    assert seen == ["PreToolUse", "PostToolUse"]
+    assert len(asked) == 2

@@ -40,110 +40,52 @@ OURS: Final = "punchlist/"
 # Arguments and results as JSON.
 
 
-DEEPEST: Final = 64
-VALUES: Final = 10_000
 CHARACTERS: Final = 262_144
-"""Limits of one value; characters of all texts together, names of fields among them."""
+"""Characters of a value as JSON; of a longer one the texts and arrays are cut."""
 
-_CUT_OFF: Final = "…"
+_LONGEST_TEXT: Final = CHARACTERS // 4
+_MOST_ENTRIES: Final = 250
 
 
 def raw(value: Any) -> Any:
-    """Copy a value into JSON's own types. Never raises; other values become their type, as in `[Socket]`.
-
-    Beyond the limits a value is cut, and `…` stands in its place.
-    """
-    return _Copy().copy(value, DEEPEST)
-
-
-class _Copy:
-    """Copies one value, and counts what may still be copied."""
-
-    def __init__(self) -> None:
-        self._path: set[int] = set()
-        self._values = VALUES
-        self._characters = CHARACTERS
-
-    def copy(self, value: Any, depth: int) -> Any:
-        if isinstance(value, Enum):
-            value = value.value
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            return self._take_text(str.__str__(value))
-        if isinstance(value, int | float):
-            return _to_number(value)
-        if isinstance(value, bytes | bytearray):
-            return self._take_text(bytes(value[: self._characters + 1]).decode("utf-8", "replace"))
-        if id(value) in self._path:
-            return "[Circular]"
-        if depth <= 0:
-            return "[Deep]"
-        self._path.add(id(value))
-        try:
-            return self._copy_whole(value, depth - 1)
-        except Exception:  # an unreadable mapping, an object without text, a stack that is nearly full
-            return _describe_type(value)
-        finally:
-            self._path.discard(id(value))
-
-    def _copy_whole(self, value: Any, depth: int) -> Any:
-        """Copy a value that holds others, or of a type that JSON does not have."""
-        if isinstance(value, Mapping):
-            return self._copy_object(cast("Mapping[Any, Any]", value).items(), depth)
-        if isinstance(value, list | tuple | set | frozenset):
-            return self._copy_array(cast("Iterable[Any]", value), depth)
-        if isinstance(value, BaseException):
-            return self._copy_object((("name", type(value).__name__), ("message", str(value))), depth)
-        if is_dataclass(value) and not isinstance(value, type):
-            return self._copy_object(((field.name, getattr(value, field.name)) for field in fields(value)), depth)
-        if type(value).__module__ in SCALARS:
-            return self._take_text(str(value))
-        dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
-        if callable(dump):  # results of MCP's SDK are such models
-            return self.copy(dump(by_alias=True, exclude_none=True), depth)
-        return _describe_type(value)
-
-    def _copy_object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
-        copy: dict[str, Any] = {}
-        for key, part in pairs:
-            if self._is_full():
-                copy[_CUT_OFF] = _CUT_OFF
-                break
-            copy[self._take_text(_to_name(key))] = self.copy(part, depth)
-        return copy
-
-    def _copy_array(self, parts: Iterable[Any], depth: int) -> list[Any]:
-        copy: list[Any] = []
-        for part in parts:
-            if self._is_full():
-                copy.append(_CUT_OFF)
-                break
-            copy.append(self.copy(part, depth))
-        return copy
-
-    def _is_full(self) -> bool:
-        self._values -= 1
-        return self._values < 0 or self._characters <= 0
-
-    def _take_text(self, text: str) -> str:
-        most = max(0, self._characters)
-        self._characters -= len(text)
-        return repair(text) if len(text) <= most else repair(text[:most]) + _CUT_OFF
-
-
-def _to_number(value: float) -> float | None:
-    """Return null for a number that is not finite or too large, as JavaScript does; round one beyond 64 bits."""
+    """Copy a value into JSON's own types. Never raises; what JSON cannot hold becomes its type, as in `[Socket]`."""
     try:
-        return to_json_value(value)
-    except ValueError:
-        return None
+        text = json.dumps(value, default=_to_jsonable)
+        copy = to_json_value(json.loads(text, parse_constant=lambda _: None))
+    except Exception:  # it is circular, too deep, or cannot be read
+        return _describe_type(value)
+    return copy if len(text) <= CHARACTERS else _shorten(copy)
 
 
-def _to_name(key: object) -> str:
-    if isinstance(key, str):
-        return str.__str__(key)
-    return str(key) if key is None or isinstance(key, int | float) else _describe_type(key)
+def _to_jsonable(value: Any) -> Any:
+    """Return a value of a type that JSON does not have in one that it has."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, bytes | bytearray):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[Any, Any]", value))
+    if isinstance(value, set | frozenset):
+        return list(cast("Iterable[Any]", value))
+    if isinstance(value, BaseException):
+        return {"name": type(value).__name__, "message": str(value)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if type(value).__module__ in SCALARS:
+        return str(value)
+    dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
+    # Results of MCP's SDK are such models.
+    return dump(by_alias=True, exclude_none=True) if callable(dump) else _describe_type(value)
+
+
+def _shorten(value: Any) -> Any:
+    if isinstance(value, str):
+        return cut(value, _LONGEST_TEXT)
+    if isinstance(value, list):
+        return [_shorten(part) for part in cast("list[Any]", value)[:_MOST_ENTRIES]]
+    if isinstance(value, dict):
+        return {key: _shorten(part) for key, part in cast("dict[str, Any]", value).items()}
+    return value
 
 
 def _describe_type(value: object) -> str:

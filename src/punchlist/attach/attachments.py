@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import PurePath
 from typing import Any, cast
 
 import msgspec
@@ -134,10 +135,10 @@ def plan_detach(host: AgentProgram) -> ChangePlan:
     if marker.status_line is not None:
         settings, _ = _plan_status_line(host, find_launch(marker.board), marker, wanted=False)
         written.append(resolve_file(_settings_path(host), root))
-    inner = {os.path.dirname(file) for file in files} - {place}
+    inner = {folder for file in files for folder in PurePath(file).parents if PurePath(place) in folder.parents}
     # The marker goes last: a detach that was cut short can be done again.
     changes = [*settings, *_list_deletions([*files, own])]
-    folders = [*_list_inner_folders(place, inner), *_list_parents(own, marker.folders)]
+    folders = [*map(str, inner), *_list_parents(own, marker.folders)]
     return _add_leftovers(changes, folders, written, root)
 
 
@@ -316,23 +317,9 @@ def _list_deletions(paths: Iterable[str]) -> list[FileChange]:
     return [FileChange(path, before, None) for path, before in found if before is not None]
 
 
-def _list_inner_folders(top: str, folders: Iterable[str]) -> list[str]:
-    found: set[str] = set()
-    for folder in folders:
-        at = folder
-        while at != top:
-            found.add(at)
-            at = os.path.dirname(at)
-    return sorted(found)
-
-
 def _list_parents(path: str, count: int) -> list[str]:
     """Return so many of the folders above a path, innermost first: those that were made for it."""
-    parents: list[str] = []
-    for _ in range(count):
-        path = os.path.dirname(path)
-        parents.append(path)
-    return parents
+    return [str(folder) for folder in PurePath(path).parents[:count]]
 
 
 # The status line in Claude Code's settings. Their text is edited, never parsed and written back: comments are refused,

@@ -9,7 +9,7 @@ from punchlist.cli.arguments import Parser, author, command_parser, open_reader,
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.programs import ATTACHABLE, PROGRAMS
 from punchlist.logs.programs import is_found
-from punchlist.presence.roster import load_first_screen
+from punchlist.presence.roster import load_roster
 from punchlist.settings.environment import project_of
 from punchlist.terminal.now import now_lines
 from punchlist.terminal.spans import Line, Span, safe_line
@@ -34,7 +34,7 @@ def parser() -> Parser:
 def _show(options: Namespace) -> None:
     with open_reader(options) as board:
         settle_due_tasks(board)
-        roster = load_first_screen(board, project=options.project, who=author(options))
+        roster = load_roster(board, project=options.project, who=author(options))
     if options.json:
         show_json(view_now(roster))
         return

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
 from punchlist.board import Board
-from punchlist.conversations.bindings import continue_session
-from punchlist.conversations.receipts import NEWS, is_message, note_seen, note_turn
+from punchlist.conversations.bindings import NEWS, continue_session, is_message, note_seen, note_turn
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Draft
 from punchlist.core.task import Task

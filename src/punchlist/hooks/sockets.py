@@ -6,18 +6,14 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 from punchlist.board import Board
 from punchlist.errors import StoreTooNew
 from punchlist.hooks.inbox import answer_line
 from punchlist_hook import LONGEST_LINE, MONITOR_LINE, is_private_folder, log_error, socket_folder
-
-OnEvent = Callable[[Mapping[str, Any]], None]
-"""Called after an event is committed, with the line of the hook."""
 
 _LINE_SECONDS: Final = 2.0
 """Seconds in which a hook has to send its line."""
@@ -36,15 +32,13 @@ class HookServer:
     """A socket and the thread that answers it, one hook after the other: an agent's events are taken in order.
 
     With `ANY_HOST` as `host_pid` it serves the hooks of every agent that no server of its own answers. Monitors connect
-    to the server of their own agent only: it has a `channel` for them.
+    to the server of their own agent only: it has a `channel` for them. Raise `OSError` where the socket cannot be made:
+    hooks then use the inbox.
     """
 
-    def __init__(
-        self, board: Board, host_pid: int, on_event: OnEvent | None = None, *, channel: MonitorChannel | None = None
-    ) -> None:
+    def __init__(self, board: Board, host_pid: int, *, channel: MonitorChannel | None = None) -> None:
         self._board = board
         self._channel = channel
-        self._on_event = on_event
         self._file = os.path.realpath(board.store.path)
         self.path = os.path.join(_make_folder(self._file), f"{host_pid}.{os.getpid()}.sock")
         with suppress(FileNotFoundError):  # of a process that had our id and was killed
@@ -116,18 +110,6 @@ class HookServer:
         answer = answer_line(self._board, bytes(line))
         with suppress(OSError):  # the hook has given up
             hook.sendall(json.dumps(answer).encode() + b"\n")
-        if self._on_event is not None:
-            self._on_event(json.loads(line))
-
-
-def serve_hooks(
-    board: Board, host_pid: int, on_event: OnEvent | None = None, *, channel: MonitorChannel | None = None
-) -> HookServer | None:
-    """Serve the hooks of the agent with this process id; None for a board in memory.
-
-    Raise `OSError` where the socket cannot be made: hooks then use the inbox.
-    """
-    return HookServer(board, host_pid, on_event, channel=channel) if board.store.durable else None
 
 
 def _make_folder(board: str) -> str:

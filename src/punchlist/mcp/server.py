@@ -269,7 +269,7 @@ def _find_asked(reply: Reply) -> list[str]:
 
 def _list_news(agent: Agent) -> list[str]:
     """Return what people answered and decided since the model was last told, once."""
-    from punchlist.conversations.receipts import note_reply
+    from punchlist.conversations.bindings import note_reply
     from punchlist.store.sidecars import limit_wait
 
     with limit_wait(_NEWS_SECONDS), suppress(StoreBusy):  # what is not told now is still news at the next call
@@ -321,11 +321,11 @@ class HookListener:
         if not os.path.exists(path) and not os.path.exists(inbox_path(path)):
             return  # there is no board yet, and nothing for it
         from punchlist.hooks.inbox import ingest
-        from punchlist.hooks.sockets import serve_hooks
+        from punchlist.hooks.sockets import HookServer
         from punchlist.people.back_channel import BackChannel
 
         board = self._open_board()
         if self._server is None and not self._closed.is_set():
             host = os.getppid()
-            self._server = serve_hooks(board, host, channel=BackChannel(board, host))
+            self._server = HookServer(board, host, channel=BackChannel(board, host))
         ingest(board)

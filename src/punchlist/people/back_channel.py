@@ -19,7 +19,7 @@ from tempfile import TemporaryFile
 from typing import Final, Literal
 
 from punchlist.board import Board
-from punchlist.conversations.receipts import add_step, load_receipt, write_message
+from punchlist.conversations.bindings import add_step, load_receipt, write_message
 from punchlist.core.approval import PlanState
 from punchlist.core.commands import Note, Operation, Target, Unblock
 from punchlist.core.events import Event

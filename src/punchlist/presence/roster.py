@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from punchlist.core.grounding.session import session_state
 from punchlist.core.overview import NO_LINE, WATCHED, SessionLine
@@ -32,7 +31,7 @@ _LONGEST_ABSENCE: Final = timedelta(days=1)
 _decode_line = msgspec.json.Decoder(SessionLine).decode
 
 
-def load_first_screen(
+def load_roster(
     board: BoardReader,
     *,
     project: Folder = None,
@@ -45,11 +44,20 @@ def load_first_screen(
     `present` are the agents that hosts know, if they have been looked for already, at `seen_at`.
     """
     since, has_looked = _find_last_look(board, who)
-    found = load_roster(board, project=project, looked_at=since, present=present, seen_at=seen_at)
-    done = None if found.done is None else replace(found.done, has_looked=has_looked)
-    # A list that a person began by hand is no agent.
-    agents = (row for row in found.agents if row.host or not is_personal_list(row.session, row.agent, row.project))
-    return replace(found, agents=tuple(agents), done=done)
+    where = None if project is None else project_of(project)
+    seen = find_presence(board) if present is None else present
+    now = board.now()
+
+    def load(tx: Transaction) -> Roster:
+        waits = tuple(load_waits(tx, now, project=where))
+        sessions = {one.board_session for one in seen}
+        agents = list_agents(seen, _load_agents(tx, sessions, now), waits, now, seen_at)
+        done = None if where is not None else _load_done(tx, since, has_looked=has_looked)
+        # A list that a person began by hand is no agent.
+        rows = (row for row in agents if row.host or not is_personal_list(row.session, row.agent, row.project))
+        return Roster(at=now, agents=tuple(row for row in rows if where in (None, row.project)), waits=waits, done=done)
+
+    return board.store.read(load)
 
 
 def _find_last_look(board: BoardReader, who: str) -> tuple[datetime, bool]:
@@ -59,37 +67,6 @@ def _find_last_look(board: BoardReader, who: str) -> tuple[datetime, bool]:
     event = next(board.events(max(marks) - 1), None) if max(marks) else None
     earliest = board.now() - _LONGEST_ABSENCE
     return (earliest, False) if event is None or event.at < earliest else (event.at, True)
-
-
-def load_roster(
-    board: BoardReader,
-    *,
-    project: Folder = None,
-    looked_at: datetime | None = None,
-    present: Sequence[Presence] | None = None,
-    seen_at: datetime | None = None,
-) -> Roster:
-    """Return all agents and waits, of a project or of everything.
-
-    `looked_at` is when the reader last looked, for what was done since. `present` are the agents that hosts know, if
-    they have been looked for already, at `seen_at`.
-    """
-    where = None if project is None else project_of(project)
-    seen = find_presence(board) if present is None else present
-    now = board.now()
-
-    def load(tx: Transaction) -> Roster:
-        waits = tuple(load_waits(tx, now, project=where))
-        sessions = {one.board_session for one in seen}
-        agents = list_agents(seen, _load_agents(tx, sessions, now), waits, now, seen_at)
-        return Roster(
-            at=now,
-            agents=tuple(row for row in agents if where in (None, row.project)),
-            waits=waits,
-            done=None if looked_at is None or where is not None else _load_done(tx, looked_at),
-        )
-
-    return board.store.read(load)
 
 
 def _load_agents(tx: Transaction, present: set[str], now: datetime) -> list[BoardAgent]:
@@ -142,7 +119,6 @@ def _find_silence(tx: Transaction, row: OverviewRow, now: datetime, timings: Sta
     return None if state is None or find_silence(state, now, options) is None else state.alive_at
 
 
-def _load_done(tx: Transaction, since: datetime) -> DoneSince:
-    return DoneSince(
-        since=since, items=tx.completions.grades_since(since), sessions=tx.completions.session_states_since(since)
-    )
+def _load_done(tx: Transaction, since: datetime, *, has_looked: bool) -> DoneSince:
+    items, sessions = tx.completions.grades_since(since), tx.completions.session_states_since(since)
+    return DoneSince(since=since, items=items, sessions=sessions, has_looked=has_looked)

@@ -17,7 +17,7 @@ from punchlist.errors import StoreClosed, StoreTooNew
 from punchlist.hooks.inbox import ingest
 from punchlist.logs.discovery import find_beginning
 from punchlist.logs.watcher import Watcher
-from punchlist.presence.roster import load_first_screen
+from punchlist.presence.roster import load_roster
 from punchlist.presence.running_agents import PRESENCE_SECONDS, PresenceLog
 from punchlist.settings.environment import Folder
 from punchlist.store.sidecars import limit_wait
@@ -113,7 +113,7 @@ class LiveRoster:
             basis = self.board.store.last_seq(), self._present
             if basis == self._basis and time.monotonic() < self._next_load:
                 return
-            found = load_first_screen(
+            found = load_roster(
                 self.board, project=self._project, who=self._who, present=self._present, seen_at=self._seen_at
             )
             self._basis, self._next_load = basis, time.monotonic() + _LOAD_SECONDS  # a load that fails is none

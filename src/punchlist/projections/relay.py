@@ -34,8 +34,6 @@ Log = Callable[[dict[str, Any]], None]
 
 BUFFER: Final = 4_000
 SNIPPET: Final = 220
-HEARTBEAT: Final = {"source": "acp-spawn", "intent": "event", "reason": "acp:spawn:stream"}
-"""Wakes a host that sleeps between messages; sent with each of them."""
 
 _LONGEST_ERROR: Final = 1_000
 _MOST_ITEMS: Final = 256

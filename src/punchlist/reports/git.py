@@ -134,9 +134,6 @@ class Lines(NamedTuple):
     added: int = 0
     removed: int = 0
 
-    def plus(self, other: Lines) -> Lines:
-        return Lines(self.added + other.added, self.removed + other.removed)
-
 
 NO_LINES: Final = Lines()
 
@@ -169,10 +166,6 @@ class Diffstat(Struct, frozen=True):
     commits: tuple[Commit, ...] = ()
     files: int = 0
     lines: Lines = NO_LINES
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.commits and not self.files
 
 
 class Uncommitted(NamedTuple):
@@ -234,7 +227,7 @@ def find_makers(commit: Commit, calls: Sequence[CommitCall]) -> list[CommitCall]
 def _find_writer(named_by: Sequence[int], works: Sequence[ItemWork], at: datetime | None) -> int | None:
     if len(named_by) == 1:
         return named_by[0]
-    written = None if at is None else _find_active(works, _widen(at))
+    written = None if at is None else _find_active(works, (at - SLACK, at + SLACK))
     if not named_by or written in named_by:
         return written
     return max(named_by, key=lambda index: works[index].start)
@@ -255,10 +248,6 @@ def _overlap(one: Span, other: Span) -> timedelta:
     return max(min(one[1], other[1]) - max(one[0], other[0]), _NONE)
 
 
-def _widen(at: datetime) -> Span:
-    return at - SLACK, at + SLACK
-
-
 def _find_path(root: str, path: str, known: Mapping[str, object]) -> str:
     """Return the path as Git has it, empty if it is not known. A relative one may be meant from a subfolder."""
     if os.path.isabs(path):
@@ -270,12 +259,13 @@ def _find_path(root: str, path: str, known: Mapping[str, object]) -> str:
 
 def _sum_changes(commits: Sequence[Commit], uncommitted: Mapping[str, Lines]) -> Diffstat:
     files: dict[str, Lines] = {}
-    total = NO_LINES
+    added = removed = 0
     for changed in (*(commit.files for commit in commits), uncommitted):
         for path, lines in changed.items():
             files[path] = lines
-            total = total.plus(lines)
-    return Diffstat(tuple(commits), len(files), total)
+            added += lines.added
+            removed += lines.removed
+    return Diffstat(tuple(commits), len(files), Lines(added, removed))
 
 
 def git_facts(folder: str, since: datetime, *, timeout: float = TIMEOUT) -> GitFacts | None:

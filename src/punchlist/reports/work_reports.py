@@ -49,7 +49,7 @@ def load_report(board: Board, *, session: str | None, project: str | None) -> Lo
     report = board.report(session=session, project=project)
 
     def find_calls(project: str) -> Sequence[CommitCall]:
-        return board.report(project=project).committing if session else report.committing
+        return recent_commit_calls(board, 0, project) if session else report.committing
 
     git, changes = _ask_git(board, _find_beginnings(report), report.items, find_calls)
     news = {one.session for one in report.sessions}

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from punchlist import __version__
 from punchlist.errors import InvalidInput, StoreError, StoreReplaced
-from punchlist.hooks.sockets import HookServer, serve_hooks
+from punchlist.hooks.sockets import HookServer
 from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
 from punchlist.server.pages import handlers
@@ -155,7 +155,7 @@ def make_app(state: ServerState) -> ASGIApp:
 
 def _serve_hooks(state: ServerState) -> HookServer | None:
     try:
-        return serve_hooks(state.board, ANY_HOST)
+        return HookServer(state.board, ANY_HOST) if state.board.store.durable else None
     except OSError as error:  # hooks use the inbox, which is ingested every two seconds
         _log.warning("hooks are not served: %s", error)
         return None

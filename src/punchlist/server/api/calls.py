@@ -71,11 +71,6 @@ class ApiCall:
     def is_person(self) -> bool:
         return has_person(self.grant)
 
-    @property
-    def project(self) -> str | None:
-        """The only project that the caller may see; None for all."""
-        return self.grant.project
-
     def sees(self, project: str | None) -> bool:
         """True if the caller may see what belongs to this project. All else below asks this."""
         return self.grant.project is None or self.grant.project == project

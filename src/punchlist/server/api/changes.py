@@ -235,7 +235,7 @@ def resolve(call: ApiCall, body: WaitBody) -> Answer:
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
         wait = find_wait(
-            [wait for wait in call.board.waits(project=call.project) if call.sees(wait.project)],
+            [wait for wait in call.board.waits(project=call.grant.project) if call.sees(wait.project)],
             kind=body.kind,
             session=body.session,
             agent=body.agent,

@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from punchlist.conversations.receipts import load_receipt
+from punchlist.conversations.bindings import load_receipt
 from punchlist.core.events import Event, make_filter, parse_cursor
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.errors import InvalidInput, PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
-from punchlist.presence.roster import load_first_screen
+from punchlist.presence.roster import load_roster
 from punchlist.reports.work_reports import load_brief, load_report
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.problems import ApiProblem
@@ -67,13 +67,11 @@ class ProjectQuery(Struct, forbid_unknown_fields=True):
     project: Project = None
 
 
-class PlaceQuery(Struct, forbid_unknown_fields=True):
-    project: Project = None
+class PlaceQuery(ProjectQuery, forbid_unknown_fields=True):
     session: Session = None
 
 
-class SessionsQuery(Struct, forbid_unknown_fields=True):
-    project: Project = None
+class SessionsQuery(ProjectQuery, forbid_unknown_fields=True):
     after: (
         Annotated[str, Meta(min_length=1, max_length=200, description="The `next` of the page before, a session's id.")]
         | None
@@ -81,8 +79,7 @@ class SessionsQuery(Struct, forbid_unknown_fields=True):
     limit: Limit = 100
 
 
-class ListsQuery(Struct, forbid_unknown_fields=True):
-    project: Project = None
+class ListsQuery(ProjectQuery, forbid_unknown_fields=True):
     limit: Limit = 20
 
 
@@ -93,8 +90,7 @@ class RevisionQuery(Struct, forbid_unknown_fields=True):
     ) = None
 
 
-class PlansQuery(Struct, forbid_unknown_fields=True):
-    project: Project = None
+class PlansQuery(ProjectQuery, forbid_unknown_fields=True):
     waiting: Annotated[bool, Meta(description="Only those that wait for a decision.")] = True
 
 
@@ -255,7 +251,7 @@ def show_now(call: ApiCall, query: ProjectQuery) -> NowView:
     """Show every agent of this machine and of the board, what waits on a person, and what was done."""
     project = call.choose_project(query.project)
     present, seen_at = (None, None) if call.live is None else call.live.find_present()
-    roster = load_first_screen(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
+    roster = load_roster(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
     return view_now(roster)
 
 

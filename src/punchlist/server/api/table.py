@@ -12,21 +12,19 @@ from punchlist.server.api import changes, reading, tasks
 from punchlist.server.api.routing import ApiRoute, Handler, Method, Need
 from punchlist.views.lists import PlanView, TaskView, TodosView
 
+
+def _describe_text(longest: int, about: str) -> Any:
+    return Annotated[str, Meta(min_length=1, max_length=longest, description=about)]
+
+
 PATH_PARAMETERS: Final[dict[str, Any]] = {
-    "session": Annotated[str, Meta(min_length=1, max_length=200, description="The id of a session.")],
-    "agent": Annotated[
-        str, Meta(min_length=1, max_length=200, description="The name of an agent of that session, such as `main`.")
-    ],
-    "list": Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=4_200,
-            description="A list of tasks, such as `project:/projects/api` or `session:s1`; a slash is sent as `%2F`.",
-        ),
-    ],
-    "task": Annotated[str, Meta(min_length=1, max_length=20, description="The id of a task, such as `3`.")],
-    "dialect": Annotated[str, Meta(min_length=1, max_length=100, description="A dialect, such as `claude-code`.")],
+    "session": _describe_text(200, "The id of a session."),
+    "agent": _describe_text(200, "The name of an agent of that session, such as `main`."),
+    "list": _describe_text(
+        4_200, "A list of tasks, such as `project:/projects/api` or `session:s1`; a slash is sent as `%2F`."
+    ),
+    "task": _describe_text(20, "The id of a task, such as `3`."),
+    "dialect": _describe_text(100, "A dialect, such as `claude-code`."),
 }
 """The parameters of paths, by their names."""
 

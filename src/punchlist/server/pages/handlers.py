@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -68,25 +67,6 @@ NOTICES: Final = {
 """Notices after a redirect, by the word in its address: no text from an address is shown."""
 
 
-class PageFrame(Struct, frozen=True, kw_only=True):
-    """The values that the frame of every page shows."""
-
-    path: str
-    back: str
-    query: str
-    theme: str
-    waits: int
-    epoch: int
-    scope: str
-    """The most that the reader may do: look, answer or edit."""
-    notice: str = ""
-    notice_style: str = ""
-
-    @property
-    def next_theme(self) -> str:
-        return THEMES[(THEMES.index(self.theme) + 1) % len(THEMES)]
-
-
 Show = Callable[..., Awaitable[Response]]
 """The handler of a page. Takes the request, and a problem that is told above the page."""
 
@@ -112,22 +92,25 @@ def make_page(template: str, load: Callable[[Request, ServerState, Roster], Valu
     return show
 
 
-def _make_frame(request: Request, roster: Roster, problem: str) -> PageFrame:
+def _make_frame(request: Request, roster: Roster, problem: str) -> Values:
+    """Return what the frame of every page shows. `scope` is the most that the reader may do."""
     grant = grant_of(request)
-    theme = request.cookies.get(_THEME_COOKIE, "auto")
+    chosen = request.cookies.get(_THEME_COOKIE, "auto")
+    theme = chosen if chosen in THEMES else "auto"
     notice = problem or NOTICES.get(request.query_params.get("said", ""), "")
     query = request.url.query if request.method == "GET" else ""
-    return PageFrame(
-        path=request.url.path,
-        back=f"{request.url.path}?{query}" if query else request.url.path,
-        query=request.query_params.get("q", "")[:_LONGEST_QUERY],
-        theme=theme if theme in THEMES else "auto",
-        waits=count_waits(roster),
-        epoch=int(roster.at.timestamp()),
-        scope=next(scope for scope in reversed(SCOPES) if scope in grant.scopes),
-        notice=notice,
-        notice_style="bad" if problem else "good",
-    )
+    return {
+        "path": request.url.path,
+        "back": f"{request.url.path}?{query}" if query else request.url.path,
+        "query": request.query_params.get("q", "")[:_LONGEST_QUERY],
+        "theme": theme,
+        "next_theme": THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
+        "waits": count_waits(roster),
+        "epoch": int(roster.at.timestamp()),
+        "scope": next(scope for scope in reversed(SCOPES) if scope in grant.scopes),
+        "notice": notice,
+        "notice_style": "bad" if problem else "good",
+    }
 
 
 # Forms.

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.conversations.receipts import load_receipt
+from punchlist.conversations.bindings import load_receipt
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
@@ -107,13 +107,6 @@ class AgentBlock(Struct, frozen=True, kw_only=True):
         return [name for name, _ in self.phases if name]
 
 
-class EventLine(Struct, frozen=True):
-    seq: int
-    at: datetime
-    words: str
-    style: Style
-
-
 class SessionPage(Struct, frozen=True, kw_only=True):
     """The whole page. `state` is None where nothing was checked or changed."""
 
@@ -130,7 +123,7 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     agents: Sequence[AgentBlock] = ()
     totals: Sequence[tuple[str, str]] = ()
     timeline: Timeline | None = None
-    events: Sequence[EventLine] = ()
+    events: Sequence[Values] = ()
     before: int | None = None
     """The event before which older ones are found; None if all are shown."""
     is_live: bool = False
@@ -297,7 +290,7 @@ def view_item(
     )
 
 
-def _view_events(found: _SessionLog) -> Iterator[EventLine]:
+def _view_events(found: _SessionLog) -> Iterator[Values]:
     """Yield the events that tell something: what changed, and each call once, by what it did."""
     calls = {(name, call.id): call for (name, _), made in found.calls.items() for call in made}
     news = {event.seq for event in find_news(found.events)}
@@ -306,9 +299,12 @@ def _view_events(found: _SessionLog) -> Iterator[EventLine]:
         if event.kind in _TOOLS and call is not None:
             outcome = call.check_outcome if call.check_outcome in ("passed", "failed") else call.outcome
             words = f"{event.agent}: {describe_call(call.name, call.preview)}{_SIGNS[outcome]}"
-            yield EventLine(event.seq, event.at, words, "bad" if outcome == "failed" else "dim")
+            style: Style = "bad" if outcome == "failed" else "dim"
         elif event.seq in news and event.kind != "list.edited":
-            yield EventLine(event.seq, event.at, sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain"))
+            words, style = sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain")
+        else:
+            continue
+        yield {"seq": event.seq, "at": event.at, "words": words, "style": style}
 
 
 _EVENT_STYLES: dict[str, Style] = {

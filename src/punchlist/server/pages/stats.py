@@ -18,7 +18,6 @@ from punchlist.server.pages.rendering import Values
 from punchlist.store import Transaction
 from punchlist.terminal.lists import GRADES
 from punchlist.terminal.reports import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title
-from punchlist.terminal.spans import Style
 from punchlist.views.findings import span
 from punchlist.views.reports import said_size
 
@@ -45,40 +44,6 @@ class Completed(Struct, frozen=True):
     at: datetime | None
     grade: str
     elapsed: timedelta | None
-
-
-class Bar(Struct, frozen=True):
-    """A bar of a chart; `when` and `words` say the same in a table."""
-
-    x: float
-    width: float
-    middle: float
-    label: str
-    when: str
-    words: str
-    total: int
-    top: float
-    parts: Sequence[tuple[str, float, float]]
-    """Of each part its look, its upper edge and its height."""
-
-
-class Share(Struct, frozen=True):
-    """A named number, with its share of the largest in percent."""
-
-    name: str
-    number: int
-    percent: int
-    style: Style = "plain"
-
-
-class CostRow(Struct, frozen=True):
-    """A dialect and profile in estimated tokens, as `punchlist stats` shows them."""
-
-    name: str
-    cells: Sequence[str]
-    remarks: str
-    parts: Sequence[tuple[str, float, float]]
-    """Of each part its look, and its left edge and width in percent of the largest bar."""
 
 
 def load_stats(board: Board) -> Values:
@@ -123,7 +88,7 @@ def _complete_task(task: Task) -> Completed:
     return Completed(task.finished_at, task.grade or _NO_GRADE, elapsed)
 
 
-def _chart(completed: Iterable[Completed], now: datetime, step: timedelta, number: int, form: str) -> list[Bar]:
+def _chart(completed: Iterable[Completed], now: datetime, step: timedelta, number: int, form: str) -> list[Values]:
     """Return completions per step of time, the latest on the right, as bars of stacked grades."""
     local = now.astimezone()
     begin = local.replace(minute=0, second=0, microsecond=0)
@@ -143,8 +108,8 @@ def _chart(completed: Iterable[Completed], now: datetime, step: timedelta, numbe
     ]
 
 
-def _stack(place: int, number: int, start: datetime, form: str, count: Counter[str], most: int) -> Bar:
-    """Return one bar; of many only each third has a label."""
+def _stack(place: int, number: int, start: datetime, form: str, count: Counter[str], most: int) -> Values:
+    """Return one bar; of many only each third has a label. `when` and `words` say the same in a table."""
     parts: list[tuple[str, float, float]] = []
     top = float(_HEIGHT + 16)
     for grade in (*GRADES, _NO_GRADE):
@@ -154,17 +119,17 @@ def _stack(place: int, number: int, start: datetime, form: str, count: Counter[s
             parts.append((grade.replace(" ", "-"), round(top, 1), round(height, 1)))
     words = ", ".join(f"{count[grade]} {grade}" for grade in (*GRADES, _NO_GRADE) if count[grade])
     step = _WIDTH / number
-    return Bar(
-        x=round(place * step + step / 8, 1),
-        width=round(step * 3 / 4, 1),
-        middle=round(place * step + step / 2, 1),
-        label=start.strftime(form) if number <= _DAYS or start.hour % 3 == 0 else "",
-        when=f"{start:%d %b}" if number <= _DAYS else f"{start:%d %b %H:%M}",
-        words=words or "nothing",
-        total=count.total(),
-        top=round(top - 4, 1),
-        parts=parts,
-    )
+    return {
+        "x": round(place * step + step / 8, 1),
+        "width": round(step * 3 / 4, 1),
+        "middle": round(place * step + step / 2, 1),
+        "label": start.strftime(form) if number <= _DAYS or start.hour % 3 == 0 else "",
+        "when": f"{start:%d %b}" if number <= _DAYS else f"{start:%d %b %H:%M}",
+        "words": words or "nothing",
+        "total": count.total(),
+        "top": round(top - 4, 1),
+        "parts": parts,  # of each its look, its upper edge and its height
+    }
 
 
 def _count_spans(lengths: Sequence[timedelta]) -> list[tuple[str, int]]:
@@ -172,12 +137,17 @@ def _count_spans(lengths: Sequence[timedelta]) -> list[tuple[str, int]]:
     return [(name, counts[name]) for name, _ in _SPANS]
 
 
-def _shares(counts: Sequence[tuple[str, int]]) -> list[Share]:
+def _shares(counts: Sequence[tuple[str, int]]) -> list[Values]:
+    """Return each number with its share of the largest in percent."""
     most = max([number for _, number in counts], default=0) or 1
-    return [Share(name, number, round(100 * number / most), GRADES.get(name, "plain")) for name, number in counts]
+    return [
+        {"name": name, "number": number, "percent": round(100 * number / most), "style": GRADES.get(name, "plain")}
+        for name, number in counts
+    ]
 
 
-def _view_cost(cost: Cost, most: int) -> CostRow:
+def _view_cost(cost: Cost, most: int) -> Values:
+    """Return a dialect and profile in estimated tokens; its parts are in percent of the largest bar."""
     sizes = (cost.spent.descriptions, said_size(cost), cost.calls.arguments, cost.calls.replies)
     parts: list[tuple[str, float, float]] = []
     x = 0.0
@@ -185,4 +155,4 @@ def _view_cost(cost: Cost, most: int) -> CostRow:
         width = round(100 * size.tokens / most, 2) if most else 0.0
         parts.append((look, round(x, 2), width))
         x += width
-    return CostRow(cost_title(cost), cost_cells(cost), cost_remarks(cost), parts)
+    return {"name": cost_title(cost), "cells": cost_cells(cost), "remarks": cost_remarks(cost), "parts": parts}

@@ -94,18 +94,6 @@ def _words(task: Task, now: datetime) -> str:
 # All lists.
 
 
-class ListLine(Struct, frozen=True, kw_only=True):
-    """A list in short: how many tasks are in which state."""
-
-    name: str
-    project: str
-    counts: Sequence[tuple[str, int, Style]]
-    done: int
-    total: int
-    percent: int
-    changed_at: datetime
-
-
 def load_lists(board: Board) -> Values:
     """Return all lists of the board that hold tasks, those that changed last first, and the claims on their tasks."""
     now = board.now()
@@ -135,7 +123,8 @@ def _count_open(counts: TaskCounts) -> int:
     return sum(number for status, number in counts.statuses.items() if status not in SETTLED)
 
 
-def _view_list(row: TaskListRow, counts: TaskCounts) -> ListLine:
+def _view_list(row: TaskListRow, counts: TaskCounts) -> Values:
+    """Return a list in short: how many tasks are in which state."""
     found = counts.statuses
     done = found.get("completed", 0)
     total = sum(found.values()) - found.get("cancelled", 0)
@@ -146,33 +135,18 @@ def _view_list(row: TaskListRow, counts: TaskCounts) -> ListLine:
         ("failed", found.get("failed", 0), "bad"),
         ("not ready", found.get("pending", 0) - counts.ready, "dim"),
     )
-    return ListLine(
-        name=row.name,
-        project=row.project,
-        counts=[word for word in words if word[1]],
-        done=done,
-        total=total,
-        percent=100 * done // total if total else 0,
-        changed_at=counts.changed_at,
-    )
+    return {
+        "name": row.name,
+        "project": row.project,
+        "counts": [word for word in words if word[1]],
+        "done": done,
+        "total": total,
+        "percent": 100 * done // total if total else 0,
+        "changed_at": counts.changed_at,
+    }
 
 
 # One list.
-
-
-class StateGroup(Struct, frozen=True):
-    """The tasks in one state; `more` of them are not shown."""
-
-    id: str
-    title: str
-    tasks: Sequence[TaskLine]
-    number: int
-    status: str
-    """The status by which the table shows all of them."""
-
-    @property
-    def more(self) -> int:
-        return self.number - len(self.tasks)
 
 
 class TableQuery(Struct, frozen=True):
@@ -233,7 +207,8 @@ def _view_lines(board: Board, row: TaskListRow, found: Sequence[Task], now: date
     return board.store.read(load)
 
 
-def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCounts, now: datetime) -> list[StateGroup]:
+def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCounts, now: datetime) -> list[Values]:
+    """Return the tasks in each state; `more` of them are not shown, and the table shows all by their `status`."""
     working = tasks.list(status="in_progress", limit=_MOST_CLAIMS)
     waiting = tasks.list(status="waiting", limit=_MOST_PENDING)
     asking = [task for task in waiting if task.wait is None or task.wait.kind == "manual"]
@@ -251,10 +226,12 @@ def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCount
         ("waiting", "waits for a time or an event", later, number("waiting", 0) - len(asking), "waiting"),
         ("done", "done", done, number("completed", 0) + number("cancelled", 0), "completed"),
     )
-    return [
-        StateGroup(name, title, _view_lines(board, row, rows[:_MOST_ROWS], now), count, status)
-        for name, title, rows, count, status in found
-    ]
+    groups: list[Values] = []
+    for name, title, rows, count, status in found:
+        shown = _view_lines(board, row, rows[:_MOST_ROWS], now)
+        more = count - len(shown)
+        groups.append({"id": name, "title": title, "tasks": shown, "number": count, "status": status, "more": more})
+    return groups
 
 
 def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery, now: datetime) -> Values:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
+from punchlist.server.pages.rendering import Values
 from punchlist.terminal.reports import count_words
 from punchlist.views.findings import span
 
@@ -29,31 +30,11 @@ _FOLDS: Final = 40.0
 _LEAST_STRETCH: Final = 0.03
 
 
-class TimelineLane(Struct, frozen=True):
-    """The work on one item. `look` is its grade, else its status."""
-
-    label: str
-    title: str
-    look: str
-    bars: Sequence[tuple[str, str]]
-    """The left edge and the width of each time in progress; places are percents of the axis."""
-    ticks: Mapping[str, str]
-    failures: Mapping[str, str]
-    """The places of calls, those that failed with their names."""
-
-
-class Fold(Struct, frozen=True):
-    """Time without activity that is left out; `label` is empty where there is no room."""
-
-    x: str
-    width: str
-    middle: str
-    label: str
-
-
 class Timeline(Struct, frozen=True):
-    lanes: Sequence[TimelineLane]
-    folds: Sequence[Fold]
+    """Lanes, and the folds that stand for time without activity. Places are percents of the axis."""
+
+    lanes: Sequence[Values]
+    folds: Sequence[Values]
     first: datetime
     last: datetime
     more: int
@@ -65,7 +46,7 @@ Calls = Mapping[tuple[str, str], Sequence[ToolCall]]
 
 
 _LaneWork = tuple[str, str, str, Sequence[tuple[datetime, datetime]], Sequence[ToolCall]]
-"""The label, title and look of a lane, its times in progress, and its calls."""
+"""The label, title and look (its grade, else its status) of a lane, its times in progress, and its calls."""
 
 
 def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timeline | None:
@@ -91,14 +72,14 @@ def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timel
     shown = lanes[:_MOST_LANES]
     axis = Axis(_find_active(shown))
     drawn = [
-        TimelineLane(
-            label,
-            title,
-            look,
-            [_place_bar(axis, begin, stop) for begin, stop in stints],
-            _place_ticks(axis, (call for call in made if not _has_failed(call))),
-            _place_ticks(axis, (call for call in made if _has_failed(call)), titled=True),
-        )
+        {
+            "label": label,
+            "title": title,
+            "look": look,
+            "bars": [_place_bar(axis, begin, stop) for begin, stop in stints],
+            "ticks": _place_ticks(axis, (call for call in made if not _has_failed(call))),
+            "failures": _place_ticks(axis, (call for call in made if _has_failed(call)), titled=True),
+        }
         for label, title, look, stints, made in shown
     ]
     first, last = axis.stretches[0][0], axis.stretches[-1][1]
@@ -137,8 +118,9 @@ def _place_ticks(axis: Axis, calls: Iterable[ToolCall], *, titled: bool = False)
     return places
 
 
-def _place_folds(axis: Axis) -> list[Fold]:
-    folds: list[Fold] = []
+def _place_folds(axis: Axis) -> list[Values]:
+    """Return each fold; its label, the length of the time, is empty where there is no room."""
+    folds: list[Values] = []
     labelled = -_LABEL
     for right, (before, after) in zip(axis.lefts[1:], pairwise(axis.stretches), strict=True):
         left = right - axis.fold
@@ -146,7 +128,8 @@ def _place_folds(axis: Axis) -> list[Fold]:
         label = ""
         if middle - labelled >= _LABEL:
             label, labelled = _round(after[0] - before[1]), middle
-        folds.append(Fold(f"{left + 0.3:.2f}", f"{axis.fold - 0.3:.2f}", f"{left + axis.fold / 2:.2f}", label))
+        x, width, middle_text = f"{left + 0.3:.2f}", f"{axis.fold - 0.3:.2f}", f"{left + axis.fold / 2:.2f}"
+        folds.append({"x": x, "width": width, "middle": middle_text, "label": label})
     return folds
 
 
