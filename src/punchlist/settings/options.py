@@ -31,8 +31,7 @@ class AgentOptions(TypedDict, total=False):
     """Keywords of a handle, where it differs from its dialect.
 
     `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
-    `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
-    closed task leaves the model's list in oh-my-pi; below 0 never.
+    `clear_delay`: seconds after which a closed task leaves the model's list in oh-my-pi; below 0 never.
 
     `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
     agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
@@ -64,7 +63,6 @@ class AgentOptions(TypedDict, total=False):
     """
 
     focus: str | None
-    verbose: bool
     clear_delay: float
     offered: bool | None
     context: str | None
@@ -91,7 +89,6 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     """The options of one handle, checked and with their defaults. None is off, or left to the dialect or the board."""
 
     focus: Focus | None = None
-    verbose: bool = False
     clear_delay: float | None = None
     offered: bool | None = None
     context: str | None = None
@@ -121,7 +118,6 @@ def read_options(given: AgentOptions, dialect: Dialect) -> AgentSettings:
     delay, subagent = given.get("clear_delay"), bool(given.get("subagent"))
     return AgentSettings(
         focus=cast("Focus | None", _one_of("focus", given.get("focus"), (None, *get_args(Focus)))),
-        verbose=bool(given.get("verbose")),
         clear_delay=None if delay is None else float(delay),
         offered=given.get("offered"),
         context=given.get("context"),
