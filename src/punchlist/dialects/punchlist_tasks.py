@@ -183,7 +183,6 @@ DIALECT = Dialect(
     render=render,
     has_ids=True,
     statuses=tuple(status.value for status in TaskStatus),
-    repairs=frozenset(),
     lossy=("no priority, labels, checklist, parents or timers", "a failed, cancelled or deleted task is not made here"),
     limits=("subjects of 1,000 characters", "descriptions and results of 100,000 characters", "50 tasks in a reply"),
     layer="tasks",
