@@ -4,6 +4,7 @@ import os
 import pty
 import select
 import subprocess
+import sys
 import time
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -11,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from punchlist.cli import COMMANDS, main
-from punchlist.cli.completion import list_places
+from punchlist.cli.completion import find_offers
 from punchlist.cli.tasks import VERBS
 from punchlist.settings.table import list_entries
 from tests.cli.conftest import Run
 from tests.cli.terminals import PATIENCE
+
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+"""The scripts call `punchlist`."""
 
 SHELLS = [pytest.param(shell, marks=pytest.mark.needs(shell)) for shell in ("bash", "zsh", "fish")]
 
@@ -39,7 +43,10 @@ def complete(shell: str, scripts: Path, *words: str) -> list[str]:
         code = f'source {scripts}/bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _punchlist; '
         code += 'printf "%s\\n" "${COMPREPLY[@]}"'
     arguments = () if shell == "fish" else (shell, *words)
-    done = subprocess.run([shell, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=60)
+    environment = {**os.environ, "PATH": PATH}
+    done = subprocess.run(
+        [shell, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stderr.replace("bash: line 1: compopt: not currently executing completion function\n", "") == ""
     return sorted(line.split("\t")[0] for line in done.stdout.splitlines() if line)
 
@@ -50,7 +57,7 @@ def type_into(shell: str, scripts: Path, line: str, expected: str) -> None:
     setup = f"source {scripts}/{shell}"
     child, control = pty.fork()
     if child == 0:
-        os.environ.update(TERM="dumb", PS1="> ", HISTFILE="/dev/null")
+        os.environ.update(TERM="dumb", PATH=PATH, PS1="> ", HISTFILE="/dev/null")
         os.execvp(start[0], start)
     shown, ends = b"", time.monotonic() + PATIENCE
     try:
@@ -134,11 +141,16 @@ def test_zsh_shows_what_each_word_means(scripts: Path):
     type_into("zsh", scripts, "punchlist config set stall.\t", "seconds of silence")
 
 
-def test_every_place_is_offered_by_the_one_before_it():
-    places = {place.words: place for place in list_places()}
-    for words in places:
-        before, _, last = words.rpartition(" ")
-        assert not words or last in places[before].next
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_each_of_its_verbs_offers_its_options(name: str):
+    verbs, _ = find_offers([name, ""])
+    for words in ([name], *([name, verb] for verb in verbs)):
+        assert "--help" in find_offers([*words, "-"])[0]
+
+
+def test_what_no_command_knows_is_offered_nothing():
+    assert find_offers(["nonsense", ""]) == ({}, False)
+    assert find_offers(["config", "set", "nonsense", ""]) == ({}, False)
 
 
 def test_an_unknown_shell_is_named_with_the_known_ones(run: Run):

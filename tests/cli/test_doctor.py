@@ -270,10 +270,10 @@ def closed_board() -> Iterator[Path]:
         path.parent.chmod(0o700)
 
 
-def test_without_permission_the_doctor_says_whose_board_it_is(run: Run, closed_board: Path):
+def test_without_permission_the_doctor_says_what_to_do(run: Run, closed_board: Path):
     found = _findings(run, "--db", str(closed_board))
     assert found["board"]["state"] == "wrong"
-    assert f"`{closed_board.parent}` belongs to user " in found["board"]["fix"]
+    assert "have its owner let you in" in found["board"]["fix"]
     assert "file" not in found
     assert run("todos", "--db", str(closed_board)).code == 2
 

@@ -153,17 +153,14 @@ def _find_wait(waits: Sequence[PersonWait], query: str) -> PersonWait | None:
     number = wanted.removeprefix("#")
     plans = [wait for wait in waits if wait.kind == "plan" and _A_PLAN.fullmatch(wanted)]
     named = [wait for wait in waits if number == wait.name.lower()]
-    same = [wait for wait in waits if wanted == wait.title.lower() or number in _full_ids(wait)]
+    ids = [wait for wait in waits if wait.kind in ("task", "flow") and number in (wait.id, f"{wait.kind}-{wait.id}")]
+    same = [wait for wait in waits if wanted == wait.title.lower() or wait in ids]
     held = [wait for wait in waits if wanted in f"{wait.title} {'' if wait.kind == 'plan' else wait.text}".lower()]
     found = plans or named or same or held
     if len(found) > 1:
         commands = "; ".join(f"`{answer_commands(wait)[0]}`" for wait in found[:_MOST_NAMED])
         raise EditRefused(problem=f'{len(found)} things that wait match "{query}"; say which one: {commands}.')
     return found[0] if found else None
-
-
-def _full_ids(wait: PersonWait) -> tuple[str, ...]:
-    return (wait.id, f"{wait.kind}-{wait.id}") if wait.kind in ("task", "flow") else ()
 
 
 def _find_by_item(board: Board, options: Namespace, query: str) -> PersonWait:

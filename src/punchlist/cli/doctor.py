@@ -158,7 +158,8 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
         yield Checkup("board", "wrong", "its place is not known while the settings file cannot be used")
         return
     except StoreUnavailable as error:
-        yield Checkup("board", "wrong", str(error), _explain_denial(str(error.data["path"])))
+        fix = "have its owner let you in, or name a board of your own with --db or $PUNCHLIST_DB"
+        yield Checkup("board", "wrong", str(error), fix)
         return
     except StoreError as error:
         yield Checkup("board", "wrong", str(error))
@@ -195,21 +196,6 @@ def _find_size(path: str) -> int | None:
         return os.stat(path).st_size
     except FileNotFoundError:
         return None
-
-
-def _explain_denial(path: str) -> str:
-    """Return who owns the innermost part of the path that can be looked at, and what to do."""
-    from pathlib import Path  # few boards are denied
-
-    while not os.path.exists(path):
-        path = os.path.dirname(path)
-    found = os.stat(path)
-    try:
-        owner = Path(path).owner()
-    except (KeyError, NotImplementedError):  # a user without a name, or a system without users
-        owner = str(found.st_uid)
-    whose = f"`{path}` belongs to user {owner} and has mode {stat.S_IMODE(found.st_mode):04o}"
-    return f"{whose}; have its owner let you in, or name a board of your own with --db or $PUNCHLIST_DB"
 
 
 def _check_sqlite() -> Checkup:
@@ -364,7 +350,6 @@ def _check_agents(board: str) -> Iterator[Checkup]:
 
 
 def _check_host(status: HostStatus, host: AgentProgram) -> Iterator[Checkup]:
-    """Check an agent that can be attached: its attachment, what keeps that from working, and its own todo tool."""
     where = f"{host.title} {status.version or '(version unknown)'} ({status.program or status.home})"
     if status.attached:
         rows = ", with rows under the prompt" if status.status_line == "ours" else ""

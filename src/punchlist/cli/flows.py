@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ from punchlist.errors import FlowUnknown, InvalidInput
 from punchlist.tasks.flows import Flows
 from punchlist.terminal.lists import waiting_lines
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import Display, Line, Span, Style, ago, pad, plural, safe_line
+from punchlist.terminal.spans import Display, Line, Span, ago, pad, plural, safe_line
 
 _EXAMPLES = """\
   punchlist flows list --status waiting
@@ -32,14 +32,6 @@ _EVENTS = 20
 _LISTED = 50
 _SHORT = 8
 """So much of an id tells flows apart, as a rule; people may type no more of it."""
-_STYLES: Mapping[FlowStatus, Style] = {
-    FlowStatus.CREATED: "plain",
-    FlowStatus.RUNNING: "focus",
-    FlowStatus.WAITING: "warning",
-    FlowStatus.CANCELLED: "dim",
-    FlowStatus.FINISHED: "good",
-    FlowStatus.FAILED: "bad",
-}
 
 
 def parser() -> Parser:
@@ -171,7 +163,7 @@ def _make_row(flow: Flow, now: datetime, display: Display) -> Line:
     return display.cut(
         (
             Span(f"{flow.id[:_SHORT]}  ", "dim"),
-            *pad((Span(flow.status.value, _STYLES[flow.status]),), 11, display.glyphs),
+            Span(f"{flow.status:<11}"),
             *pad((Span(safe_line(flow.current_step)),), 16, display.glyphs),
             Span(f"  {safe_line(flow.goal)}", "bold"),
             Span(_more(flow), "warning"),

@@ -84,14 +84,36 @@ def _restore(options: Namespace) -> int:
         with _noting_copy(agent, transcript, options):
             before, label = agent.todos.revision, f"from {os.path.basename(place.path)}"
             work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
-            if not options.history:
-                return _take_over(agent, options, transcript, written, label=label, before=before, work=work)
-            count = agent.import_history(place.path, transcript.format, session=conversation)
+            if options.history:
+                count = agent.import_history(place.path, transcript.format, session=conversation)
+                calls = _replay_tasks(agent, transcript, work)
+                text = f"Imported {plural(count, 'write')} of {_owner(agent)} from {_source(transcript)}."
+                found = {**_data(options, transcript, written), "imported": count}
+                _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
+                return OK
+            taken = work is not None and work.has_list
+            if not taken:
+                taken = agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
+            children = _restore_subagents(agent, transcript, options)
+            changed = agent.todos.revision != before
             calls = _replay_tasks(agent, transcript, work)
-            text = f"Imported {plural(count, 'write')} of {_owner(agent)} from {_source(transcript)}."
-            found = {**_data(options, transcript, written), "imported": count}
-            _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
-    return OK
+    all_known = not (taken or calls) and next(_read_task_writes(transcript), None) is not None
+    restored = taken or calls > 0 or all_known or (work is not None and work.seen > 0)
+    found = {
+        **_data(options, transcript, written, tasks=calls > 0 or all_known),
+        "restored": restored,
+        "changed": changed or calls > 0,
+        "subagents": children,
+    }
+    text = ""
+    if written is not None or taken or not (calls or all_known):
+        text = _describe_outcome(agent, transcript, written, taken=taken, changed=changed)
+    if children:
+        text += f" Subagents: {', '.join(children)}."
+    if all_known:
+        text += f" The tasks of {safe_line(transcript.source)} are all on the board."
+    _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
+    return OK if restored else FAILED
 
 
 # Copies: an agent that is known from its log alone does not see what people change here.
@@ -139,49 +161,12 @@ def _show_found(options: Namespace, transcript: Transcript, written: Written | N
     return OK if written is not None or calls else FAILED
 
 
-def _take_over(
-    agent: Agent,
-    options: Namespace,
-    transcript: Transcript,
-    written: Written | None,
-    *,
-    label: str,
-    before: int,
-    work: ReplayedCalls | None,
-) -> int:
-    """Restore the list, those of subagents and the tasks of a transcript, and report it."""
-    taken = work is not None and work.has_list
-    if not taken:
-        taken = agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
-    children = _restore_subagents(agent, transcript, options)
-    changed = agent.todos.revision != before
-    calls = _replay_tasks(agent, transcript, work)
-    all_known = not (taken or calls) and next(_read_task_writes(transcript), None) is not None
-    restored = taken or calls > 0 or all_known or (work is not None and work.seen > 0)
-    found = {
-        **_data(options, transcript, written, tasks=calls > 0 or all_known),
-        "restored": restored,
-        "changed": changed or calls > 0,
-        "subagents": children,
-    }
-    text = ""
-    if written is not None or taken or not (calls or all_known):
-        text = _describe_outcome(agent, transcript, written, taken=taken, changed=changed)
-    if children:
-        text += f" Subagents: {', '.join(children)}."
-    if all_known:
-        text += f" The tasks of {safe_line(transcript.source)} are all on the board."
-    _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
-    return OK if restored else FAILED
-
-
 # The tool calls of a session.
 
 
 def _replay_work(
     agent: Agent, options: Namespace, transcript: Transcript, written: Written | None, *, label: str
 ) -> ReplayedCalls:
-    """Put the tool calls on the board, with the list writes at their own times."""
     others = (session for session in list_sessions(transcript) if session != agent.session)
     if any(agent.board.lists(session=session) for session in others):
         # The list of the session before comes first, with what people changed there; a replayed one would hide it.
@@ -339,7 +324,6 @@ def _report(options: Namespace, transcript: Transcript, found: dict[str, Any], t
 def _data(
     options: Namespace, transcript: Transcript, written: Written | None, *, tasks: bool = False
 ) -> dict[str, Any]:
-    """Return what was found, a list or `tasks`, as JSON values."""
     origin = transcript.origin if written is None else written.origin
     done, total = (0, 0) if written is None else written.counts
     entries = () if written is None else written.command.entries

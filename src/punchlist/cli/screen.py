@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 from msgspec import Struct
 
 from punchlist.cli.terminal import glyphs, has_colours, paint
-from punchlist.terminal.spans import ASCII, Display, Line
+from punchlist.terminal.spans import Display, Line
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
@@ -48,15 +48,12 @@ class Screen:
     def height(self) -> int:
         return max(4, _terminal_size().lines - 1)
 
-    def _paint(self, line: Line) -> str:
-        return paint(line, colour=self._colour, strikes=self._glyphs is not ASCII)
-
     def draw(self, lines: Sequence[Line]) -> None:
         size = _terminal_size()
         start = f"\x1b[{self._height}A\r" if self._height else ""
         if self._height and size != self._size:
             start = "\x1b[H\x1b[2J"  # the old picture was folded: its first line cannot be known
-        body = "".join(f"{self._paint(line)}\x1b[K\n" for line in lines)
+        body = "".join(f"{paint(line, colour=self._colour)}\x1b[K\n" for line in lines)
         sys.stdout.write(f"{_BEGIN}{start}{body}\x1b[J{_END}")
         sys.stdout.flush()
         self._height, self._size = len(lines), size
@@ -186,7 +183,7 @@ class FullScreen(Screen):
 
     def draw(self, lines: Sequence[Line]) -> None:
         """Draw a picture of the size that was measured; only the lines that changed are written."""
-        painted = [self._paint(line) for line in lines]
+        painted = [paint(line, colour=self._colour) for line in lines]
         start = "" if self._drawn else "\x1b[2J"
         known = [*self._drawn, *[""] * len(painted)]
         changed = [

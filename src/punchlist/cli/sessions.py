@@ -7,6 +7,7 @@ import shlex
 from argparse import Namespace
 from collections import Counter
 from datetime import datetime
+from functools import partial
 
 from msgspec.structs import asdict
 
@@ -46,8 +47,8 @@ def parser() -> Parser:
     made.add_json()
     add_verb = made.add_verbs(required=False)
     for added in (
-        add_verb("copy", "copy the lists of a session into a new one", _copy),
-        add_verb("move", "give a session another id", _move),
+        add_verb("copy", "copy the lists of a session into a new one", partial(_change_id, copies=True)),
+        add_verb("move", "give a session another id", partial(_change_id, copies=False)),
     ):
         added.add_argument("old", metavar="OLD", help="the session that is there")
         added.add_argument("new", metavar="NEW", help="an id that is free")
@@ -87,18 +88,13 @@ def _row(row: SessionRow, waits: int, width: int, display: Display, now: datetim
     return display.cut(line)
 
 
-def _copy(options: Namespace) -> None:
+def _change_id(options: Namespace, *, copies: bool) -> None:
     with open_board(options) as board:
         complete_session(board, options, "old")
-        board.copy_session(options.old, options.new, by=author(options))
-    print(f"Copied session {safe_line(options.old)} to {safe_line(options.new)}.")
-
-
-def _move(options: Namespace) -> None:
-    with open_board(options) as board:
-        complete_session(board, options, "old")
-        board.move_session(options.old, options.new, by=author(options))
-    print(f"Session {safe_line(options.old)} is now {safe_line(options.new)}.")
+        change = board.copy_session if copies else board.move_session
+        change(options.old, options.new, by=author(options))
+    old, new = safe_line(options.old), safe_line(options.new)
+    print(f"Copied session {old} to {new}." if copies else f"Session {old} is now {new}.")
 
 
 def prune_parser() -> Parser:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -309,14 +308,12 @@ def _provide_input(task: Task, how: str) -> Generator[tuple[bytes | None, dict[s
     if how != "file":
         yield (body if how == "stdin" else None), {}
         return
-    folder = tempfile.mkdtemp(prefix="punchlist-")  # nobody else may read it
-    try:
+    # Nobody else may read the folder.
+    with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as folder:
         path = os.path.join(folder, "task.json")
         with open(path, "xb") as file:
             file.write(body)
         yield None, {"PUNCHLIST_TASK_FILE": path}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Child:
@@ -419,7 +416,6 @@ def _feed_input(pipe: IO[bytes], given: bytes) -> None:
 
 
 def _pass_on(pipe: IO[bytes], to: IO[bytes], kept: bytearray) -> None:
-    """Show the output of a pipe as it comes, and keep the end of it."""
     with pipe:
         while chunk := os.read(pipe.fileno(), _CHUNK):
             kept += chunk

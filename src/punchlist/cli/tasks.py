@@ -571,7 +571,6 @@ class Verb(Struct, frozen=True):
 
 
 def _load_later(module: str, function: str) -> Run:
-    """Return a function that imports another module of verbs when it runs."""
 
     def run(options: Namespace) -> int | None:
         return getattr(import_module(f"punchlist.cli.{module}"), function)(options)

@@ -94,15 +94,14 @@ def shorten_home(path: str) -> str:
     return safe_line(f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path)
 
 
-def paint(line: Line, *, colour: bool, strikes: bool = True) -> str:
-    """Return a line as a terminal shows it; one that only shows ASCII may not be able to strike text through."""
+def paint(line: Line, *, colour: bool) -> str:
+    """Return a line as a terminal shows it."""
     if not colour:
         return plain(line).rstrip()
-    codes = _SGR if strikes else _SGR | {"struck": _SGR["dim"]}
     painted = ""
     for span in line:
-        is_plain = span.style not in codes or not span.text
-        painted += span.text if is_plain else f"\x1b[{codes[span.style]}m{span.text}\x1b[0m"
+        is_plain = span.style not in _SGR or not span.text
+        painted += span.text if is_plain else f"\x1b[{_SGR[span.style]}m{span.text}\x1b[0m"
     return painted
 
 

@@ -130,7 +130,6 @@ def parser() -> Parser:
 
 
 def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
-    """Plan the edit on the list as it stands, apply it and report it."""
     by, doubt = author(options), find_doubt(options)
     for tries_left in reversed(range(_TRIES)):
         todos = agent.todos
@@ -524,7 +523,6 @@ def describe_saved(after: TodoList) -> str:
 
 
 def _edit(options: Namespace) -> None:
-    """Open the list in the person's editor and apply the saved text, unless the list moved on meanwhile."""
     with open_board(options) as board:
         draft = ListDraft(choose_list(board, options, create=True))
         if not draft.edit():

@@ -85,7 +85,6 @@ def _count_waits(board: BoardReader, options: Namespace) -> int:
 
 
 def _follow(options: Namespace) -> int:
-    """Draw the lists until the person interrupts, and how much waits on them."""
     from punchlist.cli.screen import Screen, can_draw  # the plain list starts without these
     from punchlist.terminal.lists import Frame, find_news, frame_lines
     from punchlist.terminal.sentences import sentence

@@ -122,25 +122,18 @@ class Top:
         self._feed = feed
         self._sender = sender
         self._display, self._height = screen.measure()
-        self._roster = feed.roster
-        self._rows = TopRows((), {}, 0)
         panel = load_settings().panel
-        self._is_expanded = panel.lists
+        rows = TopRows((), {}, 0)
+        self._frame = TopFrame(roster=feed.roster, rows=rows, now=board.now(), is_expanded=panel.lists)
         self._notifier: PersonNotifier | None = None
         self._looked: tuple[Roster, float] | None = None
         """The agents that the notifier saw last, and when it looks again all the same."""
         self._escapes: deque[str] = deque()
         """Escapes of the notifier for the terminal."""
-        self._view: TopView = "agents"
         self._opened: Subject | None = None
         """The agent or the plan of the second view; a plan stays at the revision that was opened."""
-        self._selected: SubjectKey | None = None
         self._place = 0
-        self._filter = ""
-        self._scroll = 0
         self._prompt: Prompt | None = None
-        self._status = ""
-        self._is_problem = False
         self._status_ends = 0.0
         self._is_done = False
 
@@ -166,76 +159,63 @@ class Top:
         is_busy = any(one.state == "busy" for one in self._feed.roster.agents)
         pause = _SPIN_SECONDS if is_busy else _CALM_SECONDS
         pause = pause if self._notifier is None else min(pause, _NOTIFY_SECONDS)
-        return min(pause, max(0.0, self._status_ends - time.monotonic())) if self._status else pause
+        return min(pause, max(0.0, self._status_ends - time.monotonic())) if self._frame.status else pause
 
     # Drawing.
 
     def _draw(self) -> None:
         if problem := self._feed.take_problem():
             self._say(problem, is_problem=True)
-        if self._status and time.monotonic() >= self._status_ends:
-            self._status = ""
+        if self._frame.status and time.monotonic() >= self._status_ends:
+            self._frame.status = ""
         self._display, self._height = self._screen.measure()
-        self._screen.draw(top_lines(self._make_frame(), self._display, self._height))
+        self._fill_frame()
+        self._screen.draw(top_lines(self._frame, self._display, self._height))
 
-    def _make_frame(self) -> TopFrame:
+    def _fill_frame(self) -> None:
         self._arrange()
+        frame = self._frame
         subject = self._find_subject()
         try:
-            has_detail = self._view in ("list", "plan") or (self._display.columns or 0) >= PANE_COLUMNS
-            detail = self._load_detail(subject) if subject is not None and has_detail else None
-            lists = self._load_lists() if self._is_expanded and self._view == "agents" else None
+            has_detail = self._frame.view in ("list", "plan") or (self._display.columns or 0) >= PANE_COLUMNS
+            frame.detail = self._load_detail(subject) if subject is not None and has_detail else None
+            frame.lists = self._load_lists() if self._frame.is_expanded and self._frame.view == "agents" else None
         except PunchlistError as error:
-            detail = lists = None
+            frame.detail = frame.lists = None
             self._say(str(error), is_problem=True)
-        prompt = self._prompt
-        feed = "live, watching" if self._feed.watches else "live"
+        frame.now = self._board.now()
+        frame.nothing = () if self._frame.rows.sections else tuple(explain_nothing(self._options.project))
+        frame.prompt = None if self._prompt is None else self._prompt.label
+        frame.typed = "" if self._prompt is None else self._prompt.typed
+        frame.feed = "live, watching" if self._feed.watches else "live"
         if self._notifier is not None:
-            feed += ", notifying"
-        return TopFrame(
-            roster=self._roster,
-            rows=self._rows,
-            now=self._board.now(),
-            view=self._view,
-            selected=self._selected,
-            filter=self._filter,
-            detail=detail,
-            lists=lists,
-            nothing=() if self._rows.sections else tuple(explain_nothing(self._options.project)),
-            is_expanded=self._is_expanded,
-            scroll=self._scroll,
-            status=self._status,
-            is_problem=self._is_problem,
-            prompt=None if prompt is None else prompt.label,
-            typed="" if prompt is None else prompt.typed,
-            feed=feed,
-            tick=int(time.monotonic() / _SPIN_SECONDS),
-        )
+            frame.feed += ", notifying"
+        frame.tick = int(time.monotonic() / _SPIN_SECONDS)
 
     def _arrange(self) -> None:
         """Put the agents in rows as they are now. Keep the selected row; if it is gone, select the one in its place.
 
         Keys mean the rows of the last picture: what a person pressed was meant for what they saw.
         """
-        self._roster = self._feed.roster
-        self._rows = arrange_rows(self._roster, self._display, self._filter)
-        keys = [key_of(row.of) for row in self._rows.rows]
-        if self._selected in keys:
-            self._place = keys.index(self._selected)
+        self._frame.roster = self._feed.roster
+        self._frame.rows = arrange_rows(self._frame.roster, self._display, self._frame.filter)
+        keys = [key_of(row.of) for row in self._frame.rows.rows]
+        if self._frame.selected in keys:
+            self._place = keys.index(self._frame.selected)
         self._place = max(0, min(self._place, len(keys) - 1))
-        self._selected = keys[self._place] if keys else None
+        self._frame.selected = keys[self._place] if keys else None
 
     def _find_subject(self) -> Subject | None:
         """Return what the second view is about, else the selected row; a plan as it was opened, an agent as it is."""
         opened = self._opened
         if isinstance(opened, AgentNow):
-            return next((one for one in self._roster.agents if key_of(one) == key_of(opened)), opened)
-        rows = self._rows.rows
+            return next((one for one in self._frame.roster.agents if key_of(one) == key_of(opened)), opened)
+        rows = self._frame.rows.rows
         return opened or (rows[self._place].of if rows else None)
 
     def _load_lists(self) -> dict[SubjectKey, Sequence[ListRow]]:
         """Return the lists of the agents that may be on the screen: so many rows around the selected one."""
-        near = self._rows.rows[max(0, self._place - self._height) : self._place + self._height]
+        near = self._frame.rows.rows[max(0, self._place - self._height) : self._place + self._height]
         agents = [row.of for row in near if isinstance(row.of, AgentNow) and row.of.total]
         return {key_of(one): self._board.work(session=one.list_session, limit=_MOST_LISTS) for one in agents}
 
@@ -255,13 +235,13 @@ class Top:
             text = subject.text or subject.title
             if subject.kind == "plan":
                 title = f"Plan r{subject.id} of {place.name}: {safe_line(subject.title)}"
-                return Detail(title=title, text=text, rows=() if self._view == "plan" else rows)
+                return Detail(title=title, text=text, rows=() if self._frame.view == "plan" else rows)
         elif subject.waits_for:
             text = subject.waits_for
         return Detail(title=place.name, text=text, rows=rows, hint=hint)
 
     def _say(self, text: str, *, is_problem: bool = False) -> None:
-        self._status, self._is_problem = text, is_problem
+        self._frame.status, self._frame.is_problem = text, is_problem
         self._status_ends = time.monotonic() + _STATUS_SECONDS * (1 + 2 * is_problem)
 
     # Keys.
@@ -270,7 +250,7 @@ class Top:
         if self._prompt is not None:
             self._press_in_prompt(self._prompt, key)
             return
-        self._status = ""
+        self._frame.status = ""
         match key.text or key.name:
             case "q" | "end of file":
                 self._is_done = True
@@ -291,33 +271,33 @@ class Top:
             case "end" | "G":
                 self._move(1_000_000)
             case "ctrl+t":
-                self._is_expanded = not self._is_expanded
-                self._scroll = 0
-                set_setting(settings_path(), "panel.lists", self._is_expanded)
-            case "n" if self._view != "plan":
+                self._frame.is_expanded = not self._frame.is_expanded
+                self._frame.scroll = 0
+                set_setting(settings_path(), "panel.lists", self._frame.is_expanded)
+            case "n" if self._frame.view != "plan":
                 self._switch_notifying()
             case "redraw":
                 self._screen.redraw()
             case "/":
-                self._view, self._opened = "agents", None
+                self._frame.view, self._opened = "agents", None
                 change = self._change_filter
-                self._prompt = Prompt("filter:", change, self._filter, change, may_be_empty=True)
+                self._prompt = Prompt("filter:", change, self._frame.filter, change, may_be_empty=True)
             case letter:
                 self._press_on_subject(letter)
 
     def _press_on_subject(self, letter: str) -> None:
         subject = self._find_subject()
-        if subject is None or self._view == "help":
+        if subject is None or self._frame.view == "help":
             return
         match letter:
-            case "enter" if self._view == "agents" or isinstance(subject, PersonWait):
+            case "enter" if self._frame.view == "agents" or isinstance(subject, PersonWait):
                 self._enter(subject)
             case "p":
                 self._read_plan(subject)
-            case "y" if self._view == "plan" and isinstance(subject, PersonWait):
+            case "y" if self._frame.view == "plan" and isinstance(subject, PersonWait):
                 self._say(self._resolve(subject, "approve"))
                 self._go_back()
-            case "n" if self._view == "plan" and isinstance(subject, PersonWait):
+            case "n" if self._frame.view == "plan" and isinstance(subject, PersonWait):
                 self._prompt = Prompt("Reject, because:", lambda text: self._reject(subject, text))
             case "a":
                 place = self._find_list(subject)
@@ -359,25 +339,26 @@ class Top:
             prompt.on_change(prompt.typed)
 
     def _move(self, steps: int) -> None:
-        if self._view == "agents":
-            rows = self._rows.rows
+        if self._frame.view == "agents":
+            rows = self._frame.rows.rows
             if rows:
                 self._place = max(0, min(self._place + steps, len(rows) - 1))
-                self._selected = key_of(rows[self._place].of)
+                self._frame.selected = key_of(rows[self._place].of)
             return
-        most = count_scroll(self._make_frame(), self._display, self._height)
-        self._scroll = max(0, min(self._scroll + steps, most))
+        self._fill_frame()
+        most = count_scroll(self._frame, self._display, self._height)
+        self._frame.scroll = max(0, min(self._frame.scroll + steps, most))
 
     def _open(self, view: TopView, subject: Subject | None) -> None:
-        self._view, self._opened, self._scroll = view, subject, 0
+        self._frame.view, self._opened, self._frame.scroll = view, subject, 0
 
     def _go_back(self) -> None:
-        if self._view == "agents":
-            self._filter = ""
+        if self._frame.view == "agents":
+            self._frame.filter = ""
         self._open("agents", None)
 
     def _change_filter(self, text: str) -> str:
-        self._filter, self._place, self._selected = text, 0, None
+        self._frame.filter, self._place, self._frame.selected = text, 0, None
         return ""
 
     # Notifications.
@@ -435,7 +416,7 @@ class Top:
 
     def _read_plan(self, subject: Subject) -> None:
         place = find_place(subject)
-        waits = [one for one in self._roster.waits if one.kind == "plan"]
+        waits = [one for one in self._frame.roster.waits if one.kind == "plan"]
         own = [one for one in waits if place.session and (one.session, one.agent) == (place.session, place.agent)]
         if not own:
             raise EditRefused(problem=f"No plan of {place.name} waits on you.")

@@ -18,21 +18,20 @@ from punchlist.board import Board
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, open_board, parse_age
 from punchlist.cli.events import make_writer
-from punchlist.cli.terminal import detect_display, glyphs, has_colours, paint, show_json, warn
+from punchlist.cli.terminal import detect_display, has_colours, paint, show_json, warn
 from punchlist.core.presence import FACT_KINDS, PersonNotice
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, StoreFull
 from punchlist.logs.discovery import find_beginning
-from punchlist.logs.watcher import Watcher, WatchProgress
+from punchlist.logs.watcher import Watcher
 from punchlist.people.notices import PersonNotifier, notice_data
 from punchlist.presence.running_agents import PRESENCE_SECONDS, PresenceLog
 from punchlist.presence.screen_feed import LiveRoster
 from punchlist.settings.table import NotifySettings, load_settings
-from punchlist.terminal.spans import Glyphs, Line, Span, Style, plural, safe_line
+from punchlist.terminal.spans import Line, Span, Style, plural, safe_line
 from punchlist.views.now import Roster
 
 _DRAW_SECONDS = 0.1
-_BAR = 24
 _EXAMPLES = """\
   punchlist watch                    read the logs of the last 7 days, then follow them
   punchlist watch --since 30d --once   read those of the last 30 days, and end
@@ -70,24 +69,16 @@ def _watch(options: Namespace) -> int:
 
 
 def _catch_up(watcher: Watcher) -> None:
-    """Read what was written so far, with a bar on a terminal."""
-    signs = glyphs(sys.stderr) if sys.stderr.isatty() else None
-    drawn = 0.0
+    """Read what was written so far; a terminal is told how far that is."""
+    is_told, drawn = sys.stderr.isatty(), 0.0
     while watcher.is_behind:
         watcher.take_slice()
         watcher.wait(0)
-        if signs is not None and time.monotonic() - drawn > _DRAW_SECONDS:
-            drawn = time.monotonic()
-            print(f"\r{_draw_bar(watcher.progress, signs)}", end="", file=sys.stderr, flush=True)
+        if is_told and time.monotonic() - drawn > _DRAW_SECONDS:
+            drawn, done = time.monotonic(), watcher.progress
+            print(f"\r{done.done / 1e6:.0f} of {done.total / 1e6:.0f} MB", end="", file=sys.stderr, flush=True)
     if drawn:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _draw_bar(progress: WatchProgress, signs: Glyphs) -> str:
-    share = min(1.0, progress.done / progress.total) if progress.total else 1.0
-    done = round(share * _BAR)
-    size = f"{progress.done / 1e6:.0f} of {progress.total / 1e6:.0f} MB"
-    return f"{signs.full * done}{signs.empty * (_BAR - done)} {share:4.0%}  {size}, {plural(progress.logs, 'log')}"
 
 
 def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
@@ -103,7 +94,6 @@ def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
 
 
 def _follow(board: Board, watcher: Watcher) -> None:
-    """Print each fact as a log tells it, until the person interrupts."""
     write = make_writer(detect_display(), colour=has_colours())
     seen = board.store.last_seq()
     presence, next_look = PresenceLog(board), 0.0

@@ -256,6 +256,7 @@ class Brief(Struct, frozen=True):
 
     @property
     def completed(self) -> tuple[ItemReport, ...]:
+        """All items that were marked done, whatever their grade."""
         return (*self.verified, *self.confirmed, *self.unchecked, *self.doubtful, *self.unjudged)
 
     @property

@@ -370,7 +370,6 @@ def _cards(frame: Frame, display: Display, columns: int, *, compact: bool) -> li
 
 
 def _card(row: ListRow, body: list[Line], frame: Frame, glyphs: Glyphs, wide: int, height: int) -> list[Line]:
-    """Return a frame around the body, with the agent's name and its note in the upper edge."""
     across, down, *corners = glyphs.frame
     edge: Style = "warning" if row.mode == "plan" else "dim"
     name = cut((Span(safe_line(row.agent), "bold"),), wide - 6, glyphs)
@@ -436,7 +435,6 @@ def _rows(todos: TodoList, display: Display, now: datetime | None, *, compact: b
 
 
 def _child(row: ListRow, display: Display, depth: int, now: datetime | None) -> Iterator[Line]:
-    """Yield a subagent in one or two lines: its name and count, and its item in progress."""
     done, total, _ = row.todos.progress
     margin = Span("  " * (depth - 1))
     count = f" {done}/{total}" if total else " finished" if row.todos.revision else ""

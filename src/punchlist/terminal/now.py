@@ -443,7 +443,7 @@ class TopRows(Struct, frozen=True):
         return [row for section in self.sections for row in section.rows]
 
 
-class TopFrame(Struct, frozen=True, kw_only=True):
+class TopFrame(Struct, kw_only=True):
     """The content of one picture. `prompt` is the question at the end, `typed` its answer so far."""
 
     roster: Roster
@@ -634,7 +634,6 @@ def _draw_row(row: NowRow, layout: Columns, frame: TopFrame, display: Display) -
 
 
 def _short_list(frame: TopFrame, rows: Sequence[ListRow], display: Display) -> list[Line]:
-    """Return an agent's lists in a few lines, below its row."""
     inner = replace(spin(display, frame.tick), columns=(display.columns or 80) - 6)
     lines: list[Line] = []
     for depth, row in tree(rows):

@@ -22,7 +22,7 @@ from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words
 from punchlist.terminal.spans import Glyphs, Line, Span, Style, pack, plural, safe_line
 from punchlist.text import cut, fit, width
 from punchlist.views.findings import finding_words, short_session, span, stall_words
-from punchlist.views.reports import Around, Changed, Changes, GitSummary, Stopped, said_size
+from punchlist.views.reports import Around, Changed, Changes, GitSummary, said_size
 
 WAITING: Final = "Waiting on you"
 STOPPED: Final = "Stopped, stalled or looping"
@@ -161,7 +161,6 @@ def failing_checks(session: SessionState) -> list[CheckState]:
 def _state_lines(
     sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, *, tails: bool, named: bool
 ) -> Iterator[Line]:
-    """Yield each session that is not idle: its state, its name, then why."""
     told = [session for session in sessions if session.state != "idle"]
     for session in told[:_MOST_SESSIONS]:
         name = f" {glyphs.dot} {safe_line(short_session(session.session))}" if named else ""
@@ -249,18 +248,16 @@ def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:
     # A silence or a loop is told while it lasts: the reader will look for that session.
     called = {(session, agent): f"{agent} in {short_session(session)}" for session, agent in owners}
     silent = {(one.session, one.agent) for one in around.stalls}
-    said = [_stop_words(stopped[one.session, one.agent], one) for one in around.stopped]
+    said: list[str] = []
+    for one in around.stopped:
+        where = f" {one.place}" if one.place else ""
+        said.append(f"{stopped[one.session, one.agent]} stopped{where}, with {count_words(one.open, 'item')} open.")
     said += [stall_words(called[one.session, one.agent], one) for one in around.stalls]
     for one in known:
         owner = (one.session, one.agent)
         if one.detector not in STALLS or owner not in silent:
             said.append(finding_words(called[owner], one.detector, one.subject, one.seen))
     return list(dict.fromkeys(said))
-
-
-def _stop_words(who: str, stopped: Stopped) -> str:
-    where = f" {stopped.place}" if stopped.place else ""
-    return f"{who} stopped{where}, with {count_words(stopped.open, 'item')} open."
 
 
 def place_words(focus: str | None, running: str = "") -> str:
@@ -446,7 +443,6 @@ def report_lines(
 
 
 def _item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
-    """Return an item with its grade, for which there is always room."""
     status = status_words(entry)
     grade = f"  {entry.grade or status}" if entry.grade is not None or status.startswith("left ") else ""
     text = f"  {glyphs.boxes[entry.item.status.value]} {safe_line(entry.item.content)}"
@@ -579,7 +575,6 @@ def _item_facts(
 
 
 def _fit_parts(parts: Iterable[str], room: int) -> str:
-    """Return as many parts as there is room for, none of them cut."""
     kept: list[str] = []
     for part in parts:
         if width(", ".join([*kept, part])) <= room:
@@ -682,7 +677,7 @@ def cost_cells(cost: Cost) -> tuple[str, ...]:
         f"{cost.share:.0%}",
         *(f"{part.tokens:,}" for part in parts),
         f"{cost.tokens:,}",
-        tokens_each(cost.tokens, cost.spent.turns),
+        f"{cost.tokens / cost.spent.turns:,.1f}" if cost.spent.turns else "-",
     )
 
 
@@ -698,8 +693,3 @@ def cost_remarks(cost: Cost) -> str:
         f"{plural(spent.withheld, 'text')} kept back by the budget" if spent.withheld else "",
     )
     return "; ".join(fact for fact in facts if fact)
-
-
-def tokens_each(total: float, turns: int) -> str:
-    """Return the tokens of one turn; a dash without turns."""
-    return f"{total / turns:,.1f}" if turns else "-"

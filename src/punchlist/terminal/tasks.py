@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
@@ -28,15 +28,6 @@ Edge = tuple[str, str]
 
 _LONGEST_TITLE = 80
 _PLAIN = frozenset(" .,-_/()'!?+=:")
-_FILLS: Mapping[TaskStatus, tuple[str, str]] = {
-    TaskStatus.PENDING: ("#ffffff", "#57606a"),
-    TaskStatus.IN_PROGRESS: ("#ddf4ff", "#0969da"),
-    TaskStatus.WAITING: ("#fff8c5", "#9a6700"),
-    TaskStatus.COMPLETED: ("#dafbe1", "#1a7f37"),
-    TaskStatus.FAILED: ("#ffebe9", "#cf222e"),
-    TaskStatus.CANCELLED: ("#f6f8fa", "#8c959f"),
-}
-"""The colours of a box and of its edge."""
 
 
 def find_box(task: Task, glyphs: Glyphs) -> tuple[str, Style, Style]:
@@ -273,13 +264,9 @@ def sort_layers(tasks: Iterable[str], edges: Iterable[Edge]) -> list[Sequence[st
 def draw_mermaid(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
     yield "flowchart TD"
     for task in tasks:
-        yield f'  t{_number(task.id)}["{_number(task.id)}: {_escape_mermaid(_title(task))}"]:::{task.status.value}'
+        yield f'  t{_number(task.id)}["{_escape_mermaid(_title(task))}"]'
     for blocker, task in edges:
         yield f"  t{_number(blocker)} --> t{_number(task)}"
-    used = {task.status for task in tasks}
-    for status, (fill, stroke) in _FILLS.items():
-        if status in used:
-            yield f"  classDef {status.value} fill:{fill},stroke:{stroke},color:#1f2328"
 
 
 def _escape_mermaid(text: str) -> str:
@@ -289,11 +276,9 @@ def _escape_mermaid(text: str) -> str:
 
 def draw_dot(tasks: Sequence[Task], edges: Sequence[Edge]) -> Iterator[str]:
     yield "digraph tasks {"
-    yield '  node [shape=box, style="rounded,filled", fontname="sans-serif"];'
+    yield "  node [shape=box];"
     for task in tasks:
-        fill, stroke = _FILLS[task.status]
-        label = f"{_number(task.id)}: {_escape_dot(_title(task))}"
-        yield f'  t{_number(task.id)} [label="{label}", fillcolor="{fill}", color="{stroke}"];'
+        yield f'  t{_number(task.id)} [label="{_escape_dot(_title(task))}"];'
     for blocker, task in edges:
         yield f"  t{_number(blocker)} -> t{_number(task)};"
     yield "}"
@@ -305,7 +290,8 @@ def _escape_dot(text: str) -> str:
 
 
 def _title(task: Task) -> str:
-    return fit(for_terminal(task.subject), _LONGEST_TITLE)
+    status = task.status.value.replace("_", " ")
+    return f"{_number(task.id)}: {fit(for_terminal(task.subject), _LONGEST_TITLE)} ({status})"
 
 
 def _number(id: str) -> str:
