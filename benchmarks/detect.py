@@ -12,7 +12,7 @@ from benchmarks.measure import interleaved, paired, seconds_each
 from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist.detect.guardrail import GuardrailState, after, before
-from punchlist.detect.loops import LoopState, add_outcome, judge_start
+from punchlist.detect.loops import LoopState, judge_start, record_end
 
 NOTE = (
     "Microseconds a call, started and finished, in the best of many short stretches: what it costs on an idle machine. "
@@ -47,7 +47,7 @@ class _Session:
         call_id = f"toolu_{number}"
         args = _arguments(number if self.differ else 0)
         self.state, _ = judge_start(self.state, call_id, "edit", args)
-        self.state = add_outcome(self.state, call_id, "The file was changed.")
+        self.state = record_end(self.state, call_id, "The file was changed.").state
 
 
 class _Turn:
@@ -111,5 +111,5 @@ def _large(size: int) -> Iterator[tuple[str, Any]]:
 def _seconds(args: Any) -> float:
     start = time.perf_counter()
     state, _ = judge_start(LoopState(), "c", "edit", args)
-    add_outcome(state, "c", args)
+    record_end(state, "c", args)
     return time.perf_counter() - start

@@ -77,10 +77,28 @@ def _inputs(dialect: str, size: int) -> Iterator[tuple[str, Any]]:
 
 def _frame(dialect: str) -> tuple[dict[str, Any], str]:
     """Good arguments of the dialect, and the key of the list or text in them."""
-    example = dict(dialect_named(dialect).tools[0].examples[-1 if dialect == "oh-my-pi" else 0])
+    tool = dialect_named(dialect).tools[0]
+    example = dict(tool.examples[0]) if tool.examples else _sample(tool.input_schema)
     return example, next(
         key for key in ("todos", "set", "ops", "plan", "todoList", "content", "task_list") if key in example
     )
+
+
+def _sample(schema: Any, *, within: bool = False) -> Any:
+    """A value that the schema allows; of an item within a list, the fields that are no lists."""
+    schema = schema.get("anyOf", [schema])[0]
+    match schema["type"]:
+        case "object":
+            fields = schema["properties"].items()
+            return {key: _sample(part) for key, part in fields if not within or part["type"] != "array"}
+        case "array":
+            return [_sample(schema["items"], within=True)]
+        case "boolean":
+            return False
+        case "number":
+            return 1
+        case _:
+            return schema.get("enum", ["x"])[-1]
 
 
 def _nested(depth: int) -> list[Any]:

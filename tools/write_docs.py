@@ -140,8 +140,8 @@ def _settings(names: Collection[str]) -> Iterator[str]:
 
 _DIALECTS = (
     "An agent keeps the todo tool that it was trained on; all of them write one list. `board.agent(…, dialect=NAME)` "
-    "gives an agent that tool, name, schema, replies and errors to the letter, with a description of ours; "
-    "`verbose=True` gives the longer description, for small models. `punchlist dialects` prints what follows.\n\n"
+    "gives an agent that tool, name, schema, replies and errors to the letter, with a short "
+    "description of ours. `punchlist dialects` prints what follows.\n\n"
     "What a dialect cannot say is neither shown to its model nor touched by it, and is there again when the list "
     "comes back to one that can. An item keeps its id through all of them.\n\n"
     "`claude-tasks` writes durable [tasks](tasks.md) instead of the list."

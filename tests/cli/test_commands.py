@@ -193,7 +193,7 @@ def test_reading_lists_loads_no_dialect_and_no_agent(run: Run):
     code = (
         "import sys; from punchlist.cli import main; main(['todos']); "
         "print([name for name in sys.modules if name.startswith(('punchlist.dialects.', 'punchlist.agent')) "
-        "and name not in ('punchlist.dialects.base', 'punchlist.dialects.advice')])"
+        "and name not in ('punchlist.dialects.base', 'punchlist.dialects.tool_descriptions')])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.splitlines()[-1] == "[]"
@@ -206,7 +206,7 @@ def test_a_verb_of_tasks_loads_neither_agents_nor_dialects_nor_other_verbs(run: 
             f"import sys; from punchlist.cli import main; main({words!r}); "
             "print([name for name in sys.modules if name.startswith(('punchlist.dialects.', 'punchlist.agent', "
             "'punchlist.markdown', 'punchlist.cli.task_w', 'punchlist.cli.task_f')) "
-            "and name not in ('punchlist.dialects.base', 'punchlist.dialects.advice')])"
+            "and name not in ('punchlist.dialects.base', 'punchlist.dialects.tool_descriptions')])"
         )
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
         assert result.stdout.splitlines()[-1] == "[]"

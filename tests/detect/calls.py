@@ -3,7 +3,7 @@
 from typing import Any
 
 from punchlist.detect.findings import Verdict
-from punchlist.detect.loops import DEFAULT, LoopOptions, LoopState, add_outcome, judge_start
+from punchlist.detect.loops import DEFAULT, LoopOptions, LoopState, judge_start, record_end
 
 
 class Caller:
@@ -20,7 +20,7 @@ class Caller:
         return verdict
 
     def finish(self, result: Any = "same", *, is_error: bool = False, run: str | None = None) -> None:
-        self.state = add_outcome(self.state, f"c{self.made}", result, is_error, run=run, options=self.options)
+        self.state = record_end(self.state, f"c{self.made}", result, is_error, run=run, options=self.options).state
 
     def call(
         self,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.detect.loops import add_outcome, judge_start, loop_options, watch_compaction
+from punchlist.detect.loops import judge_start, loop_options, record_end, watch_compaction
 from tests.detect.calls import Caller, judged
 
 PATH = {"path": "/file.txt"}
@@ -101,7 +101,7 @@ def test_a_call_judged_after_a_compaction_and_reported_again_counts_once() -> No
         assert judged(verdict) == ("critical", "compaction_loop_persisted", 3)
     assert len(state.held) == 1
     for _ in range(3):
-        state = add_outcome(state, "again", "same")
+        state = record_end(state, "again", "same").state
     assert len(state.calls) == 4
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from punchlist.detect.findings import finding_of
-from punchlist.detect.loops import LoopState, add_outcome, judge_start, loop_options
+from punchlist.detect.loops import LoopState, judge_start, loop_options, record_end
 from tests.detect.calls import Caller, judged
 
 PATH = {"path": "/file.txt"}
@@ -319,7 +319,7 @@ def test_a_refusal_of_this_detector_is_no_outcome() -> None:
 def test_a_result_goes_to_its_own_call() -> None:
     state, _ = judge_start(LoopState(), "a", "read", PATH)
     state, _ = judge_start(state, "b", "read", PATH)
-    state = add_outcome(state, "a", "x")
+    state = record_end(state, "a", "x").state
     assert [call.outcome is None for call in state.calls] == [False, True]
 
 
@@ -328,7 +328,7 @@ def test_without_an_id_a_result_goes_to_the_newest_equal_call_without_one() -> N
     state, _ = judge_start(LoopState(), "", "read", PATH)
     state, _ = judge_start(state, "", "read", PATH)
     state, _ = judge_start(state, "", "list", PATH)
-    state = add_outcome(state, "", "x", name="read", args=PATH)
+    state = record_end(state, "", "x", name="read", args=PATH).state
     assert [call.outcome is None for call in state.calls] == [True, False, True]
 
 
@@ -336,10 +336,10 @@ def test_without_an_id_a_result_goes_to_the_newest_equal_call_without_one() -> N
 def test_a_result_whose_call_was_never_seen_to_start_is_recorded_once() -> None:
     state = LoopState()
     for _ in range(3):
-        state = add_outcome(state, "a", "x", name="read", args=PATH)
+        state = record_end(state, "a", "x", name="read", args=PATH).state
     state, _ = judge_start(state, "a", "read", PATH)
     assert [(call.id, call.tool) for call in state.calls] == [("a", "read")]
-    assert add_outcome(LoopState(), "a", "x") == LoopState()
+    assert record_end(LoopState(), "a", "x").state == LoopState()
 
 
 @pytest.mark.requirement("loops.no-result")

@@ -13,10 +13,10 @@ from punchlist.detect.list_upkeep import StalenessState, observe_event
 from punchlist.detect.loops import (
     LoopOptions,
     LoopState,
-    add_outcome,
     judge,
     judge_start,
     loop_options,
+    record_end,
     watch_compaction,
 )
 from punchlist.detect.rounds import RoundState, count_round
@@ -59,7 +59,7 @@ def step(state: LoopState, made: Step, options: LoopOptions) -> tuple[LoopState,
         return watch_compaction(state, run=made.run, options=options), None
     if made.what == "start":
         return judge_start(state, f"c{made.call}", made.tool, made.args, run=made.run, options=options)
-    return add_outcome(state, f"c{made.call}", made.result, made.is_error, run=made.run, options=options), None
+    return record_end(state, f"c{made.call}", made.result, made.is_error, run=made.run, options=options).state, None
 
 
 def walk(steps: list[Step], options: LoopOptions) -> tuple[LoopState, list[Any]]:
@@ -112,7 +112,7 @@ def test_results_may_come_in_any_order(order: list[int], results: list[str]) -> 
         for number in range(6):
             state, _ = judge_start(state, f"c{number}", "read", {"x": 1})
         for number in order:
-            state = add_outcome(state, f"c{number}", results[number])
+            state = record_end(state, f"c{number}", results[number]).state
         return state
 
     assert ends(order) == ends(list(range(6)))
@@ -128,7 +128,7 @@ def test_critical_only_with_as_many_equal_results_as_it_says(calls: list[tuple[s
             assert len(set(results[args][-verdict.count :])) == 1
             assert verdict.count >= 3
             continue
-        state = add_outcome(state, str(number), result, is_error, options=off)
+        state = record_end(state, str(number), result, is_error, options=off).state
         results.setdefault(args, []).append(f"{result}{is_error}")
 
 

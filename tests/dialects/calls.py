@@ -4,6 +4,207 @@ import random
 from typing import Any, cast
 
 from punchlist.dialects import dialect, dialects_of
+from punchlist.dialects.base import Tool
+
+_GOOD: dict[str, dict[str, list[dict[str, Any]]]] = {
+    "punchlist-tasks": {
+        "task": [
+            {"do": "add", "text": "Migrate the users table"},
+            {"do": "claim", "id": "1"},
+            {"do": "done", "id": "1", "text": "migrated, pytest -q passes"},
+            {"do": "list"},
+        ]
+    },
+    "claude-tasks": {
+        "TaskCreate": [
+            {
+                "subject": "Add a login page",
+                "description": "A form with name and password at /login",
+                "activeForm": "Adding a login page",
+            }
+        ],
+        "TaskGet": [{"taskId": "1"}],
+        "TaskUpdate": [{"taskId": "1", "status": "in_progress"}],
+        "TaskList": [{}],
+    },
+    "nexo": {
+        "TodoWrite": [
+            {
+                "todos": [
+                    {"content": "Read the parser", "status": "in_progress", "activeForm": "Reading the parser"},
+                    {"content": "Fix the loop", "status": "pending", "activeForm": "Fixing the loop"},
+                ]
+            }
+        ]
+    },
+    "taskflow": {
+        "taskflow": [
+            {
+                "action": "start",
+                "controller_id": "kate/inbox",
+                "goal": "Sort the inbox",
+                "current_step": "classify",
+                "state": {"messages": 10},
+            }
+        ]
+    },
+    "oh-my-pi": {
+        "todo_write": [
+            {
+                "ops": [
+                    {"op": "init", "list": [{"phase": "Repair", "items": ["Read the parser", "Fix the loop"]}]},
+                    {"op": "start", "task": "Read the parser"},
+                ]
+            },
+            {"ops": [{"op": "done", "task": "Read the parser"}]},
+        ]
+    },
+    "gencode": {
+        "TodoWrite": [
+            {
+                "todos": [
+                    {"content": "Read the parser", "status": "in_progress", "activeForm": "Reading the parser"},
+                    {"content": "Fix the loop", "status": "pending", "activeForm": "Fixing the loop"},
+                ]
+            }
+        ]
+    },
+    "codex": {
+        "update_plan": [
+            {
+                "explanation": "The loop is in the lexer",
+                "plan": [
+                    {"step": "Read the lexer", "status": "in_progress"},
+                    {"step": "Fix the loop", "status": "pending"},
+                ],
+            }
+        ]
+    },
+    "hermes": {
+        "todo": [
+            {
+                "todos": [
+                    {"id": "1", "content": "Read the parser", "status": "in_progress"},
+                    {"id": "2", "content": "Fix the loop", "status": "pending"},
+                ]
+            },
+            {},
+        ]
+    },
+    "openclaw": {
+        "update_plan": [
+            {
+                "explanation": "The loop is in the lexer",
+                "plan": [
+                    {"step": "Read the lexer", "status": "in_progress"},
+                    {"step": "Fix the loop", "status": "pending"},
+                ],
+            }
+        ]
+    },
+    "opencode": {
+        "todowrite": [
+            {
+                "todos": [
+                    {"content": "Read the parser", "status": "in_progress", "priority": "high"},
+                    {"content": "Fix the loop", "status": "pending", "priority": "medium"},
+                ]
+            }
+        ]
+    },
+    "gemini": {
+        "write_todos": [
+            {
+                "todos": [
+                    {"description": "Read the parser", "status": "in_progress"},
+                    {"description": "Fix the loop", "status": "pending"},
+                ]
+            }
+        ]
+    },
+    "langchain": {
+        "write_todos": [
+            {
+                "todos": [
+                    {"content": "Read the parser", "status": "in_progress"},
+                    {"content": "Fix the loop", "status": "pending"},
+                ]
+            }
+        ]
+    },
+    "roo": {"update_todo_list": [{"todos": "[x] Read the parser\n[-] Fix the loop\n[ ] Run the tests"}]},
+    "copilot": {
+        "manage_todo_list": [
+            {
+                "todoList": [
+                    {"id": 1, "title": "Read the parser", "status": "completed"},
+                    {"id": 2, "title": "Fix the loop", "status": "in-progress"},
+                    {"id": 3, "title": "Run the tests", "status": "not-started"},
+                ]
+            }
+        ]
+    },
+    "qwen": {
+        "todo_write": [
+            {
+                "todos": [
+                    {"id": "1", "content": "Read the parser", "status": "in_progress"},
+                    {"id": "2", "content": "Fix the loop", "status": "pending", "blockedBy": ["1"]},
+                ]
+            }
+        ]
+    },
+    "kimi": {
+        "SetTodoList": [
+            {
+                "todos": [
+                    {"title": "Read the parser", "status": "in_progress"},
+                    {"title": "Fix the loop", "status": "pending"},
+                ]
+            },
+            {"todos": None},
+        ]
+    },
+    "goose": {
+        "todo_write": [
+            {"content": "- [x] Read the parser\n- [>] Fix the loop\n- [ ] Run the tests\n\nThe loop is in lexer.py."}
+        ]
+    },
+    "openhands": {
+        "task_tracker": [
+            {
+                "command": "plan",
+                "task_list": [
+                    {"title": "Read the parser", "notes": "lexer.py too", "status": "in_progress"},
+                    {"title": "Fix the loop", "notes": "", "status": "todo"},
+                ],
+            },
+            {"command": "view"},
+        ]
+    },
+    "cursor": {
+        "todo_write": [
+            {
+                "merge": False,
+                "todos": [
+                    {"id": "read", "content": "Read the parser", "status": "in_progress"},
+                    {"id": "fix", "content": "Fix the loop", "status": "pending"},
+                ],
+            },
+            {"merge": True, "todos": [{"id": "read", "status": "completed"}, {"id": "fix", "status": "in_progress"}]},
+        ]
+    },
+    "crush": {
+        "todos": [
+            {
+                "todos": [
+                    {"content": "Read the parser", "status": "in_progress", "active_form": "Reading the parser"},
+                    {"content": "Fix the loop", "status": "pending", "active_form": "Fixing the loop"},
+                ]
+            }
+        ]
+    },
+}
 
 _REAL: dict[str, list[Any]] = {
     "claude-code": [
@@ -53,11 +254,17 @@ _REAL: dict[str, list[Any]] = {
     "codex": [{"plan": [{"step": "", "status": "in_progress"}, {"step": "", "status": "in_progress"}]}, {"plan": []}],
 }
 
+
+def good_calls(name: str, tool: Tool) -> list[dict[str, Any]]:
+    """Calls of a dialect's tool that it accepts one after the other: its own examples, if it carries any."""
+    return [dict(example) for example in tool.examples] or _GOOD[name][tool.name]
+
+
 REAL: dict[str, list[Any]] = {
-    name: [*(example for tool in dialect(name).tools for example in tool.examples), *_REAL.get(name, [])]
+    name: [*(example for tool in dialect(name).tools for example in good_calls(name, tool)), *_REAL.get(name, [])]
     for name in dialects_of("todos")
 }
-"""What models send, by dialect: the examples of its tools, and more."""
+"""What models send, by dialect: good calls of its tools, and more."""
 
 PLAIN_TEXTS = (
     "",

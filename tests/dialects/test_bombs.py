@@ -10,6 +10,7 @@ from punchlist import Agent
 from punchlist.dialects import REGISTRY
 from punchlist.dialects import dialect as dialect_named
 from tests.dialects.boards import memory_board
+from tests.dialects.calls import good_calls
 from tests.sizes import size
 
 DEPTH = 100_000
@@ -110,7 +111,7 @@ def places(dialect: str, dangerous: Any) -> list[Any]:
     """The bomb as the arguments, and in every place within them."""
     if dialect == "punchlist":
         return [dangerous, *_places_of_our_own(dangerous)]
-    example = dialect_named(dialect).tools[0].examples[0]
+    example = good_calls(dialect, dialect_named(dialect).tools[0])[0]
     return [dangerous, {**example, "extra": dangerous}, *_within(example, dangerous)]
 
 
@@ -177,7 +178,7 @@ def test_our_own_list_does_not_swell(name: str) -> None:
 
 @pytest.mark.parametrize("call_id", ["", "\ud800", "x" * 1_000_000, "\x00", "' OR 1=1 --"])
 def test_any_call_id_replays(agent: Agent, call_id: str) -> None:
-    args = agent.tools[0].examples[-1]
+    args = good_calls(agent.dialect, agent.tools[0])[-1]
     first = agent.call(agent.tools[0].name, args, call_id=call_id)
     assert agent.call(agent.tools[0].name, args, call_id=call_id) == first
 

@@ -1,4 +1,4 @@
-"""The layers about the tool: separate, switchable, in two lengths, and never changed by the list."""
+"""The layers about the tool: separate, switchable, short, and never changed by the list."""
 
 import itertools
 from typing import Any
@@ -28,10 +28,9 @@ def test_each_layer_is_switched_on_its_own(chosen: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
-@pytest.mark.parametrize("verbose", [False, True])
-def test_every_layer_names_the_tool_of_its_dialect_and_has_a_price(name: str, verbose: bool) -> None:
+def test_every_layer_names_the_tool_of_its_dialect_and_has_a_price(name: str) -> None:
     with memory_board() as board:
-        agent = board.agent("main", session="s", dialect=name, layers=NAMES, verbose=verbose)
+        agent = board.agent("main", session="s", dialect=name, layers=NAMES)
         for layer in agent.layers:
             assert layer.bytes == len(layer.text.encode()) > 0
             assert layer.place == PLACES[layer.name]
@@ -44,21 +43,15 @@ def test_every_layer_names_the_tool_of_its_dialect_and_has_a_price(name: str, ve
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_the_short_form_is_short_and_the_verbose_one_longer(name: str) -> None:
+def test_the_layers_are_short(name: str) -> None:
     with memory_board() as board:
-        short, long = (
-            {layer.name: layer.bytes for layer in agent.layers}
-            for verbose in (False, True)
-            for agent in [board.agent("main", session="s", dialect=name, layers=NAMES, verbose=verbose)]
-        )
-        assert all(short[layer] < long[layer] for layer in NAMES)
-        assert sum(short.values()) - short["tool_description"] < 1_000
+        agent = board.agent("main", session="s", dialect=name, layers=NAMES)
+        assert sum(layer.bytes for layer in agent.layers if layer.name != "tool_description") < 1_000
 
 
-@pytest.mark.parametrize("verbose", [False, True])
-def test_no_layer_presses_or_hides(verbose: bool) -> None:
+def test_no_layer_presses_or_hides() -> None:
     with memory_board() as board:
-        for layer in board.agent("main", session="s", layers=NAMES, verbose=verbose).layers:
+        for layer in board.agent("main", session="s", layers=NAMES).layers:
             assert not any(word in layer.text.lower().split() for word in PRESSING)
             assert layer.text.upper() != layer.text
 

@@ -11,6 +11,7 @@ from punchlist.board import Board
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.settings import settings_path
 from punchlist.settings.table import set_setting
+from tests.dialects.calls import good_calls
 from tests.mcp_server.conftest import Start
 
 
@@ -32,7 +33,7 @@ def test_every_dialect_can_be_offered(start: Start, name: str) -> None:
     assert [tool["name"] for tool in tools] == [tool.name for tool in dialect(name).tools]
     for tool, original in zip(tools, dialect(name).tools, strict=True):
         assert tool["annotations"]["readOnlyHint"] is bool(original.annotations.get("readOnly"))
-        client.call(tool["name"], original.examples[0])
+        client.call(tool["name"], good_calls(name, original)[0])
 
 
 def test_several_dialects_can_be_offered_together(start: Start) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.detect.loops import LoopState, add_outcome, judge_start
+from punchlist.detect.loops import LoopState, judge_start, record_end
 from punchlist.text.tool_values import LONGEST, UNKEYED, Signer, bounded_json
 from tests.dialects.test_bombs import BOMBS, bomb
 
@@ -93,8 +93,8 @@ def test_any_arguments_and_any_result_are_taken(name: str) -> None:
     for args in (value, {"x": value}, [value], {"todos": value, "plan": value, "action": value}):
         for tool in ("read", "update_plan", "message", "process", "exec"):
             state, verdict = judge_start(LoopState(), "c", tool, args)
-            state = add_outcome(state, "c", {"details": value, "content": value})
-            add_outcome(state, "d", value, True, name=tool, args=args)
+            state = record_end(state, "c", {"details": value, "content": value}).state
+            record_end(state, "d", value, True, name=tool, args=args)
             assert verdict.level == "ok"
             assert len(repr(state)) < 2000
 
@@ -112,9 +112,9 @@ def test_a_value_that_grows_by_being_shared_is_bounded() -> None:
         value = [value, value]
     assert len(bounded_json(value)) < 200 * LONGEST
     state, _ = judge_start(LoopState(), "c", "message", {"action": "send"})
-    assert add_outcome(state, "c", {"details": {"list": value}}).calls[0].outcome
+    assert record_end(state, "c", {"details": {"list": value}}).state.calls[0].outcome
     many = {"type": "text", "text": "x" * 1_000_000}
-    assert add_outcome(state, "c", {"content": [many] * 100_000}).calls[0].outcome
+    assert record_end(state, "c", {"content": [many] * 100_000}).state.calls[0].outcome
 
 
 @pytest.mark.requirement("loops.stable-json")

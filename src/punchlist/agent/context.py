@@ -164,14 +164,14 @@ class AgentRunner:
         tools = self.dialect.tools if self.offered else ()
         layers = self.settings.layers
         if layers is not None and "tool_description" not in layers:
-            return tuple(replace(tool, description="", verbose="") for tool in tools)
-        return tuple(tool.in_full() for tool in tools) if self.settings.verbose else tools
+            return tuple(replace(tool, description="") for tool in tools)
+        return tools
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """All tools that the model is offered: for its list, then for plans."""
         planning = () if self.settings.plan_tools is None else self.settings.plan_tools.tools
-        return (*self.todo_tools, *(tool.in_full() if self.settings.verbose else tool for tool in planning))
+        return (*self.todo_tools, *planning)
 
     @property
     def offered_names(self) -> frozenset[str]:

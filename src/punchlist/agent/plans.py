@@ -9,6 +9,8 @@ from time import monotonic
 from typing import Any, assert_never, get_args
 from uuid import uuid4
 
+from msgspec import convert, to_builtins
+
 from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.edits import apply_graded_edit, replace_list
 from punchlist.core.approval import Plan, PlanChange, PlanState, approve, begin, draft_delta, drop, propose, reject
@@ -25,15 +27,7 @@ from punchlist.dialects.base import (
     reply_plan_state,
 )
 from punchlist.errors import InvalidInput, PlanMissing, PlanRefused, PlanWithoutSteps, StoreError
-from punchlist.guidance.plan_mode import (
-    LONGEST_REASON,
-    Because,
-    PlanMode,
-    Refusal,
-    decode_plan_mode,
-    find_refusal,
-    gate,
-)
+from punchlist.guidance.plan_mode import LONGEST_REASON, Because, PlanMode, Refusal, find_refusal, gate
 from punchlist.guidance.tools import kind
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import moment
@@ -342,7 +336,7 @@ def enter_plan_mode(
 ) -> PlanMode:
     said = None if reason is None else cut(clean(reason, lines=False).text, LONGEST_REASON)
     mode = PlanMode(now, because, said, by)
-    tx.modes.save(row, "plan", mode.record(), at=now)
+    tx.modes.save(row, "plan", to_builtins(mode), at=now)
     changed = {"mode": "plan", "because": because, "reason": said}
     tx.add_events(row, [Draft("mode.changed", changed)], by=by, at=now)
     return mode
@@ -357,7 +351,7 @@ def leave_plan_mode(tx: Transaction, row: AgentRow, *, by: str, now: datetime) -
 def load_plan_mode(tx: Transaction, row: AgentRow, entered_at: datetime) -> PlanMode:
     """Return the plan mode of an agent that is in it; `entered_at` stands in where none was recorded."""
     data = tx.modes.load_entry(row.number)
-    return PlanMode(entered_at, "model_requested") if data is None else decode_plan_mode(data)
+    return PlanMode(entered_at, "model_requested") if data is None else convert(data, PlanMode)
 
 
 # The model's calls of plan tools, and the operator's.

@@ -122,7 +122,7 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
 def todo_layers(agent: AgentRunner) -> tuple[Layer, ...]:
     names = agent.settings.layers
     wanted = PROFILES[agent.profile] if names is None or agent.profile == "off" else names
-    return layers(agent.todo_tools, wanted, writers=agent.dialect.writers, verbose=agent.settings.verbose)
+    return layers(agent.todo_tools, wanted, writers=agent.dialect.writers)
 
 
 def compaction_block(agent: AgentRunner) -> str | None:

@@ -1,6 +1,6 @@
 """Detect loops in an agent's tool calls, by OpenClaw's rules.
 
-`judge_start` judges a call by the calls before it and records it; `add_outcome` adds its outcome. A call judged
+`judge_start` judges a call by the calls before it and records it; `record_end` adds its outcome. A call judged
 critical counts only if it ran in spite of that, or with `count_blocked`. A `LoopState` is a value: the board builds it
 from the latest rows of `tool_calls` and from the agent's memory, and stores what changed.
 """
@@ -187,25 +187,6 @@ def judge_start(
     return _hold(state, call, before, options), verdict
 
 
-def add_outcome(
-    state: LoopState,
-    call_id: str,
-    result: object = None,
-    is_error: bool = False,
-    *,
-    name: str | None = None,
-    args: object = None,
-    run: str | None = None,
-    options: LoopOptions = DEFAULT,
-) -> LoopState:
-    """Return the state with the outcome of a call. A call that has its outcome, or is unknown, changes nothing.
-
-    A call that was judged critical has run all the same, unless its result is our own refusal. With `name` and `args`
-    a call that was never seen to start is recorded too. A result that is None is unknown, and so no sign of a loop.
-    """
-    return record_end(state, call_id, result, is_error, name=name, args=args, run=run, options=options).state
-
-
 def record_end(
     state: LoopState,
     call_id: str,
@@ -218,7 +199,11 @@ def record_end(
     options: LoopOptions = DEFAULT,
     signer: Signer = UNKEYED,
 ) -> Finished:
-    """Add the outcome of a call like `add_outcome`; return also the call as recorded."""
+    """Add the outcome of a call. A call that has its outcome, or is unknown, changes nothing.
+
+    A call that was judged critical has run all the same, unless its result is our own refusal. With `name` and `args`
+    a call that was never seen to start is recorded too. A result that is None is unknown, and so no sign of a loop.
+    """
     if not options.enabled:
         return Finished(state)
     seen = None if name is None else sight(name, args, signer)

@@ -14,10 +14,6 @@ from punchlist.core.inputs import Count, CountOrOff, parse_options
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Finding
 
-PROGRESS = frozenset({"plan.started", "item.started", "item.completed", "item.cancelled", "item.unblocked"})
-"""The kinds of events that make a round a good one."""
-
-
 _MOST_ITEMS = 512
 _ON = frozenset({"in_progress", "completed", "cancelled"})
 
@@ -33,15 +29,10 @@ DEFAULT = RoundOptions()
 
 
 class RoundState(Struct, frozen=True):
-    """`stalls` is the count now, `rounds` how many there were, `replans` how often the limit was reached.
-
-    `progressed` is about the round that is under way.
-    """
+    """`stalls` is the count now, `rounds` how many there were."""
 
     stalls: int = 0
     rounds: int = 0
-    replans: int = 0
-    progressed: bool = False
 
 
 def round_options(given: object) -> RoundOptions:
@@ -64,29 +55,20 @@ def has_moved(before: Collection[str], now: Collection[str]) -> bool:
     return False
 
 
-def observe_event(state: RoundState, kind: str) -> RoundState:
-    """Return the state after an event of that kind within the round."""
-    if state.progressed or kind not in PROGRESS:
-        return state
-    return RoundState(state.stalls, state.rounds, state.replans, progressed=True)
-
-
 def count_round(
-    state: RoundState, *, progress: bool | None = None, looping: bool = False, options: RoundOptions = DEFAULT
+    state: RoundState, *, progress: bool, looping: bool = False, options: RoundOptions = DEFAULT
 ) -> tuple[RoundState, Finding | None]:
     """End a round; return the state after it, and the finding if a limit is reached.
 
-    `progress` is the host's own judgement; without it the events of the round decide. A round that made progress but
-    `looping` over it counts as a bad one.
+    A round that made progress but `looping` over it counts as a bad one.
     """
-    good = (state.progressed if progress is None else progress) and not looping
+    good = progress and not looping
     rounds = state.rounds + 1
     stalls = max(0, state.stalls - 1) if good else state.stalls + 1
     if options.max_rounds and rounds >= options.max_rounds:
         said = f"{rounds} rounds are over, as many as there may be."
-        return RoundState(stalls, rounds, state.replans), Finding("rounds_over", "critical", said, rounds)
+        return RoundState(stalls, rounds), Finding("rounds_over", "critical", said, rounds)
     if stalls < options.max_stalls:
-        return RoundState(stalls, rounds, state.replans), None
-    replans = state.replans + 1
+        return RoundState(stalls, rounds), None
     said = f"{stalls} rounds more brought nothing than brought something: the plan needs another look."
-    return RoundState(0, rounds, replans), Finding("stalled_rounds", "warning", said, stalls)
+    return RoundState(0, rounds), Finding("stalled_rounds", "warning", said, stalls)

@@ -12,7 +12,7 @@ from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Command, Elsewhere, Entry, Policy, Problem, Query, Replace
 from punchlist.core.inputs import parse_options
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.advice import Tool
+from punchlist.dialects.tool_descriptions import Tool
 from punchlist.text import for_prompt, repair
 
 Layer = Literal["todos", "tasks", "flows"]

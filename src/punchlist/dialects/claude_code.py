@@ -14,7 +14,6 @@ from typing import Any, cast
 from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import TodoItem
-from punchlist.dialects.advice import TEXT, Tool, object_of, one_of, verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -30,6 +29,7 @@ from punchlist.dialects.base import (
     reply_plan_state,
 )
 from punchlist.dialects.repair import key_name, read_fields, type_name
+from punchlist.dialects.tool_descriptions import TEXT, Tool, object_of, one_of
 from punchlist.text import repair
 
 POLICY = Policy(dialect="claude-code", wipe_finished=True, refuse_unknown_fields=True, shown=IN_THREE)
@@ -71,7 +71,6 @@ TOOL = Tool(
         "concurrencySafe": False,
     },
     examples=(_EXAMPLE,),
-    verbose=verbose("Writes the todo list of this session.", _EXAMPLE, forms=("content", "activeForm")),
 )
 
 
@@ -173,7 +172,6 @@ ENTER = Tool(
     ),
     input_schema=object_of({}, others=False),
     annotations={"permission": "ask", "readOnly": True, "concurrencySafe": True},
-    examples=({},),
 )
 EXIT = Tool(
     name="ExitPlanMode",
@@ -183,7 +181,6 @@ EXIT = Tool(
     ),
     input_schema=object_of({"plan": TEXT}),
     annotations={"permission": "ask", "readOnly": False},
-    examples=({"plan": "# Sessions\n\n1. Add the table\n2. Move the handlers over\n3. Run the tests"},),
 )
 
 

@@ -25,10 +25,10 @@ from typing import Any, Final, assert_never, cast
 from punchlist.core import task as do
 from punchlist.core.commands import Policy, Problem
 from punchlist.core.task import Task, TaskCommand, TaskResult, TaskStatus
-from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import ONE_AT_A_TIME, THREE, Dialect, Invalid, Reply
 from punchlist.dialects.claude_code import MOST_ISSUES, describe_type, report_issues
 from punchlist.dialects.repair import as_object, from_json, key_name, mend, read_fields, type_name
+from punchlist.dialects.tool_descriptions import TEXT, Schema, Tool, add_description, list_of, object_of, one_of
 from punchlist.errors import PunchlistError, TaskUnknown
 from punchlist.text import clean
 
@@ -39,13 +39,6 @@ _OBJECT: Schema = {"type": "object", "additionalProperties": {}}
 def _make_annotations(*, reads: bool) -> dict[str, Any]:
     return {"readOnly": reads, "concurrencySafe": True, "enabled": True, "permission": "allow", "silent": True}
 
-
-_CREATED = {
-    "subject": "Add a login page",
-    "description": "A form with name and password at /login",
-    "activeForm": "Adding a login page",
-}
-_STARTED = {"taskId": "1", "status": "in_progress"}
 
 CREATE = Tool(
     name="TaskCreate",
@@ -64,14 +57,6 @@ CREATE = Tool(
         others=False,
     ),
     annotations=_make_annotations(reads=False),
-    examples=(_CREATED,),
-    verbose=verbose(
-        "Adds one task to the list of this session. It gets a number, which the reply says, and is pending at first.",
-        _CREATED,
-        whole=False,
-        forms=("subject", "activeForm"),
-        rules="TaskUpdate changes a task, and says what it waits for; TaskList shows them all, TaskGet one in full.",
-    ),
 )
 
 GET = Tool(
@@ -79,7 +64,6 @@ GET = Tool(
     description="Read one task in full: its description, and what it blocks and is blocked by.",
     input_schema=object_of({"taskId": add_description(TEXT, "The number of the task")}, others=False),
     annotations=_make_annotations(reads=True),
-    examples=({"taskId": "1"},),
 )
 
 UPDATE = Tool(
@@ -104,13 +88,6 @@ UPDATE = Tool(
         others=False,
     ),
     annotations=_make_annotations(reads=False),
-    examples=(_STARTED,),
-    verbose=verbose(
-        "Changes one task of this session's list, by its number; what you leave out stays as it is.",
-        _STARTED,
-        whole=False,
-        rules="A task that waits for others can be begun when they are completed. deleted takes a task off the list.",
-    ),
 )
 
 LIST = Tool(
@@ -118,7 +95,6 @@ LIST = Tool(
     description="Read the session's task list: number, status, subject, owner, and what each task still waits for.",
     input_schema=object_of({}, others=False),
     annotations=_make_annotations(reads=True),
-    examples=({},),
 )
 
 TOOLS: Final = (CREATE, GET, UPDATE, LIST)

@@ -18,19 +18,12 @@ from typing import Any, NoReturn, cast
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.plan import PlanStreamStep
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 from punchlist.text import cut, repair
 
 POLICY = Policy(dialect="codex", refuse_unknown_fields=True, shown=IN_THREE)
 
-EXAMPLE = {
-    "explanation": "The loop is in the lexer",
-    "plan": [
-        {"step": "Read the lexer", "status": "in_progress"},
-        {"step": "Fix the loop", "status": "pending"},
-    ],
-}
 
 TOOL = Tool(
     name="update_plan",
@@ -45,12 +38,6 @@ TOOL = Tool(
         others=False,
     ),
     annotations={"strict": False},
-    examples=(EXAMPLE,),
-    verbose=verbose(
-        "Writes the task plan: its steps with a status each, and an explanation where something changed.",
-        EXAMPLE,
-        rules="Steps are short, a few words each. No other fields than these are taken.",
-    ),
 )
 
 

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import as_list, as_status, mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
 _STATUSES = {
     "not-started": Status.PENDING,
@@ -27,13 +27,6 @@ _BOXES = {"not-started": "[ ]", "in-progress": "[-]", "completed": "[x]"}
 POLICY = Policy(dialect="copilot", shown=IN_THREE)
 FEW, MANY, AT_ONCE = 3, 10, 3
 LARGEST = 2**53
-_EXAMPLE = {
-    "todoList": [
-        {"id": 1, "title": "Read the parser", "status": "completed"},
-        {"id": 2, "title": "Fix the loop", "status": "in-progress"},
-        {"id": 3, "title": "Run the tests", "status": "not-started"},
-    ]
-}
 
 TOOL = Tool(
     name="manage_todo_list",
@@ -46,16 +39,6 @@ TOOL = Tool(
         {"todoList": list_of(object_of({"id": {"type": "number"}, "title": TEXT, "status": one_of(_STATUSES)}))}
     ),
     annotations={"reference": "todo"},
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Writes the todo list of this chat.",
-        _EXAMPLE,
-        doing="in-progress",
-        rules=(
-            "id is a number, from 1 upwards, and stays with its item; status is not-started, in-progress or completed. "
-            "Three to ten items are a good size."
-        ),
-    ),
 )
 
 

@@ -10,15 +10,14 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import mend, read_fields, type_name
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 from punchlist.text import cut
 
 POLICY = Policy(dialect="crush", shown=IN_THREE)
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-_EXAMPLE = {"todos": sample_items(form="active_form")}
 
 TOOL = Tool(
     name="todos",
@@ -30,8 +29,6 @@ TOOL = Tool(
     input_schema=object_of(
         {"todos": list_of(object_of({"content": TEXT, "status": one_of(THREE), "active_form": TEXT}))}
     ),
-    examples=(_EXAMPLE,),
-    verbose=verbose("Writes the todo list of this session.", _EXAMPLE, forms=("content", "active_form")),
 )
 
 

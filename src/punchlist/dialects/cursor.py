@@ -12,14 +12,12 @@ from typing import Any, cast
 from punchlist.core.commands import Entry, Merge, Patch, Policy, Replace
 from punchlist.core.merge import item_names
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import as_id, as_list, as_status, mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
 POLICY = Policy(dialect="cursor", shown=IN_FOUR)
 FEWEST = 2
-_EXAMPLE = {"merge": False, "todos": sample_items(ids=("read", "fix"))}
-_LATER = {"merge": True, "todos": [{"id": "read", "status": "completed"}, {"id": "fix", "status": "in_progress"}]}
 
 TOOL = Tool(
     name="todo_write",
@@ -33,17 +31,6 @@ TOOL = Tool(
             "merge": {"type": "boolean"},
             "todos": list_of(object_of({"id": TEXT, "content": TEXT, "status": one_of(FOUR)}), minItems=FEWEST),
         }
-    ),
-    examples=(_EXAMPLE, _LATER),
-    verbose=verbose(
-        "Keeps the todo list. merge false: todos is the whole new list. merge true: the items named by id are changed, "
-        "what is left out of them stays, and unknown ids are added.",
-        _LATER,
-        whole=False,
-        rules=(
-            "id is a short text of your choice that stays with its item. Make the first item in_progress when you "
-            "write the list; cancel what is no longer wanted."
-        ),
     ),
 )
 

@@ -10,15 +10,14 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import FOUR, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.repair import mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
 _STATUSES = {**FOUR, "blocked": Status.BLOCKED}
 POLICY = Policy(
     dialect="gemini", limits=Limits(refuse_blank=True), focus="refuse", shown={Status.FAILED: Status.BLOCKED}
 )
-_EXAMPLE = {"todos": sample_items("description")}
 
 TOOL = Tool(
     name="write_todos",
@@ -31,15 +30,6 @@ TOOL = Tool(
         {"todos": list_of(object_of({"description": TEXT, "status": one_of(_STATUSES)}, others=False))}, others=False
     ),
     annotations={"models": "gemini-2"},
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Writes the list of subtasks of the current request.",
-        _EXAMPLE,
-        rules=(
-            "A second task in_progress is refused. Mark a task blocked while it waits for something, "
-            "and cancelled when it is no longer wanted. An empty list clears the list."
-        ),
-    ),
 )
 
 

@@ -9,15 +9,14 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import LOST_ONE_AT_A_TIME, ONE_AT_A_TIME, THREE, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.repair import mend, read_fields
+from punchlist.dialects.tool_descriptions import Tool, list_of, object_of, one_of
 
 POLICY = Policy(dialect="gencode", limits=Limits(items=20, characters=500), focus="refuse", shown=ONE_AT_A_TIME)
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 500}
 
-_EXAMPLE = {"todos": sample_items(form="activeForm")}
 
 TOOL = Tool(
     name="TodoWrite",
@@ -28,13 +27,6 @@ TOOL = Tool(
     ),
     input_schema=object_of(
         {"todos": list_of(object_of({"content": _TEXT, "status": one_of(THREE), "activeForm": _TEXT}), maxItems=20)}
-    ),
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Replaces the todo list of this session.",
-        _EXAMPLE,
-        forms=("content", "activeForm"),
-        rules="At most 20 items, each text at most 500 characters. A second item in_progress is refused.",
     ),
 )
 

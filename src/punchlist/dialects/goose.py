@@ -15,16 +15,15 @@ from typing import Any, cast
 from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.merge import match_key
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.advice import TEXT, Tool, object_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, object_of
 
 MOST = 50_000
 POLICY = Policy(dialect="goose", limits=Limits(refuse_blank=True), shown=IN_THREE, one_line=True)
 _ROW = re.compile(r"^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[(.)\]\s+(\S.*)$")
 _MARKS = {"x": Status.COMPLETED, "X": Status.COMPLETED, ">": Status.IN_PROGRESS, "/": Status.IN_PROGRESS}
 _BOXES = {Status.PENDING: "[ ]", Status.IN_PROGRESS: "[>]", Status.COMPLETED: "[x]"}
-_EXAMPLE = {"content": "- [x] Read the parser\n- [>] Fix the loop\n- [ ] Run the tests\n\nThe loop is in lexer.py."}
 
 TOOL = Tool(
     name="todo_write",
@@ -34,15 +33,6 @@ TOOL = Tool(
     ),
     input_schema=object_of({"content": TEXT}),
     annotations={"exposedAs": "todo__todo_write"},
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Overwrites the todo text of this session: a Markdown checklist, [ ] open, [>] in progress, [x] done, and "
-        "short notes between or below its rows.",
-        _EXAMPLE,
-        doing="[>]",
-        done="[x]",
-        rules="The old text is gone after the call, notes too: send all that is to stay.",
-    ),
 )
 
 

@@ -13,9 +13,9 @@ from typing import Any, cast
 from punchlist.core.commands import Entry, Limits, Merge, Patch, Policy, Query, Replace
 from punchlist.core.merge import item_names
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import as_object, mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 from punchlist.text import repair
 
 ITEMS = 256
@@ -24,7 +24,6 @@ _TRUNCATED = "… [truncated]"
 _PLACEHOLDER = "(no description)"
 POLICY = Policy(dialect="hermes", limits=Limits(items=ITEMS), lead_with_focus=True, shown=IN_FOUR)
 
-_EXAMPLE = {"todos": sample_items(ids=("1", "2"))}
 
 TOOL = Tool(
     name="todo",
@@ -41,17 +40,6 @@ TOOL = Tool(
         required=[],
     ),
     annotations={"emoji": "📋", "enabled": True},
-    examples=(_EXAMPLE, {}),
-    verbose=verbose(
-        "Keeps the task list of this session. Without todos it is read. With todos it is replaced, or with merge true "
-        "only the items named by id are changed and new ones added.",
-        _EXAMPLE,
-        whole=False,
-        rules=(
-            "id is a short text of your choice that stays with its item. Put the most important item first; "
-            "cancel what is no longer wanted. Every reply shows the whole list."
-        ),
-    ),
 )
 
 

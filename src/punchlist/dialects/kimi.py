@@ -10,14 +10,13 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import mend
+from punchlist.dialects.tool_descriptions import Tool, list_of, object_of, one_of
 
 _STATUSES = {"pending": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
 _WORDS = {status: word for word, status in _STATUSES.items()}
 POLICY = Policy(dialect="kimi", shown=IN_THREE)
-_EXAMPLE = {"todos": sample_items("title")}
 
 TOOL = Tool(
     name="SetTodoList",
@@ -38,13 +37,6 @@ TOOL = Tool(
             }
         },
     },
-    examples=(_EXAMPLE, {"todos": None}),
-    verbose=verbose(
-        "Keeps the todo list: with todos it is replaced, with an empty list it is cleared, without todos it is read.",
-        _EXAMPLE,
-        done="done",
-        rules="Between two calls, really finish or begin something.",
-    ),
 )
 
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.repair import mend, read_fields, type_name
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
 POLICY = Policy(dialect="langchain", shown=IN_THREE)
 PARALLEL = (
     "Error: The `write_todos` tool should never be called multiple times in parallel. Please call it only once per "
     "model invocation to update the todo list."
 )
-_EXAMPLE = {"todos": sample_items()}
 
 TOOL = Tool(
     name="write_todos",
@@ -30,13 +29,6 @@ TOOL = Tool(
     ),
     input_schema=object_of({"todos": list_of(object_of({"content": TEXT, "status": one_of(THREE)}))}),
     annotations={"oncePerTurn": True},
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Writes the todo list of the current work.",
-        _EXAMPLE,
-        several=True,
-        rules="Call it once in a turn. When the work is done, give the answer in a message of its own.",
-    ),
 )
 
 

@@ -14,7 +14,6 @@ from typing import Any, Literal, cast
 from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Entry, Limits, Policy, Problem, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import (
     IN_THREE,
     LOST_IN_THREE,
@@ -33,6 +32,7 @@ from punchlist.dialects.base import (
     shown_items,
 )
 from punchlist.dialects.repair import mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
 POLICY = Policy(
     dialect="nexo", limits=Limits(items=50, bytes=200, refuse_blank=True), wipe_finished=True, shown=IN_THREE
@@ -43,7 +43,6 @@ _INSTRUCTIONS = (
     "task; do not batch completions."
 )
 
-_EXAMPLE = {"todos": sample_items(form="activeForm")}
 
 TOOL = Tool(
     name="TodoWrite",
@@ -57,13 +56,6 @@ TOOL = Tool(
         {"todos": list_of(object_of({"content": TEXT, "status": one_of(THREE), "activeForm": TEXT}))}
     ),
     annotations={"deferred": True, "searchHint": "todo, tasks, in-progress checklist", "tier": "ReadWrite"},
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Replaces the scratch list of the current goal.",
-        _EXAMPLE,
-        forms=("content", "activeForm"),
-        rules="At most 50 items, each text at most 200 bytes. A list that is all completed is cleared.",
-    ),
 )
 
 
@@ -154,7 +146,6 @@ ENTER = Tool(
     ),
     input_schema=object_of({"reason": TEXT}, required=[]),
     annotations={"tier": "ReadOnly"},
-    examples=({"reason": "Two ways to store the sessions"}, {}),
 )
 EXIT = Tool(
     name="ExitPlanMode",
@@ -164,7 +155,6 @@ EXIT = Tool(
     ),
     input_schema=object_of({"final_plan": TEXT}),
     annotations={"tier": "ReadOnly"},
-    examples=({"final_plan": "1. Read auth.rs\n2. Add the handler\n3. Run the tests"},),
 )
 RESOLVE = Tool(
     name="plan_mode_resolve",

@@ -14,9 +14,9 @@ from typing import Any, cast
 from punchlist.core import commands as do
 from punchlist.core.commands import Append, Edit, Entry, Group, Init, Operation, Policy, Problem, Refuse, Target
 from punchlist.core.todo import Status, TodoItem, TodoList
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import THREE, Dialect, Invalid, Malformed, Parsed, Reply, Result
 from punchlist.dialects.repair import mend, type_name
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 from punchlist.text import cut, repair
 
 ORPHANS = "Todos"
@@ -39,12 +39,6 @@ POLICY = Policy(
 _VERBS = ("init", "start", "done", "rm", "drop", "append", "note")
 _TEXTS = list_of(TEXT, minItems=1)
 
-_EXAMPLE = {
-    "ops": [
-        {"op": "init", "list": [{"phase": "Repair", "items": ["Read the parser", "Fix the loop"]}]},
-        {"op": "start", "task": "Read the parser"},
-    ]
-}
 
 TOOL = Tool(
     name="todo_write",
@@ -78,16 +72,6 @@ TOOL = Tool(
         "loadMode": "discoverable",
         "approval": "read",
     },
-    examples=(_EXAMPLE, {"ops": [{"op": "done", "task": "Read the parser"}]}),
-    verbose=verbose(
-        "Changes the todo list of this session by ops, in order: init {list: [{phase, items}]} writes it anew, start, "
-        "done, drop and rm take a task or a phase, append adds items to a phase, note adds a text to a task.",
-        _EXAMPLE,
-        doing="the current one with start",
-        done="done",
-        whole=False,
-        rules="A task is named by its exact text. A wrong op is reported, and the others still count.",
-    ),
 )
 
 

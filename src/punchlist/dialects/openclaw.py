@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import TodoList
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import (
     LOST_ONE_AT_A_TIME,
     ONE_AT_A_TIME,
@@ -21,8 +20,8 @@ from punchlist.dialects.base import (
     Result,
     shown_items,
 )
-from punchlist.dialects.codex import EXAMPLE
 from punchlist.dialects.repair import mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
 POLICY = Policy(dialect="openclaw", focus="refuse", shown=ONE_AT_A_TIME)
 
@@ -40,12 +39,6 @@ TOOL = Tool(
         required=["plan"],
     ),
     annotations={"label": "Update Plan", "experimental": True},
-    examples=(EXAMPLE,),
-    verbose=verbose(
-        "Writes the plan of the current run: its steps with a status each, and an explanation where something changed.",
-        EXAMPLE,
-        rules="A plan has at least one step, and at most one in_progress.",
-    ),
 )
 
 

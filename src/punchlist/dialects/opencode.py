@@ -13,18 +13,12 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Replace
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.repair import as_status, mend, read_fields, type_name
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of
 
 POLICY = Policy(dialect="opencode", shown=IN_FOUR)
 _FIELDS = ("content", "status", "priority")
-_EXAMPLE = {
-    "todos": [
-        {"content": "Read the parser", "status": "in_progress", "priority": "high"},
-        {"content": "Fix the loop", "status": "pending", "priority": "medium"},
-    ]
-}
 
 TOOL = Tool(
     name="todowrite",
@@ -35,15 +29,6 @@ TOOL = Tool(
     ),
     input_schema=object_of({"todos": list_of(object_of(dict.fromkeys(_FIELDS, TEXT)))}),
     annotations={"permission": "todowrite", "subagents": "deny"},
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Writes the todo list of this session.",
-        _EXAMPLE,
-        rules=(
-            "status is pending, in_progress, completed, or cancelled for what is no longer wanted; "
-            "priority is high, medium or low."
-        ),
-    ),
 )
 
 

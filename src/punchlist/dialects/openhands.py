@@ -10,21 +10,14 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Policy, Query, Replace
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import mend, type_name
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
 _STATUSES = {"todo": Status.PENDING, "in_progress": Status.IN_PROGRESS, "done": Status.COMPLETED}
 _WORDS = {status: word for word, status in _STATUSES.items()}
 _SYMBOLS = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
 POLICY = Policy(dialect="openhands", shown=IN_THREE)
-_EXAMPLE = {
-    "command": "plan",
-    "task_list": [
-        {"title": "Read the parser", "notes": "lexer.py too", "status": "in_progress"},
-        {"title": "Fix the loop", "notes": "", "status": "todo"},
-    ],
-}
 
 TOOL = Tool(
     name="task_tracker",
@@ -50,13 +43,6 @@ TOOL = Tool(
         },
     },
     annotations={"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
-    examples=(_EXAMPLE, {"command": "view"}),
-    verbose=verbose(
-        "Tracks work in a list of tasks: command view shows it, command plan replaces it with task_list.",
-        _EXAMPLE,
-        done="done",
-        rules="A task has a title, a status (todo, in_progress, done), and notes where they help to do it.",
-    ),
 )
 
 

@@ -15,9 +15,9 @@ from punchlist.core import commands as do
 from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query, Replace, Target
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
-from punchlist.dialects.advice import TEXT, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, Result, SubmitPlan
 from punchlist.dialects.repair import mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, add_description, list_of, object_of, one_of
 from punchlist.text import clean, cut, for_prompt
 from punchlist.text import repair as repair_text
 
@@ -75,21 +75,6 @@ TOOL = Tool(
         },
         {"done": ["1"]},
         {"done": ["2"], "start": "3"},
-    ),
-    verbose=verbose(
-        "Keeps the todo list of this session, in several small changes or as a whole. No arguments: view. set: the "
-        "whole list. add: new items. start, done, drop: ids. reword, block, note: an id and a text.",
-        {"done": ["2"], "start": "3", "evidence": "pytest -q tests"},
-        doing="the current one with start",
-        done="done",
-        whole=False,
-        forms=("text", "doing"),
-        rules=(
-            "Items have short ids, which the reply tells. done moves on to the next item by itself; start names "
-            "another, next false none. Say with evidence how you know that it is done: the command that you ran, a url "
-            "or a file. ask puts a question about an item to the user, and the item waits; plan, alone, proposes a "
-            "plan."
-        ),
     ),
 )
 

@@ -12,10 +12,10 @@ from punchlist.core import task as do
 from punchlist.core.commands import Policy, Problem
 from punchlist.core.task import REASON, Task, TaskCommand, TaskResult, TaskStatus
 from punchlist.dialects import repair
-from punchlist.dialects.advice import TEXT, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Reply
 from punchlist.dialects.punchlist import read_arguments
 from punchlist.dialects.repair import mend
+from punchlist.dialects.tool_descriptions import TEXT, Tool, add_description, list_of, object_of, one_of
 from punchlist.text import cut, for_prompt
 
 _ACTIONS: Final = ("list", "add", "claim", "done", "block")
@@ -41,24 +41,6 @@ TOOL = Tool(
         others=False,
     ),
     annotations={"readOnly": False, "concurrencySafe": True, "idempotent": False},
-    examples=(
-        {"do": "add", "text": "Migrate the users table"},
-        {"do": "claim", "id": "1"},
-        {"do": "done", "id": "1", "text": "migrated, pytest -q passes"},
-        {"do": "list"},
-    ),
-    verbose=verbose(
-        "Keeps the tasks of this project, which all its agents share and which outlive this session. do is one of: "
-        "list (the open tasks), add (a new one), claim (take one to work on), done, block.",
-        {"do": "claim"},
-        doing="yours with claim",
-        done="done",
-        whole=False,
-        rules=(
-            "A task has a number, which the reply tells. after names the tasks that have to be done first. claim "
-            "without an id takes the next ready one. Say with text what came of it, or why it cannot go on."
-        ),
-    ),
 )
 
 
@@ -201,7 +183,6 @@ DIALECT = Dialect(
     render=render,
     has_ids=True,
     statuses=tuple(status.value for status in TaskStatus),
-    repairs=frozenset(),
     lossy=("no priority, labels, checklist, parents or timers", "a failed, cancelled or deleted task is not made here"),
     limits=("subjects of 1,000 characters", "descriptions and results of 100,000 characters", "50 tasks in a reply"),
     layer="tasks",

@@ -15,20 +15,14 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.todo import Blocker, TodoItem
-from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result
 from punchlist.dialects.claude_code import SUCCESS
 from punchlist.dialects.repair import key_name, mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, list_of, object_of, one_of
 
 LONGEST_ID = 500
 POLICY = Policy(dialect="qwen", limits=Limits(refuse_blank=True), refuse_unknown_fields=True, shown=IN_THREE)
 _FIELDS = ("id", "content", "status", "blockedBy")
-_EXAMPLE = {
-    "todos": [
-        {"id": "1", "content": "Read the parser", "status": "in_progress"},
-        {"id": "2", "content": "Fix the loop", "status": "pending", "blockedBy": ["1"]},
-    ]
-}
 _TODO = object_of(
     {
         "id": {"type": "string", "maxLength": LONGEST_ID},
@@ -48,15 +42,6 @@ TOOL = Tool(
         "that must be finished first."
     ),
     input_schema=object_of({"todos": list_of(_TODO)}, others=False),
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Writes the todo list of this session.",
-        _EXAMPLE,
-        rules=(
-            "id is a short text of your choice, different for each item, that stays with it. blockedBy names the ids "
-            "that have to be finished first, where the order matters; [] takes that away again."
-        ),
-    ),
 )
 
 

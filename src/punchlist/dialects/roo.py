@@ -13,9 +13,9 @@ from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace
 from punchlist.core.todo import Status, TodoList
-from punchlist.dialects.advice import TEXT, Tool, object_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items
 from punchlist.dialects.repair import from_json, mend, read_fields
+from punchlist.dialects.tool_descriptions import TEXT, Tool, object_of
 from punchlist.markdown import loads
 from punchlist.text import clean
 
@@ -26,7 +26,6 @@ LONGEST = 200_000
 DECLINED = "User declined to update the todoList."
 _NOT_A_LIST = "The todos parameter is not valid markdown checklist or JSON"
 _MARKS = {Status.PENDING: " ", Status.IN_PROGRESS: "-", Status.COMPLETED: "x"}
-_EXAMPLE = {"todos": "[x] Read the parser\n[-] Fix the loop\n[ ] Run the tests"}
 
 TOOL = Tool(
     name="update_todo_list",
@@ -36,14 +35,6 @@ TOOL = Tool(
         "add new rows when new work turns up."
     ),
     input_schema=object_of({"todos": TEXT}, others=False),
-    examples=(_EXAMPLE,),
-    verbose=verbose(
-        "Replaces the todo list with a Markdown checklist, given as one string: a row for each item, [ ] pending, "
-        "[-] in progress, [x] completed. No nesting.",
-        _EXAMPLE,
-        doing="[-]",
-        done="[x]",
-    ),
 )
 
 

@@ -18,20 +18,13 @@ from punchlist.core import flow as flows
 from punchlist.core.commands import Policy, Problem
 from punchlist.core.inputs import to_json_value
 from punchlist.core.todo import Status
-from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, object_of, one_of
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Reply
 from punchlist.dialects.repair import mend
+from punchlist.dialects.tool_descriptions import TEXT, Schema, Tool, add_description, object_of, one_of
 
 ACTIONS: Final = ("start", "status", "advance", "wait", "finish", "fail", "cancel", "list_mine")
 _SHAPE: Final = "invalid wait_condition shape; expected {kind:'timer'|'external_event'|'manual', ...}"
 _OBJECT: Schema = {"type": "object"}
-_EXAMPLE: Final = {
-    "action": "start",
-    "controller_id": "kate/inbox",
-    "goal": "Sort the inbox",
-    "current_step": "classify",
-    "state": {"messages": 10},
-}
 
 
 TOOL = Tool(
@@ -59,20 +52,6 @@ TOOL = Tool(
             "reason": add_description(TEXT, "Why it failed; for fail"),
         },
         required=("action",),
-    ),
-    examples=(_EXAMPLE,),
-    verbose=(
-        "Keeps a flow: work in named steps that goes on after this conversation, with a state that is kept.\n"
-        "When to use it: work that has to wait for a time, an answer or another program, or that is taken up again "
-        "later. When not: steps that you do now, one after the other; a todo list is for those.\n"
-        "start makes a flow and gives its flow_id, which the other actions need. advance puts the keys of patch into "
-        "the state and goes on to current_step; what patch does not name stays. wait puts the flow aside, by "
-        "wait_condition: a timer at a time within 30 days, an external_event by topic and correlation_id, or manual, "
-        "until a person says so. finish when the goal is reached, fail with a reason when it cannot be, cancel when it "
-        "is no longer wanted; after that the flow does not change any more. A flow that waits goes on before it can "
-        "be finished. status shows one flow, list_mine those of this session.\n"
-        'For example: {"action": "start", "controller_id": "kate/inbox", "goal": "Sort the inbox", "current_step": '
-        '"classify", "state": {"messages": 10}}'
     ),
 )
 

@@ -1,7 +1,7 @@
 """Write the layers that explain the todo tool to a model, each a text of its own.
 
-They are the six that Claude Code uses, in our words: short, or verbose for small models. A text depends on the dialect
-and the settings, never on the list, so the cached part of a prompt stays the same.
+They are the six that Claude Code uses, in our words. A text depends on the dialect and the settings, never on the list,
+so the cached part of a prompt stays the same.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PROFILES: Final[dict[str, tuple[Name, ...]]] = {
 }
 """Layers by profile. `tool_result` is in none: a reply is the original's, to the letter."""
 
-_SHORT: Final[dict[Name, str]] = {
+_TEXTS: Final[dict[Name, str]] = {
     "prompt_section": (
         "# Todo list (Punchlist)\n"
         "For work of several steps, keep a list with {tools}: what is to do, what is in progress and what is done. "
@@ -45,34 +45,6 @@ _SHORT: Final[dict[Name, str]] = {
     "prompt_footer": "Keep the list in {tools} up to date; people follow your progress by it.",
     "reminder": "the list has not been updated for a while. If it is out of date, update it with {tools}.",
     "tool_result": "Continue with the item in progress.",
-}
-_VERBOSE: Final[dict[Name, str]] = {
-    "prompt_section": (
-        "# Todo list (Punchlist)\n"
-        "You have {tools} to plan and to show progress. The person you work for sees the list as it changes.\n"
-        "- Use it when work takes three or more steps, when several things were asked for, or when more work "
-        "turns up. Do not use it for a single easy step, a question or a chat.\n"
-        "- Write the list before you begin, in the order of the work, each item one thing that can be checked.\n"
-        "- Work on one item at a time, mark it in progress, and mark it done as soon as it is, before the next one.\n"
-        "- An item that failed or is half done stays open. Remove an item that is no longer wanted.\n"
-        "For example, asked to build the project and fix the errors: list `Build` and `Fix the errors`; after the "
-        "build, list each error as an item of its own and fix them one by one."
-    ),
-    "doing_tasks": (
-        "- If the work takes three or more steps, list them with {tools} before the first one, and update the "
-        "list after each."
-    ),
-    "prompt_footer": (
-        "Throughout the conversation, keep the list in {tools} up to date: mark the item that you work on, mark an "
-        "item done as soon as it is, and mark nothing done that is not."
-    ),
-    "reminder": (
-        "the list has not been updated for a while. If an item is done, mark it with {tools}; if the work has changed, "
-        "change the list; otherwise continue."
-    ),
-    "tool_result": (
-        "The list is updated. Continue with the item in progress; mark it as soon as it is done, then begin the next."
-    ),
 }
 
 
@@ -89,9 +61,7 @@ class Layer(Struct, frozen=True):
         return len(self.text.encode())
 
 
-def layers(
-    tools: Iterable[Tool], names: Iterable[str], *, writers: Collection[str] = (), verbose: bool = False
-) -> tuple[Layer, ...]:
+def layers(tools: Iterable[Tool], names: Iterable[str], *, writers: Collection[str] = ()) -> tuple[Layer, ...]:
     """Return these layers for the offered tools, in the order of a request; none without tools.
 
     They name the tools that write, where others only read.
@@ -100,9 +70,7 @@ def layers(
     named = [tool.name for tool in offered if not writers or tool.name in writers]
     wanted = check_names(names)
     return tuple(
-        Layer(name, _write_text(name, offered, named, verbose), PLACES[name])
-        for name in NAMES
-        if name in wanted and offered
+        Layer(name, _write_text(name, offered, named), PLACES[name]) for name in NAMES if name in wanted and offered
     )
 
 
@@ -119,8 +87,8 @@ def prompt(pieces: Iterable[Layer]) -> str:
     return "\n\n".join(piece.text for piece in pieces if piece.place == "prompt")
 
 
-def _write_text(name: Name, tools: tuple[Tool, ...], named: list[str], verbose: bool) -> str:
+def _write_text(name: Name, tools: tuple[Tool, ...], named: list[str]) -> str:
     if name == "tool_description":
         return "\n\n".join(tool.description for tool in tools)
-    said = (_VERBOSE if verbose else _SHORT)[name].format(tools=" and ".join(f"`{tool}`" for tool in named))
+    said = _TEXTS[name].format(tools=" and ".join(f"`{tool}`" for tool in named))
     return fence([f"{FROM}: {said}"]) if name == "reminder" else said

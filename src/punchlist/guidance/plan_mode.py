@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct
 
 from punchlist.dialects.base import Dialect
 from punchlist.guidance.tools import NONE, Kind, OwnTools, changes, kind
@@ -62,15 +62,6 @@ class PlanMode(Struct, frozen=True):
     def stamp(self) -> int:
         """Time of entry in Unix seconds."""
         return int(self.entered_at.timestamp())
-
-    def record(self) -> dict[str, Any]:
-        """Return the stored form, which `decode_plan_mode` reads back."""
-        return to_builtins(self)
-
-
-def decode_plan_mode(data: Mapping[str, Any]) -> PlanMode:
-    """Read a stored stay in plan mode. Raises `ValueError` for a damaged record."""
-    return convert(data, PlanMode)
 
 
 class Refusal(Struct, frozen=True):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from punchlist.dialects.advice import Schema, object_of
 from punchlist.dialects.repair import read_fields
+from punchlist.dialects.tool_descriptions import Schema, object_of
 from punchlist.errors import PunchlistError
 from punchlist.mcp.stdio import Connection, Unanswered
 from punchlist.settings.environment import login_name

@@ -28,43 +28,13 @@ Grading = Literal["show", "tell", "require"]
 
 
 class AgentOptions(TypedDict, total=False):
-    """Keywords of a handle, where it differs from its dialect.
+    """Keywords of a handle, where it differs from its dialect: docs/hosts.md explains each.
 
-    `focus`: what our own dialect does with a second item in progress: `first` (keep the first), `accept` or `refuse`.
-    `verbose`: offer the tools with the longer descriptions, for small models. `clear_delay`: seconds after which a
-    closed task leaves the model's list in oh-my-pi; below 0 never.
-
-    `offered`: whether the model has the tool, whatever its dialect says; None to go by the dialect. `context`: what the
-    agent is about just now (`commit`, `pull_request`, `yield`, …); in some the dialect's original takes the tool away.
-    `subagent`: another agent started this one; `spawn` says so by itself. `reading_tools`, `changing_tools`: names of
-    the host's own tools, for plan mode and for counting changes. `layers`: which pieces about the tool a model is to be
-    given, in place of those of the profile (see `guidance/layers.py`).
-
-    `guidance`: where what is put before the model differs from the profile; a mapping with any fields of
-    `punchlist.guidance.rules.GuidanceSettings`.
-
-    `task_list`: the list of tasks that a task tool writes; by default `$CLAUDE_CODE_TASK_LIST_ID`, else that of the
-    session, `session:<id>`.
-
-    `plan_tools`: offer the tools of plan mode, in the dialects that have them; a mapping says how: `require_approval`,
-    `approval_timeout_secs`, `interactive`, `operator`.
-
-    `grades`: what becomes of a completion that is `unseen` or `failing`: `show` (its grade shows, the default), `tell`
-    (the model is told once) or `require` (it is not accepted). `previews`: the most characters that are kept of what a
-    tool was given or gave back, 0 for none. `redact`: regular expressions of what is secret beside what is known to be;
-    they are tried on every report, so they had better be quick. `checks`: commands that are checks, each with its
-    family: `test`, `build`, `lint` or `probe`. `complete_by_subagents`: a child that finishes well, and whose label
-    names an open item, completes it; otherwise its work is only counted for that item.
-
-    What detectors look for (see docs/detectors.md): `loop_detection`, True, False or a mapping of
-    `punchlist.detect.loops`; `staleness`, a mapping about how the list is kept; `stalls`, after how many seconds
-    of silence there is a notice (`notice_after`), and how long anybody listens (`lifetime`). Off unless asked for:
-    `guardrail`, True or a mapping in the form of Hermes' `tool_loop_guardrails`; `rounds`, True or a mapping with
-    `max_stalls` and `max_rounds`, to count assistant messages that bring nothing.
+    A mapping for `guidance` has fields of `GuidanceSettings`, one for `loop_detection`, `staleness`, `stalls`,
+    `guardrail` or `rounds` those of the options of its detector, one for `plan_tools` those of `PlanToolOptions`.
     """
 
     focus: str | None
-    verbose: bool
     clear_delay: float
     offered: bool | None
     context: str | None
@@ -91,7 +61,6 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     """The options of one handle, checked and with their defaults. None is off, or left to the dialect or the board."""
 
     focus: Focus | None = None
-    verbose: bool = False
     clear_delay: float | None = None
     offered: bool | None = None
     context: str | None = None
@@ -121,7 +90,6 @@ def read_options(given: AgentOptions, dialect: Dialect) -> AgentSettings:
     delay, subagent = given.get("clear_delay"), bool(given.get("subagent"))
     return AgentSettings(
         focus=cast("Focus | None", _one_of("focus", given.get("focus"), (None, *get_args(Focus)))),
-        verbose=bool(given.get("verbose")),
         clear_delay=None if delay is None else float(delay),
         offered=given.get("offered"),
         context=given.get("context"),
