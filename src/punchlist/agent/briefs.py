@@ -221,10 +221,6 @@ class ReportReader:
             row = above
         return tuple(found)
 
-    def _helpers(self, of: Subject) -> tuple[str, ...]:
-        """Return the subagents that were started for an item and are at work."""
-        return tuple(row.agent for row in self._started_for.get(of, ()) if not row.activity.rests)
-
     def _last_event(self, after: int, last: Mapping[int, int]) -> int:
         """Return the number of the last event that belongs to the session, the project or the board."""
         others = self._tx.overviews.others_since(after)
@@ -260,7 +256,6 @@ class ReportReader:
     # Items.
 
     def _report_items(self, kept: Iterable[KeptRow]) -> list[ItemReport]:
-        """Report items in the order in which they came to be."""
         return [self._report_item(row) for row in sorted(kept, key=lambda row: row.kept.first)]
 
     def _report_item(self, row: KeptRow) -> ItemReport:
@@ -282,7 +277,6 @@ class ReportReader:
                 yield KeptRow(child.parent, plan, kept)
 
     def _describe(self, agent: int | None, of: Subject, key: str, kept: KeptItem | TaskEntry) -> ItemReport:
-        """Return the report of an item, or of a task, with the calls behind it."""
         item, stints = kept.item, kept.stints or known_stints(kept.item)
         row = None if agent is None else self._tx.completions.find(agent, key)
         done = None if row is None or item.status is not Status.COMPLETED else row.completion
@@ -290,7 +284,8 @@ class ReportReader:
         self._behind.update((maker, call.id) for maker, call in calls)
         found = None if done is None else judge(done, self._record(self._rows[done.agent].session))
         is_judged = found is not None and item.grade not in (None, "confirmed")
-        helpers = self._helpers(of) if item.is_open else ()
+        started = self._started_for.get(of, ()) if item.is_open else ()
+        helpers = tuple(row.agent for row in started if not row.activity.rests)
         activity = None if agent is None else self._rows[agent].activity
         state = "working" if activity is None else activity.state
         if activity is not None and activity.copy_of:

@@ -85,7 +85,7 @@ def record_outcome(
     is_counted = row.loop is not None and row.loop_seq is not None and row.loop_seq > memory.since
     calls = (row.loop,) if is_counted and row.loop is not None else ()
     state = LoopState(calls, memory.warned, memory.guard, memory.held)
-    found = loops.record_end(state, row.id, result, failed, options=options, signer=signer)
+    found = loops.record_end(state, row.call.id, result, failed, options=options, signer=signer)
     if found.recorded is None:
         return row
     _remember_loops(ctx, found.state)

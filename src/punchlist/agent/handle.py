@@ -285,7 +285,7 @@ class Agent:
         results, and into no other request. `hold_approvals` keeps the approval of a plan for a later turn: for a
         request that the model does not take for the person's.
         """
-        return turns.take_assistant_turn(self._runner, tools_used, hold_approvals=hold_approvals)
+        return self._runner.attempt(turns.make_turn(self._runner, tools_used, hold_approvals=hold_approvals), [])
 
     def preview_turn(self) -> list[Injection]:
         """Return the texts that `assistant_turn` would return now, and change nothing."""

@@ -194,7 +194,6 @@ class Recovery:
     # The whole history of a list.
 
     def import_history(self, transcript: Transcript, *, session: str | None, subagent: str | None) -> int:
-        """Record every list write of a transcript, in order and at its own time; return how many were new."""
         writes = transcript.history(subagent=subagent, session=self.conversation(transcript, session))
         count = 0
         with ThreadPoolExecutor(1, thread_name_prefix="punchlist-transcript") as pool:
@@ -287,7 +286,6 @@ class Recovery:
     # Tasks: the task calls of a Claude Code transcript, replayed in order and at their own time.
 
     def restore_tasks(self, transcript: Transcript) -> int:
-        """Replay the task calls of a transcript on this agent's list of tasks; return how many were new."""
         if transcript.format != "claude-code" or not isinstance(transcript, LineTranscript):
             problem = f"Tasks are restored from transcripts of Claude Code; `{transcript.source}` is none."
             raise InvalidInput(problem=problem)
@@ -332,8 +330,7 @@ class Recovery:
             if tx.call(row, call_id) is None:
                 at = min(write.call.origin.at or now, now)
                 work = Work(tx, self._agent.task_list, project=row.project, now=at, by=self._agent.name, agent=row)
-                answer = _replay_task(work, write)
-                tx.save_call(row, call_id, answer, at=at)
+                tx.save_call(row, call_id, _replay_task(work, write), at=at)
                 new += 1
             if time.monotonic() > ends:
                 break

@@ -41,7 +41,6 @@ def parse_options(kind: type[T], given: object, name: str, *, hidden: Collection
 
 
 def _explain(said: str, options: Any, kind: Any, name: str, hidden: Collection[str]) -> ConfigInvalid:
-    """Turn msgspec's message into an error that names the option."""
     problem, path, unknown = split_message(said)
     parts = path.split(".") if path else []
     if unknown is not None:

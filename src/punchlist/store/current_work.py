@@ -205,7 +205,8 @@ def _load_line(
         started_for = {row.started_for for row in at_work if row.started_for}
         if (started_for and shown.list.focus is None) or shown.activity.state == "finished":
             # The list itself has to be read: its focus does not say what is under way.
-            todos, tasks = work.get(shown.number) or (_load_list(tx, session, shown.name), ())
+            record = tx.agent(session, shown.name)
+            todos, tasks = work.get(shown.number) or (TodoList() if record is None else record.state.todos, ())
             summary = _summarise(todos, tasks, shown.activity.state, started_for)
             agents[agents.index(shown)] = shown._replace(list=summary)
     # What waits is read for the whole board, so only where this session has any.
@@ -217,11 +218,6 @@ def _load_work_with_tasks(tx: Transaction, session: str) -> dict[int, tuple[Todo
     """Return the lists and tasks of the agents that have tasks."""
     rows = read_current_work(tx, session=session, limit=_MOST_AGENTS, outlines=True)
     return {row.number: (row.todos, row.tasks) for row in rows if row.tasks}
-
-
-def _load_list(tx: Transaction, session: str, agent: str) -> TodoList:
-    row = tx.agent(session, agent)
-    return TodoList() if row is None else row.state.todos
 
 
 def _summarise(

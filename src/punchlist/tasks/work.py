@@ -447,7 +447,7 @@ class Work:
         return rows
 
     def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
-        """Renew the lease. The returned task says if it is to be cancelled."""
+        """Renew the lease of a claim. The returned task says if it is to be cancelled."""
         row = self.row(id)
         task = row.task
         rules.check_fence(task, fence)
