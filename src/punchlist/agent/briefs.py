@@ -233,8 +233,6 @@ class ReportReader:
     def _is_everything(self) -> bool:
         return self._session is None and self._project is None
 
-    # Lists that were begun or grew.
-
     def _find_longer_lists(self, since: Iterable[KeptRow], after: int) -> Iterator[ListNews]:
         """Yield the present lists onto which items came after a cursor."""
         new = (row for row in since if row.kept.first > after and not row.kept.is_gone)
@@ -252,8 +250,6 @@ class ReportReader:
                 added[str(first.data.get("list", ""))] += 1
         for name, number in added.items():
             yield ListNews("", "", number, number, name)
-
-    # Items.
 
     def _report_items(self, kept: Iterable[KeptRow]) -> list[ItemReport]:
         return [self._report_item(row) for row in sorted(kept, key=lambda row: row.kept.first)]
@@ -311,8 +307,6 @@ class ReportReader:
         """Return the work of each agent that belongs to no item."""
         left = {agent: [call for call in each if (agent, call.id) not in self._behind] for agent, each in calls.items()}
         return {self._subject(agent, ""): tally_of(each) for agent, each in left.items() if each}
-
-    # Tasks.
 
     def _report_tasks(self, tasks: Iterable[tuple[int, int]]) -> list[ItemReport]:
         """Report tasks that are more than notes for later, in the order in which they came to be."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from itertools import chain, islice
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from punchlist.agent.calls import PASSED, RECORDED, describe_late_write, encode_call, fingerprint_of
 from punchlist.agent.context import AgentRunner, check_name
@@ -26,7 +26,7 @@ from punchlist.tasks.exchange import record_change, record_new
 from punchlist.tasks.work import Work, parse_task_id
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before
 from punchlist.transcripts.decoding import decode
-from punchlist.transcripts.formats import list_earlier_calls, list_sessions
+from punchlist.transcripts.formats import list_earlier_calls, list_sessions, open_transcript
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written, name_write
 
@@ -180,7 +180,13 @@ class Recovery:
     def _policy_of(self, dialect: str) -> Policy:
         return self._agent.policy if dialect == self._agent.dialect.name else dialect_named(dialect).policy
 
-    def conversation(self, transcript: Transcript, session: str | None) -> str | None:
+    def open_latest(
+        self, records_or_path: Any, format: str | None, *, session: str | None, subagent: str | None
+    ) -> tuple[Transcript, Written | None]:
+        transcript = open_transcript(records_or_path, format)
+        return transcript, transcript.latest(subagent=subagent, session=self._conversation(transcript, session))
+
+    def _conversation(self, transcript: Transcript, session: str | None) -> str | None:
         """Return the conversation to read from a store of several, by default this agent's own."""
         if not transcript.is_store or session is not None:
             return session
@@ -193,8 +199,11 @@ class Recovery:
 
     # The whole history of a list.
 
-    def import_history(self, transcript: Transcript, *, session: str | None, subagent: str | None) -> int:
-        writes = transcript.history(subagent=subagent, session=self.conversation(transcript, session))
+    def import_history(
+        self, records_or_path: Any, format: str | None, *, session: str | None, subagent: str | None
+    ) -> int:
+        transcript = open_transcript(records_or_path, format)
+        writes = transcript.history(subagent=subagent, session=self._conversation(transcript, session))
         count = 0
         with ThreadPoolExecutor(1, thread_name_prefix="punchlist-transcript") as pool:
             batch = list(islice(writes, _READ))
@@ -285,7 +294,8 @@ class Recovery:
 
     # Tasks: the task calls of a Claude Code transcript, replayed in order and at their own time.
 
-    def restore_tasks(self, transcript: Transcript) -> int:
+    def restore_tasks(self, records_or_path: Any, format: str | None) -> int:
+        transcript = open_transcript(records_or_path, format)
         if transcript.format != "claude-code" or not isinstance(transcript, LineTranscript):
             problem = f"Tasks are restored from transcripts of Claude Code; `{transcript.source}` is none."
             raise InvalidInput(problem=problem)

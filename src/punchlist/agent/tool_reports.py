@@ -376,9 +376,6 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
     detectors.note_heartbeat(ctx, call.name, watched=True)
 
 
-# Values from a host.
-
-
 def as_text(value: object) -> str:
     """Return a text, whatever a host may have put there."""
     try:

@@ -140,9 +140,6 @@ def _open_work(agent: AgentRunner) -> tuple[OpenWork, ...]:
     return (*listed, *open_tasks(found, agent.dialect, task_list=agent.task_list)) if found else listed
 
 
-# Steps.
-
-
 def _turn_over(agent: AgentRunner, ctx: AgentContext, *, asked: bool = False) -> None:
     """End a turn. With `asked` another begins, and a heartbeat is waited for, whether or not tools are reported."""
     end_turn(agent, ctx, asked=asked)

@@ -132,8 +132,6 @@ class OverviewRows(Rows):
             rows = self._rows.all("overviews_of_board")
         return [overview_row(row) for row in rows]
 
-    # Items.
-
     def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
         return self._rows.find_item(agent, plan, item_id)
 
@@ -161,8 +159,6 @@ class OverviewRows(Rows):
         """Return every item that the lists of an agent ever had."""
         return [KeptRow(agent, plan, decode_item(body)) for plan, body in self._rows.all("items_of_agent", (agent,))]
 
-    # The log since a cursor.
-
     def agents_since(self, after: int) -> dict[int, int]:
         """Return the agents that have events after a cursor, each with the number of its last one."""
         return dict(self._rows.all("agents_since", (after,)))
@@ -182,8 +178,6 @@ class OverviewRows(Rows):
     def standing_tasks(self) -> Sequence[tuple[int, int]]:
         """Return the tasks that are in progress, waiting or failed."""
         return self._rows.all("standing_tasks")
-
-    # Rebuilding.
 
     def names_after(self, after: int, limit: int) -> Sequence[tuple[int, str, str]]:
         """Return the number, the session and the name of the agents after one, oldest first."""

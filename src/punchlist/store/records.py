@@ -403,8 +403,6 @@ class UnitOfWork(Queries):
         self.marked: dict[str, datetime] = {}
         """Sessions that changed in a way that their line may show, and when."""
 
-    # The board.
-
     @property
     def header(self) -> BoardHeader:
         if self._header is None:
@@ -419,8 +417,6 @@ class UnitOfWork(Queries):
     def has_tasks(self) -> bool:
         """True if there is any list of tasks on the board."""
         return bool(self.header.has_tasks)
-
-    # Queries.
 
     def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
         """Run a statement, after what waits for the tables that it reads or writes was written."""
@@ -453,8 +449,6 @@ class UnitOfWork(Queries):
         self._numbers.clear()
         self._sessions.clear()
         self._items.clear()
-
-    # Agents.
 
     def find_record(self, session: str, name: str, call_id: str | None = None) -> AgentRecord | None:
         """Return an agent; one statement reads it with its list, its session, and the reply to a call."""
@@ -555,8 +549,6 @@ class UnitOfWork(Queries):
         record.activity = activity
         record.is_changed = True
 
-    # Sessions.
-
     def find_checks(self, session: str) -> SessionChecks | None:
         """Return the checks of a session; None if there is no such session."""
         if session not in self._sessions:
@@ -565,8 +557,6 @@ class UnitOfWork(Queries):
                 return None
             self._sessions[session] = SessionChecks(*found)
         return self._sessions[session]
-
-    # Items and events.
 
     def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
         """Return an item that a list of an agent has or had."""
@@ -586,8 +576,6 @@ class UnitOfWork(Queries):
     def append(self, event: PendingEvent) -> None:
         self._new_events.append(event)
         self.header.last_seq = event.seq
-
-    # Writing.
 
     def flush(self) -> None:
         """Write all that waits."""

@@ -237,8 +237,6 @@ class CompletionRow(NamedTuple):
 class CompletionRows(Rows):
     """Reads and writes completions and the records of sessions, within one transaction."""
 
-    # The record of a session.
-
     def load_record(self, session: str) -> SessionRecord:
         found = self._rows.find_checks(session)
         try:
@@ -255,8 +253,6 @@ class CompletionRows(Rows):
         checks.checks = _record.encode(record)
         checks.is_changed = True
         self._rows.marked[session] = at
-
-    # Completions.
 
     def find_previous(self, agent: int, at: datetime) -> CompletingWrite | None:
         """Return the last completing write of an agent up to a time."""

@@ -444,8 +444,6 @@ class SqliteStore:
                 return False
             self._notifier.wait(seen, left)
 
-    # The end.
-
     def close(self) -> None:
         """Close the board. Threads that are inside a transaction finish it first; all later calls are refused."""
         if self._closed:
@@ -484,8 +482,6 @@ class SqliteStore:
             self._reader = self._writer = None
         if taken:
             self._lock.release()
-
-    # Forks.
 
     def before_fork(self) -> None:
         self._lock.threads.acquire()

@@ -523,8 +523,6 @@ class TaskRows:
             for number, name, task, owner, agent, patterns in self._queries.all("reservations_of_project", values)
         ]
 
-    # Edges.
-
     def add_edge(self, task: TaskRow, blocker: TaskRow) -> bool:
         """Add an edge; False if it was there. Raise `CycleRefused` with the path if it would close a cycle."""
         holding = is_holding(blocker.task.status, task.task.runs_after)
@@ -611,8 +609,6 @@ class TaskRows:
         values = {"list": where.number, "source": source, "place": place, "sum": total, "mark": mark}
         self._queries.run("save_reading", values)
 
-
-# Edges.
 
 _STEPS = 64
 """The search visits so many tasks one by one before the database does the rest in one statement."""

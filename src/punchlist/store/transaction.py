@@ -170,8 +170,6 @@ class Transaction(UnitOfWork):
         row = self.one("session_by_id", {"session": session})
         return None if row is None else readable(session_row, row)
 
-    # Events.
-
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> int:
         """Append events of an agent; return the number of the last one."""
         return append_events(self, drafts, by=by, at=at, agent=agent.number)
@@ -182,8 +180,6 @@ class Transaction(UnitOfWork):
 
     def last_events(self, limit: int) -> Sequence[Event]:
         return in_order(0, self.all("last_events", {"limit": limit})[::-1])
-
-    # Calls that were answered.
 
     def call(self, agent: AgentRow, call_id: str) -> StoredCall | None:
         """Return what was answered under a call id."""
@@ -198,8 +194,6 @@ class Transaction(UnitOfWork):
         values = (agent.number, call_id, records.microseconds(at), total, call.fingerprint, call.reply)
         self.run("add_call", values)
         self.replies[agent.number, call_id] = call
-
-    # Tasks.
 
     def renew(self, agent: AgentRow, at: datetime) -> None:
         """Renew the leases of an agent that was seen at work, once a quarter of their time is over."""

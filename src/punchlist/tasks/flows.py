@@ -233,8 +233,6 @@ class FlowWork:
         after = rules.update(row.flow, self.now, kept, step)
         return self.write(row, after, "state_updated", patch=kept, next_step=step).flow
 
-    # Order.
-
     def come_after(self, id: str, before: str) -> Flow:
         """Make a flow that has not begun wait for another one; raise `FlowCycle`, which names the cycle."""
         row, other = self.row(id), self.row(before)
@@ -250,8 +248,6 @@ class FlowWork:
     def _record_link(self, row: FlowRow, other: FlowRow, kind: str) -> Flow:
         self.tell(row, kind, before=other.flow.id)
         return self.row(row.flow.id).flow
-
-    # Steps.
 
     def record_step_observation(
         self,
@@ -286,8 +282,6 @@ class FlowWork:
         self.flows.save_step(row, step)
         self.tell(row, "step_observed", run_id=run, status=step.status, runtime=step.runtime)
         return step
-
-    # By itself.
 
     def move_on(self, id: str) -> Outcome:
         """Resume or cancel a waiting flow, if that is to be; return what was done."""
@@ -425,8 +419,6 @@ class Flows:
     come_after = run_in_transaction(FlowWork.come_after)
     come_freely = run_in_transaction(FlowWork.come_freely)
     record_step_observation = run_in_transaction(FlowWork.record_step_observation)
-
-    # By itself.
 
     def tick(self) -> TickReport:
         """Resume flows whose timer is over, and cancel waiting ones that are to be. Any number of processes may.
