@@ -492,10 +492,10 @@ class Agent:
     ) -> bool:
         """Restore from a transcript that was read already. `label` is for an agent that is not on the board yet."""
         author = by or self.name
-        restored = self._recovery().restore_list(transcript, written, by=author, force=force, label=label)
-        if restored.continues is not None:
-            self._board.adopt(restored.continues, self.session, by=author)
-        return restored.taken
+        taken, earlier = self._recovery().restore_list(transcript, written, by=author, force=force, label=label)
+        if earlier is not None:
+            self._board.adopt(earlier, self.session, by=author)
+        return taken
 
     def import_history(
         self,

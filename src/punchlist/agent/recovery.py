@@ -59,14 +59,6 @@ class _Past(NamedTuple):
     calls: Sequence[TranscriptCall] = ()
 
 
-class Restored(NamedTuple):
-    """The result of a restore. `taken`: the transcript's list is the agent's now."""
-
-    taken: bool
-    continues: str | None
-    """The session whose other agents' lists follow."""
-
-
 class Recovery:
     """Restores an agent's list, its history and its tasks from transcripts."""
 
@@ -75,12 +67,12 @@ class Recovery:
 
     def restore_list(
         self, transcript: Transcript, written: Written | None, *, by: str, force: bool, label: str | None
-    ) -> Restored:
-        """Restore the list that a transcript ends with. `label` is for an agent that is not on the board yet."""
+    ) -> tuple[bool, str | None]:
+        """Return True if the transcript's list is the agent's now, and the session whose other agents' lists follow."""
         check_name("author", by)
         past = self._past(transcript, written)
 
-        def work(tx: Transaction) -> Restored:
+        def work(tx: Transaction) -> tuple[bool, str | None]:
             now = self._agent.board.now()
             row = tx.agent(self._agent.session, self._agent.name)
             base = self._base(tx, row, transcript, past)
@@ -105,7 +97,7 @@ class Recovery:
             if row is not None:
                 for key in [key for key in calls if tx.call(row, key) is None]:
                     tx.save_call(row, key, calls[key], at=now)
-            return Restored(taken, base.session)
+            return taken, base.session
 
         return self._agent.board.store.transact(work)
 

@@ -192,7 +192,8 @@ def _load_line(
     tx: Transaction, session: str, checks: SessionChecks, now: datetime, agent: str | None = None
 ) -> SessionLine:
     rows, may_wait, has_tasks = tx.overviews.of_session(session, _MOST_SUBAGENTS)
-    work = _load_work_with_tasks(tx, session) if has_tasks else {}
+    full = read_current_work(tx, session=session, limit=_MOST_AGENTS, outlines=True) if has_tasks else ()
+    work = {row.number: (row.todos, row.tasks) for row in full if row.tasks}
     agents: list[AgentWork] = []
     for row in rows:
         summary = _summarise(*work[row.number], row.activity.state) if row.number in work else row.list
@@ -212,12 +213,6 @@ def _load_line(
     # What waits is read for the whole board, so only where this session has any.
     waits = load_waits(tx, now, session=session) if may_wait else ()
     return prepare_line(agents, state=checks.state, check=checks.check_name, waits=waits, now=now)
-
-
-def _load_work_with_tasks(tx: Transaction, session: str) -> dict[int, tuple[TodoList, tuple[Task, ...]]]:
-    """Return the lists and tasks of the agents that have tasks."""
-    rows = read_current_work(tx, session=session, limit=_MOST_AGENTS, outlines=True)
-    return {row.number: (row.todos, row.tasks) for row in rows if row.tasks}
 
 
 def _summarise(

@@ -103,10 +103,7 @@ class FlowRows:
         return FlowRow(task, flow)
 
     def save(self, row: FlowRow, flow: Flow) -> tuple[FlowRow, Sequence[str]]:
-        """Replace a flow; return its row, and the ids of flows that may begin now that it is finished.
-
-        Raise `FlowRevisionMismatch` if another process changed it since it was read.
-        """
+        """Replace a flow; return its row, and the ids of flows that may begin. Raise `FlowRevisionMismatch`."""
         before = row.task
         task = _make_task(flow, before.task)
         moved = task.status is not before.task.status

@@ -60,8 +60,6 @@ class FilePlace(NamedTuple):
 
 
 class HostRows(Rows):
-    """Reads and writes the rows of hosts, within one transaction."""
-
     def find_conversation(self, host: str, id: str) -> Conversation | None:
         row = self._rows.one("find_conversation", {"host": host, "id": id})
         return None if row is None else _conversation(row)

@@ -136,10 +136,7 @@ class Record(Generic[T]):
 
 
 class SealedRecord(Generic[T]):
-    """Writes and reads records of one type as MessagePack with a checksum of four bytes after it.
-
-    `problem` is the error about a record that was changed.
-    """
+    """Writes and reads records of one type as MessagePack, a checksum of four bytes behind it."""
 
     def __init__(self, kind: type[T], problem: str) -> None:
         self._decode = msgspec.msgpack.Decoder(kind).decode

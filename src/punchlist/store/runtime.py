@@ -235,8 +235,6 @@ class CompletionRow(NamedTuple):
 
 
 class CompletionRows(Rows):
-    """Reads and writes completions and the records of sessions, within one transaction."""
-
     def load_record(self, session: str) -> SessionRecord:
         found = self._rows.find_checks(session)
         try:

@@ -347,10 +347,7 @@ class Flows:
         return found[0] if found else None
 
     def _find(self, what: Callable[[Transaction], Sequence[FlowRow | None]]) -> tuple[Flow, ...]:
-        """Read flows; only if the timer of one is over, resume it first.
-
-        If another process holds the lock for long, they are read as they stand: a reader does not wait for it.
-        """
+        """Read flows; if the timer of one is over, resume it first, unless another process holds the lock for long."""
 
         def read() -> tuple[Flow, ...]:
             return tuple(row.flow for row in store.read(what) if row is not None)
