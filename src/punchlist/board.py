@@ -136,6 +136,8 @@ class Board(BoardReader):
             self._is_outdated = True
         logging.getLogger("punchlist.guidance").error("%s", problem, exc_info=sys.exc_info())
 
+    # Costs.
+
     def costs(self, *, project: Folder = None, session: str | None = None) -> Sequence[AgentCost]:
         """Return the costs of Punchlist by agent, dialect and profile: of a session, a project, or everything."""
         from punchlist.guidance.ledger import AgentCost, list_costs
@@ -147,6 +149,8 @@ class Board(BoardReader):
             for one in agents
             for cost in list_costs(one.memory.counts, one.memory.spent)
         ]
+
+    # Plans, and agents that fell silent.
 
     def plans(self, *, project: Folder = None, waiting: bool = True) -> Sequence[PlanRow]:
         """Return the plans that wait for a decision, with their agents; the one that waits longest comes first.
@@ -175,6 +179,8 @@ class Board(BoardReader):
         from punchlist.agent.detectors import find_stalls
 
         return find_stalls(self.store, self.now(), project=None if project is None else project_of(project))
+
+    # Reports.
 
     def report(self, *, session: str | None = None, project: Folder = None) -> Report:
         """Return the states of sessions, and grade, work and evidence of each item: of a session, a project, or all."""

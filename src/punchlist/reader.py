@@ -56,6 +56,8 @@ class BoardReader:
         """Return the time, which never goes back."""
         return self.clock()
 
+    # Events.
+
     def events(self, after: int | str = 0) -> Iterator[Event]:
         """Yield all events after a cursor, oldest first, up to now."""
         cursor = parse_cursor(after)
@@ -82,6 +84,8 @@ class BoardReader:
                 sleep(max(0.0, looked + _BREATH - monotonic()))
         except StoreClosed:
             return
+
+    # Lists and sessions.
 
     def lists(self, *, project: Folder = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Return lists that are not empty, the latest first; with a session, those of all its agents."""
@@ -121,6 +125,8 @@ class BoardReader:
             return {name: found for name in parents if (found := _find_helped_items(tx, session, name, busy))}
 
         return self.store.read(find)
+
+    # Closing.
 
     def close(self) -> None:
         """Close the board; followers end. A call after that raises `StoreClosed`."""

@@ -106,6 +106,8 @@ class Agent:
             return TodoList() if revision == 0 else None
         return self._board.store.list_at(row.number, revision)
 
+    # Calls of the model.
+
     def call(self, name: str, args: Any = None, *, call_id: str | None = None) -> Reply:
         """Answer a tool call. Bad input gets an error reply; only a store that cannot write raises.
 

@@ -417,6 +417,8 @@ class Flows:
     come_freely = run_in_transaction(FlowWork.come_freely)
     record_step_observation = run_in_transaction(FlowWork.record_step_observation)
 
+    # By itself.
+
     def tick(self) -> TickReport:
         """Resume flows whose timer is over, and cancel waiting ones that are to be. Any number of processes may.
 

@@ -302,6 +302,8 @@ class Tasks:
 
     delete = run_in_transaction(Work.delete)
 
+    # Working.
+
     @overload
     def claim(
         self, owner: str | None = None, *, id: str | None = None, limit: None = None, **options: Unpack[ClaimOptions]
@@ -381,6 +383,8 @@ class Tasks:
     signal = run_in_transaction(Work.signal)
     resume = run_in_transaction(Work.resume)
 
+    # Todos.
+
     def todos(self, id: str, agent: TaskAgent, *, by: str = "") -> TodoList:
         """Give an agent a list of the steps of a task: its children, else its checklist, else the task itself.
 
@@ -402,6 +406,8 @@ class Tasks:
             for item in self.board.store.read(lambda tx: _find_unpromoted(tx, self.name, agent, todos)):
                 self._ask_about_new(_cut_subject(item), _make_promoted_fields(agent, todos, item, parent))
         return self._change(lambda work: _promote_items(work, agent, todos, parent))
+
+    # The end.
 
     def prune(self, before: datetime) -> int:
         """Delete tasks that ended before a time and block no open task; return how many. Their history stays."""
