@@ -103,7 +103,7 @@ class BoardReader:
     def sessions(self, *, project: Folder = None, limit: int = 50) -> Sequence[SessionRow]:
         """Return the sessions of a project, or of all of them, the latest first."""
         where = None if project is None else project_of(project)
-        return self.store.sessions(project=where, limit=limit)
+        return self.store.read(lambda tx: tx.sessions(project=where, limit=limit))
 
     def waits(self, *, project: Folder = None, session: str | None = None) -> Sequence[PersonWait]:
         """Return what waits on a person, what waits longest first: questions, plans, blocked items, tasks and flows."""

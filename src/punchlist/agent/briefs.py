@@ -221,10 +221,6 @@ class ReportReader:
             row = above
         return tuple(found)
 
-    def _helpers(self, of: Subject) -> tuple[str, ...]:
-        """Return the subagents that were started for an item and are at work."""
-        return tuple(row.agent for row in self._started_for.get(of, ()) if not row.activity.rests)
-
     def _last_event(self, after: int, last: Mapping[int, int]) -> int:
         """Return the number of the last event that belongs to the session, the project or the board."""
         others = self._tx.overviews.others_since(after)
@@ -236,8 +232,6 @@ class ReportReader:
     @property
     def _is_everything(self) -> bool:
         return self._session is None and self._project is None
-
-    # Lists that were begun or grew.
 
     def _find_longer_lists(self, since: Iterable[KeptRow], after: int) -> Iterator[ListNews]:
         """Yield the present lists onto which items came after a cursor."""
@@ -257,10 +251,7 @@ class ReportReader:
         for name, number in added.items():
             yield ListNews("", "", number, number, name)
 
-    # Items.
-
     def _report_items(self, kept: Iterable[KeptRow]) -> list[ItemReport]:
-        """Report items in the order in which they came to be."""
         return [self._report_item(row) for row in sorted(kept, key=lambda row: row.kept.first)]
 
     def _report_item(self, row: KeptRow) -> ItemReport:
@@ -282,7 +273,6 @@ class ReportReader:
                 yield KeptRow(child.parent, plan, kept)
 
     def _describe(self, agent: int | None, of: Subject, key: str, kept: KeptItem | TaskEntry) -> ItemReport:
-        """Return the report of an item, or of a task, with the calls behind it."""
         item, stints = kept.item, kept.stints or known_stints(kept.item)
         row = None if agent is None else self._tx.completions.find(agent, key)
         done = None if row is None or item.status is not Status.COMPLETED else row.completion
@@ -290,7 +280,8 @@ class ReportReader:
         self._behind.update((maker, call.id) for maker, call in calls)
         found = None if done is None else judge(done, self._record(self._rows[done.agent].session))
         is_judged = found is not None and item.grade not in (None, "confirmed")
-        helpers = self._helpers(of) if item.is_open else ()
+        started = self._started_for.get(of, ()) if item.is_open else ()
+        helpers = tuple(row.agent for row in started if not row.activity.rests)
         activity = None if agent is None else self._rows[agent].activity
         state = "working" if activity is None else activity.state
         if activity is not None and activity.copy_of:
@@ -316,8 +307,6 @@ class ReportReader:
         """Return the work of each agent that belongs to no item."""
         left = {agent: [call for call in each if (agent, call.id) not in self._behind] for agent, each in calls.items()}
         return {self._subject(agent, ""): tally_of(each) for agent, each in left.items() if each}
-
-    # Tasks.
 
     def _report_tasks(self, tasks: Iterable[tuple[int, int]]) -> list[ItemReport]:
         """Report tasks that are more than notes for later, in the order in which they came to be."""

@@ -85,7 +85,7 @@ def record_outcome(
     is_counted = row.loop is not None and row.loop_seq is not None and row.loop_seq > memory.since
     calls = (row.loop,) if is_counted and row.loop is not None else ()
     state = LoopState(calls, memory.warned, memory.guard, memory.held)
-    found = loops.record_end(state, row.id, result, failed, options=options, signer=signer)
+    found = loops.record_end(state, row.call.id, result, failed, options=options, signer=signer)
     if found.recorded is None:
         return row
     _remember_loops(ctx, found.state)
@@ -183,9 +183,6 @@ def end_stall(ctx: AgentContext, state: StallState | None) -> None:
     finding = None if state is None else stalls.clear_stall(state)
     if finding is not None:
         ctx.tell([finding])
-
-
-# How the list is kept.
 
 
 def observe_work(ctx: AgentContext, item: str, options: StalenessOptions) -> list[Finding]:
@@ -320,7 +317,12 @@ class Stall(NamedTuple):
 def find_stalls(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
     """Return the agents that are silent now, the longest first; reported stalls included."""
     options, agents = stall_timings(), store.read(lambda tx: tx.memory.all(project=project))
-    found = [stall for agent in agents if (stall := _find_stall(agent, now, options)) is not None]
+    found: list[Stall] = []
+    for agent in agents:
+        state = agent.memory.stall
+        finding = None if state is None else find_silence(state, now, agent.memory.stall_options or options)
+        if state is not None and finding is not None:
+            found.append(Stall(agent.project, agent.session, agent.agent, finding, state.alive_at))
     return sorted(found, key=lambda stall: stall.since)
 
 
@@ -353,16 +355,6 @@ def tell_stalls(store: Store, now: datetime) -> int:
 def _check(agent: RememberedAgent, now: datetime, options: StallOptions) -> tuple[StallState | None, Finding | None]:
     state = agent.memory.stall
     return (None, None) if state is None else find_stall(state, now, agent.memory.stall_options or options)
-
-
-def _find_stall(agent: RememberedAgent, now: datetime, options: StallOptions) -> Stall | None:
-    state = agent.memory.stall
-    if state is None:
-        return None
-    finding = find_silence(state, now, agent.memory.stall_options or options)
-    if finding is None:
-        return None
-    return Stall(agent.project, agent.session, agent.agent, finding, state.alive_at)
 
 
 def _record_stall(tx: Transaction, known: RememberedAgent, now: datetime, options: StallOptions) -> bool:

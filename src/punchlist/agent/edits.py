@@ -96,16 +96,12 @@ def restore_list(
         applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)
         if graded:
             applied = _grade_by_work(tx, row, applied, now)
-        return _name_source(applied, source)
+        *events, last = applied.events
+        if last.kind == "list.replaced":
+            last = Draft("list.restored", {**last.data, "source": source})
+        return applied._replace(events=(*events, last))
 
     return _write(agent, decide, by=by)
-
-
-def _name_source(applied: Applied, source: str) -> Applied:
-    *events, last = applied.events
-    if last.kind == "list.replaced":
-        last = Draft("list.restored", {**last.data, "source": source})
-    return applied._replace(events=(*events, last))
 
 
 def _write(agent: AgentRunner, decide: Callable[[Transaction, AgentRow, datetime], Applied], *, by: str) -> TodoList:

@@ -27,6 +27,7 @@ from punchlist.tasks.flows import Flows
 
 # Formats of transcripts are an eighth of the time that a hook takes to load the package; only `restore` needs them.
 if TYPE_CHECKING:
+    from punchlist.agent.recovery import Recovery
     from punchlist.transcripts.values import Transcript, Written
 
 
@@ -285,7 +286,7 @@ class Agent:
         results, and into no other request. `hold_approvals` keeps the approval of a plan for a later turn: for a
         request that the model does not take for the person's.
         """
-        return turns.take_assistant_turn(self._runner, tools_used, hold_approvals=hold_approvals)
+        return self._runner.attempt(turns.make_turn(self._runner, tools_used, hold_approvals=hold_approvals), [])
 
     def preview_turn(self) -> list[Injection]:
         """Return the texts that `assistant_turn` would return now, and change nothing."""
@@ -474,13 +475,13 @@ class Agent:
         if self._runner.dialect.layer == "tasks":
             count = self.restore_tasks(records_or_path, format)
             return count > 0 or self._board.store.read(lambda tx: tx.tasks.find_list(self.task_list) is not None)
-        from punchlist.agent.recovery import Recovery
-        from punchlist.transcripts.formats import open_transcript
-
-        transcript = open_transcript(records_or_path, format)
-        conversation = Recovery(self._runner).conversation(transcript, session)
-        written = transcript.latest(subagent=subagent, session=conversation)
+        transcript, written = self._recovery().open_latest(records_or_path, format, session=session, subagent=subagent)
         return self.take_over(transcript, written, by=by, force=force)
+
+    def _recovery(self) -> Recovery:
+        from punchlist.agent.recovery import Recovery
+
+        return Recovery(self._runner)
 
     def take_over(
         self,
@@ -492,13 +493,11 @@ class Agent:
         label: str | None = None,
     ) -> bool:
         """Restore from a transcript that was read already. `label` is for an agent that is not on the board yet."""
-        from punchlist.agent.recovery import Recovery
-
         author = by or self.name
-        restored = Recovery(self._runner).restore_list(transcript, written, by=author, force=force, label=label)
-        if restored.continues is not None:
-            self._board.adopt(restored.continues, self.session, by=author)
-        return restored.taken
+        taken, earlier = self._recovery().restore_list(transcript, written, by=author, force=force, label=label)
+        if earlier is not None:
+            self._board.adopt(earlier, self.session, by=author)
+        return taken
 
     def import_history(
         self,
@@ -514,11 +513,7 @@ class Agent:
         later, older writes are noted (`transcript.write`) and change nothing. What the board knows by its call id is
         passed over, so the same transcript may be imported again.
         """
-        from punchlist.agent.recovery import Recovery
-        from punchlist.transcripts.formats import open_transcript
-
-        transcript = open_transcript(records_or_path, format)
-        return Recovery(self._runner).import_history(transcript, session=session, subagent=subagent)
+        return self._recovery().import_history(records_or_path, format, session=session, subagent=subagent)
 
     def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
         """Replay the task calls of a transcript on this agent's list of tasks; return how many were new.
@@ -526,7 +521,4 @@ class Agent:
         Of a file only what was added since the last time is read. A call that the board has answered itself, or read
         before, is passed over; a task that was changed on the board later than the transcript says keeps its state.
         """
-        from punchlist.agent.recovery import Recovery
-        from punchlist.transcripts.formats import open_transcript
-
-        return Recovery(self._runner).restore_tasks(open_transcript(records_or_path, format))
+        return self._recovery().restore_tasks(records_or_path, format)

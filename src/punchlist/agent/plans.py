@@ -69,10 +69,7 @@ def end_plan_mode(agent: AgentRunner, by: str | None) -> None:
 
 
 def refuse_tool(agent: AgentRunner, tool: str, args: Any, unjudged: set[str]) -> Refusal | None:
-    """Return the answer to a call that plan mode refuses, None if it may be made; record what was refused.
-
-    A tool of which nothing is known passes. It is recorded once, and added to `unjudged`.
-    """
+    """Refuse a call, and record that. A tool of which nothing is known is recorded once, and added to `unjudged`."""
     own = agent.dialect.has_tool(tool.rpartition("__")[2]) or agent.dialect.has_tool(tool)
     found = "todo" if own else gate(tool, args, agent.settings.host)
     if found is None or (found == "todo" and (not own or agent.dialect.refused_in_plan_mode is None)):
@@ -186,10 +183,6 @@ def wait_for_plan(agent: AgentRunner, id: str | None, timeout: float | None) -> 
 
 
 def render_plan(agent: AgentRunner, plan: Plan) -> Reply:
-    """Return how a plan stands as the answer to the call that submitted it, in the words of the dialect.
-
-    The model is then told of a decision, and no later turn tells it again.
-    """
     row = agent.load_row()
     if row is not None and not plan.is_open:
         agent.board.store.transact(lambda tx: tx.plans.mark_told(row.number, plan.id))
@@ -212,7 +205,6 @@ class PlanMessages:
         self._is_read = False
 
     def add_piece(self, text: str, *, turn: str) -> str:
-        """Take a piece of an assistant's message; return what a person is to see of it."""
         stream = self._stream_of(turn)
         self._agent.send_heartbeat()
         if not self._is_read:
@@ -221,7 +213,6 @@ class PlanMessages:
         return self._draft(stream, stream.push(text))
 
     def end(self, text: str, *, turn: str) -> tuple[str, Plan | None]:
-        """Take the end of a message, which was `text` as a whole; return its rest to be seen, and its proposed plan."""
         stream = self._stream_of(turn)
         self._agent.send_heartbeat()
         if not self._is_read:
@@ -318,17 +309,12 @@ def save_decision(
         tx.plans.mark_told(row.number, decision.plan.id)
     if decision.plan.state is PlanState.APPROVED:
         if todos:
-            _list_steps(tx, row, decision, by, now, person=person)
+            if not decision.plan.todos.items:
+                raise PlanWithoutSteps
+            applied = apply_graded_edit(tx, row, replace_list(decision.plan.todos), now, by=by, person=person)
+            tx.save_list(row, applied.state, unseen=row.unseen, at=now)
+            tx.add_events(row, applied.events, by=by, at=now)
         leave_plan_mode(tx, row, by=by, now=now)  # last: it outdates what was read of the row
-
-
-def _list_steps(tx: Transaction, row: AgentRow, decision: PlanChange, by: str, now: datetime, *, person: bool) -> None:
-    todos = decision.plan.todos
-    if not todos.items:
-        raise PlanWithoutSteps
-    applied = apply_graded_edit(tx, row, replace_list(todos), now, by=by, person=person)
-    tx.save_list(row, applied.state, unseen=row.unseen, at=now)
-    tx.add_events(row, applied.events, by=by, at=now)
 
 
 def enter_plan_mode(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from itertools import chain, islice
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from punchlist.agent.calls import PASSED, RECORDED, describe_late_write, encode_call, fingerprint_of
 from punchlist.agent.context import AgentRunner, check_name
@@ -26,7 +26,7 @@ from punchlist.tasks.exchange import record_change, record_new
 from punchlist.tasks.work import Work, parse_task_id
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before
 from punchlist.transcripts.decoding import decode
-from punchlist.transcripts.formats import list_earlier_calls, list_sessions
+from punchlist.transcripts.formats import list_earlier_calls, list_sessions, open_transcript
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.values import MAIN, Transcript, TranscriptCall, Written, name_write
 
@@ -59,14 +59,6 @@ class _Past(NamedTuple):
     calls: Sequence[TranscriptCall] = ()
 
 
-class Restored(NamedTuple):
-    """The result of a restore. `taken`: the transcript's list is the agent's now."""
-
-    taken: bool
-    continues: str | None
-    """The session whose other agents' lists follow."""
-
-
 class Recovery:
     """Restores an agent's list, its history and its tasks from transcripts."""
 
@@ -75,12 +67,12 @@ class Recovery:
 
     def restore_list(
         self, transcript: Transcript, written: Written | None, *, by: str, force: bool, label: str | None
-    ) -> Restored:
-        """Restore the list that a transcript ends with. `label` is for an agent that is not on the board yet."""
+    ) -> tuple[bool, str | None]:
+        """Return True if the transcript's list is the agent's now, and the session whose other agents' lists follow."""
         check_name("author", by)
         past = self._past(transcript, written)
 
-        def work(tx: Transaction) -> Restored:
+        def work(tx: Transaction) -> tuple[bool, str | None]:
             now = self._agent.board.now()
             row = tx.agent(self._agent.session, self._agent.name)
             base = self._base(tx, row, transcript, past)
@@ -105,7 +97,7 @@ class Recovery:
             if row is not None:
                 for key in [key for key in calls if tx.call(row, key) is None]:
                     tx.save_call(row, key, calls[key], at=now)
-            return Restored(taken, base.session)
+            return taken, base.session
 
         return self._agent.board.store.transact(work)
 
@@ -180,7 +172,13 @@ class Recovery:
     def _policy_of(self, dialect: str) -> Policy:
         return self._agent.policy if dialect == self._agent.dialect.name else dialect_named(dialect).policy
 
-    def conversation(self, transcript: Transcript, session: str | None) -> str | None:
+    def open_latest(
+        self, records_or_path: Any, format: str | None, *, session: str | None, subagent: str | None
+    ) -> tuple[Transcript, Written | None]:
+        transcript = open_transcript(records_or_path, format)
+        return transcript, transcript.latest(subagent=subagent, session=self._conversation(transcript, session))
+
+    def _conversation(self, transcript: Transcript, session: str | None) -> str | None:
         """Return the conversation to read from a store of several, by default this agent's own."""
         if not transcript.is_store or session is not None:
             return session
@@ -193,9 +191,11 @@ class Recovery:
 
     # The whole history of a list.
 
-    def import_history(self, transcript: Transcript, *, session: str | None, subagent: str | None) -> int:
-        """Record every list write of a transcript, in order and at its own time; return how many were new."""
-        writes = transcript.history(subagent=subagent, session=self.conversation(transcript, session))
+    def import_history(
+        self, records_or_path: Any, format: str | None, *, session: str | None, subagent: str | None
+    ) -> int:
+        transcript = open_transcript(records_or_path, format)
+        writes = transcript.history(subagent=subagent, session=self._conversation(transcript, session))
         count = 0
         with ThreadPoolExecutor(1, thread_name_prefix="punchlist-transcript") as pool:
             batch = list(islice(writes, _READ))
@@ -286,8 +286,8 @@ class Recovery:
 
     # Tasks: the task calls of a Claude Code transcript, replayed in order and at their own time.
 
-    def restore_tasks(self, transcript: Transcript) -> int:
-        """Replay the task calls of a transcript on this agent's list of tasks; return how many were new."""
+    def restore_tasks(self, records_or_path: Any, format: str | None) -> int:
+        transcript = open_transcript(records_or_path, format)
         if transcript.format != "claude-code" or not isinstance(transcript, LineTranscript):
             problem = f"Tasks are restored from transcripts of Claude Code; `{transcript.source}` is none."
             raise InvalidInput(problem=problem)
@@ -332,8 +332,7 @@ class Recovery:
             if tx.call(row, call_id) is None:
                 at = min(write.call.origin.at or now, now)
                 work = Work(tx, self._agent.task_list, project=row.project, now=at, by=self._agent.name, agent=row)
-                answer = _replay_task(work, write)
-                tx.save_call(row, call_id, answer, at=at)
+                tx.save_call(row, call_id, _replay_task(work, write), at=at)
                 new += 1
             if time.monotonic() > ends:
                 break

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import datetime
 
 from punchlist.agent.calls import observe_call
@@ -21,10 +20,7 @@ from punchlist.text.hashing import blake2b
 
 
 def add_child(agent: AgentRunner, name: str, label: str | None, spawn_id: str | None) -> str:
-    """Add a child of an agent to the board; return its name, numbered if the name is taken. A known id finds it again.
-
-    It works on the open item that its label names, else on what is in focus.
-    """
+    """Add a child of an agent, and return its name. It works on the item that its label names, else on the focus."""
     check_name("agent", name)
     label = agent.clean_label(label)
     if spawn_id is not None and len(spawn_id) > LONGEST_ID:  # a hash is the same each time, too
@@ -35,7 +31,10 @@ def add_child(agent: AgentRunner, name: str, label: str | None, spawn_id: str | 
         observe_call(ctx)
         if spawn_id is not None and (known := tx.find_spawned(agent.session, row.number, spawn_id)) is not None:
             return known
-        free = _free_name(name, tx.names(agent.session))
+        free, number, taken = name, 1, tx.names(agent.session)
+        while free in taken:
+            number += 1
+            free = f"{name}-{number}"
         check_name("agent", free)
         made = tx.add_agent(
             agent.session, free, project=row.project, at=now, parent=row.number, label=label, spawn_id=spawn_id
@@ -50,15 +49,6 @@ def add_child(agent: AgentRunner, name: str, label: str | None, spawn_id: str | 
     return agent.run(work)
 
 
-def _free_name(name: str, taken: Collection[str]) -> str:
-    number = 1
-    free = name
-    while free in taken:
-        number += 1
-        free = f"{name}-{number}"
-    return free
-
-
 def complete_item_of_parent(agent: AgentRunner) -> None:
     """Complete the parent's item that a child's label names, as its work is done; a fault is logged."""
     try:
@@ -69,7 +59,6 @@ def complete_item_of_parent(agent: AgentRunner) -> None:
 
 
 def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> None:
-    """Complete and grade the parent's item, if there is one."""
     own = tx.agent(agent.session, agent.name)
     name = None if own is None else tx.subagents.parent_of(own.number)
     row = None if name is None else tx.agent(agent.session, name)

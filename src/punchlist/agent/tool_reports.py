@@ -122,8 +122,6 @@ def take_compaction(agent: AgentRunner) -> None:
 
 
 def work_by_item(agent: AgentRunner) -> Mapping[str, Tally]:
-    """Return the work behind each item of the present list, by id, and behind tasks; that behind none is under ""."""
-
     def read(tx: Transaction) -> Mapping[str, Tally]:
         row = tx.agent(agent.session, agent.name)
         if row is None:
@@ -142,7 +140,6 @@ def work_by_item(agent: AgentRunner) -> Mapping[str, Tally]:
 
 
 def _find_calls_behind(tx: Transaction, agent: int, key: str, item: TodoItem | Task) -> list[tuple[int, ToolCall]]:
-    """Return the calls behind an item or a task."""
     row, kept = (
         tx.completions.find(agent, key),
         None if is_task(key) else tx.overviews.find_item(agent, *key.split("/")),
@@ -261,17 +258,14 @@ def _find_beginning(ctx: AgentContext, call_id: str, facts: Mapping[str, Any]) -
         if row.call.name == name and (row.call.via or row.call.hash == hashed)
     ]
     row = known[-1] if known else None
-    if row is not None and (row.call.via or not _is_long_over(row.call, ctx)):
-        found = row.id
+    ended = None if row is None or row.call.is_open else row.call.finished
+    if row is not None and (row.call.via or ended is None or ctx.now - ended.at <= SAME_CALL):
+        found = row.call.id
     else:
         again = f".{len(known)}" if known else ""
         found, row = f"{reused_id(given, name, hashed)}{again}", None
     _end_goes_to(ctx, given, found)
     return found, row
-
-
-def _is_long_over(call: ToolCall, ctx: AgentContext) -> bool:
-    return not call.is_open and call.finished is not None and ctx.now - call.finished.at > SAME_CALL
 
 
 def _end_goes_to(ctx: AgentContext, given: str, found: str) -> None:
@@ -370,7 +364,6 @@ def _count_end(ctx: AgentContext, row: CallRow, *, has_failed: bool) -> None:
 
 
 def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown: str) -> None:
-    """Record what a call says that still runs."""
     row = _find_ending(ctx, call_id, name)
     if row is None or not row.seq or not row.call.is_open:
         return
@@ -381,9 +374,6 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
         call = joined(call, ToolCall(id=call.id, told=told))
         ctx.tx.tool_calls.save(ctx.row.number, replace(row, call=call))
     detectors.note_heartbeat(ctx, call.name, watched=True)
-
-
-# Values from a host.
 
 
 def as_text(value: object) -> str:

@@ -47,12 +47,6 @@ def note_user_turn(agent: AgentRunner) -> None:
     agent.attempt(work, None)
 
 
-def take_assistant_turn(
-    agent: AgentRunner, tools_used: Iterable[str], *, hold_approvals: bool = False
-) -> list[Injection]:
-    return agent.attempt(_make_turn(agent, tools_used, hold_approvals=hold_approvals), [])
-
-
 class _Previewed(Exception):
     """Rolls a turn back that was only looked at."""
 
@@ -61,7 +55,7 @@ class _Previewed(Exception):
 
 
 def preview_turn(agent: AgentRunner) -> list[Injection]:
-    turn = _make_turn(agent, ())
+    turn = make_turn(agent, ())
 
     def work(ctx: AgentContext) -> list[Injection]:
         raise _Previewed(turn(ctx))
@@ -72,11 +66,9 @@ def preview_turn(agent: AgentRunner) -> list[Injection]:
         return previewed.said
 
 
-def _make_turn(
+def make_turn(
     agent: AgentRunner, tools_used: Iterable[str], *, hold_approvals: bool = False
 ) -> Callable[[AgentContext], list[Injection]]:
-    """Return the step that takes an assistant message."""
-
     def work(ctx: AgentContext) -> list[Injection]:
         tools = _names(tools_used)
         _note_message(ctx)
@@ -146,9 +138,6 @@ def _open_work(agent: AgentRunner) -> tuple[OpenWork, ...]:
     listed = open_work(agent.load_todos(), agent.dialect)
     found = agent.board.store.read(tasks)
     return (*listed, *open_tasks(found, agent.dialect, task_list=agent.task_list)) if found else listed
-
-
-# Steps.
 
 
 def _turn_over(agent: AgentRunner, ctx: AgentContext, *, asked: bool = False) -> None:
@@ -267,7 +256,6 @@ def _account(
     others: int = 0,
     own: bool = False,
 ) -> None:
-    """Remember what was decided, and what this step cost."""
     ctx.remember(guidance=outcome.memory)
     injections: dict[str, Size] = {}
     for one in outcome.said:
@@ -284,7 +272,6 @@ def _account(
 
 
 def _spend(agent: AgentRunner, ctx: AgentContext, injections: dict[str, Size], more: Spent = _NOTHING_SPENT) -> None:
-    """Add texts that were handed out to the ledger."""
     key, spent = cost_key(agent.dialect.name, agent.profile), ctx.memory.spent
     total = spent.get(key, _NOTHING_SPENT) + replace(more, injections=injections)
     ctx.remember(spent={**spent, key: total})

@@ -52,7 +52,7 @@ def _show(options: Namespace) -> int:
         rows = _find_lists(board, options)
         helpers = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
         helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
-        states = board.store.read(lambda tx: tx.session_states(helpers))
+        states = board.store.read(lambda tx: {each: tx.session_state(each) for each in helpers})
         now = board.now()
         waits = _count_waits(board, options)
         shown = _show_work(board, rows, helped)
@@ -119,7 +119,7 @@ def _follow(options: Namespace) -> int:
 
 
 def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyphs) -> dict[int, Line]:
-    states = board.store.read(lambda tx: tx.session_states({row.session for row in rows}))
+    states = board.store.read(lambda tx: {row.session: tx.session_state(row.session) for row in rows})
     notes: dict[int, Line] = {}
     for row in rows:
         words = [_name_session(row), *([safe_line(row.label)] if row.label else [])]

@@ -210,7 +210,6 @@ def normalise_focus(todos: TodoList, policy: Policy, now: datetime) -> tuple[Tod
 
 
 def _lead_with_focus(todos: TodoList) -> TodoList:
-    """Move the first item in progress before the first pending one."""
     items = todos.items
     busy = next((place for place, item in enumerate(items) if item.status is Status.IN_PROGRESS), None)
     first = next((place for place, item in enumerate(items) if item.status is Status.PENDING), None)
@@ -477,7 +476,6 @@ def _find_spots(todos: TodoList) -> dict[str, Spot]:
 
 
 def _is_reordered(before: TodoList, after: TodoList) -> bool:
-    """True if items that are on both lists stand in another order."""
     was = [item.id for item in before.items]
     now = [item.id for item in after.items]
     common = set(was) & set(now)

@@ -41,7 +41,6 @@ def parse_options(kind: type[T], given: object, name: str, *, hidden: Collection
 
 
 def _explain(said: str, options: Any, kind: Any, name: str, hidden: Collection[str]) -> ConfigInvalid:
-    """Turn msgspec's message into an error that names the option."""
     problem, path, unknown = split_message(said)
     parts = path.split(".") if path else []
     if unknown is not None:
@@ -97,7 +96,9 @@ def to_json_value(value: Any, depth: int = 0) -> Any:
         return [to_json_value(part, depth + 1) for part in cast("list[Any]", value)]
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
-        return {_check_key(key): to_json_value(part, depth + 1) for key, part in fields.items()}
+        if not all(isinstance(key, str) for key in fields):
+            raise TypeError("a key in it is no text")
+        return {repair(key): to_json_value(part, depth + 1) for key, part in fields.items()}
     raise TypeError(f"it holds a {type(value).__name__}")
 
 
@@ -128,9 +129,3 @@ def _check_number(value: float) -> float:
     if not isfinite(rounded):
         raise ValueError("a number in it is not finite")
     return rounded
-
-
-def _check_key(key: Any) -> str:
-    if not isinstance(key, str):
-        raise TypeError("a key in it is no text")
-    return repair(key)

@@ -468,25 +468,19 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     """The values of a session that its status line shows. Every text is one line, safe for a terminal."""
 
     focus: str = ""
-    """The item in progress, in its active form."""
     since: int = 0
     """When work on it began, in seconds since 1970."""
     done: int = 0
     total: int = 0
     next: str = ""
-    """The first item that is pending."""
     blocked: str = ""
-    """The first one that is blocked."""
     failed: str = ""
-    """The first one that has failed."""
     doubtful: int = 0
     """Completed items without evidence, or with a failing check."""
     state: str = ""
-    """The state of the session: red, unchecked or green."""
     check: str = ""
     """The check program by which it has that state."""
     waits: int = 0
-    """How much waits on a person."""
     wait: str = ""
     """The one that waits longest."""
     subagents: tuple[SubagentLine, ...] = ()

@@ -192,7 +192,8 @@ def _load_line(
     tx: Transaction, session: str, checks: SessionChecks, now: datetime, agent: str | None = None
 ) -> SessionLine:
     rows, may_wait, has_tasks = tx.overviews.of_session(session, _MOST_SUBAGENTS)
-    work = _load_work_with_tasks(tx, session) if has_tasks else {}
+    full = read_current_work(tx, session=session, limit=_MOST_AGENTS, outlines=True) if has_tasks else ()
+    work = {row.number: (row.todos, row.tasks) for row in full if row.tasks}
     agents: list[AgentWork] = []
     for row in rows:
         summary = _summarise(*work[row.number], row.activity.state) if row.number in work else row.list
@@ -205,23 +206,13 @@ def _load_line(
         started_for = {row.started_for for row in at_work if row.started_for}
         if (started_for and shown.list.focus is None) or shown.activity.state == "finished":
             # The list itself has to be read: its focus does not say what is under way.
-            todos, tasks = work.get(shown.number) or (_load_list(tx, session, shown.name), ())
+            record = tx.agent(session, shown.name)
+            todos, tasks = work.get(shown.number) or (TodoList() if record is None else record.state.todos, ())
             summary = _summarise(todos, tasks, shown.activity.state, started_for)
             agents[agents.index(shown)] = shown._replace(list=summary)
     # What waits is read for the whole board, so only where this session has any.
     waits = load_waits(tx, now, session=session) if may_wait else ()
     return prepare_line(agents, state=checks.state, check=checks.check_name, waits=waits, now=now)
-
-
-def _load_work_with_tasks(tx: Transaction, session: str) -> dict[int, tuple[TodoList, tuple[Task, ...]]]:
-    """Return the lists and tasks of the agents that have tasks."""
-    rows = read_current_work(tx, session=session, limit=_MOST_AGENTS, outlines=True)
-    return {row.number: (row.todos, row.tasks) for row in rows if row.tasks}
-
-
-def _load_list(tx: Transaction, session: str, agent: str) -> TodoList:
-    row = tx.agent(session, agent)
-    return TodoList() if row is None else row.state.todos
 
 
 def _summarise(

@@ -85,7 +85,10 @@ class OverviewRows(Rows):
                 plan = data.get("plan", activity.plan_id)  # an item that left its list may be of an earlier plan
                 self._add_item_event(agent, plan, item_id, kind, data, at, seq)
             elif kind == "agent.spawned":
-                self._wake_child(agent, data.get("child"))
+                name = data.get("child")
+                child = self._rows.find_record(record.row.session, name) if isinstance(name, str) else None
+                if child is not None:  # it may be started again
+                    self._wake(child.row.number)
         if activity.rests != record.activity.rests:
             self._rows.marked[record.row.session] = at
         self._rows.save_activity(agent, activity)
@@ -100,13 +103,6 @@ class OverviewRows(Rows):
         kept = fold_item(known, kind, data, at, seq)
         if kept is not None:
             self._rows.save_item(agent, plan, item_id, kept)
-
-    def _wake_child(self, parent: int, name: Any) -> None:
-        """Mark a child that is started again as at work."""
-        session = self._rows.record(parent).row.session
-        child = self._rows.find_record(session, name) if isinstance(name, str) else None
-        if child is not None:
-            self._wake(child.row.number)
 
     def _wake(self, agent: int) -> None:
         activity = self.load_activity(agent)
@@ -136,8 +132,6 @@ class OverviewRows(Rows):
             rows = self._rows.all("overviews_of_board")
         return [overview_row(row) for row in rows]
 
-    # Items.
-
     def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
         return self._rows.find_item(agent, plan, item_id)
 
@@ -165,8 +159,6 @@ class OverviewRows(Rows):
         """Return every item that the lists of an agent ever had."""
         return [KeptRow(agent, plan, decode_item(body)) for plan, body in self._rows.all("items_of_agent", (agent,))]
 
-    # The log since a cursor.
-
     def agents_since(self, after: int) -> dict[int, int]:
         """Return the agents that have events after a cursor, each with the number of its last one."""
         return dict(self._rows.all("agents_since", (after,)))
@@ -186,8 +178,6 @@ class OverviewRows(Rows):
     def standing_tasks(self) -> Sequence[tuple[int, int]]:
         """Return the tasks that are in progress, waiting or failed."""
         return self._rows.all("standing_tasks")
-
-    # Rebuilding.
 
     def names_after(self, after: int, limit: int) -> Sequence[tuple[int, str, str]]:
         """Return the number, the session and the name of the agents after one, oldest first."""
@@ -317,8 +307,7 @@ class ListHistory(Rows):
     def find_session_of_call(self, project: str, name: str, call_id: str, fingerprint: bytes) -> str | None:
         """Return the project's session in which an agent of that name has a list and got this call answered."""
         values = {"project": project, "name": name, "call_id": call_id, "fingerprint": fingerprint}
-        found = self._rows.one("answered", values)
-        return None if found is None else found[0]
+        return self._rows.value("answered", values)
 
     def count_wiped(self, agent: AgentRow, plan_id: str) -> tuple[int, int] | None:
         """Count the items of a plan that its dialect cleared when done; return the last such revision too."""
@@ -405,8 +394,7 @@ class LogQueries(Rows):
 
     def last_kind(self, agent: int) -> str:
         """Return the kind of the latest event of an agent; empty if there is none."""
-        found = self._rows.one("last_kind", {"agent": agent})
-        return "" if found is None else found[0]
+        return self._rows.value("last_kind", {"agent": agent}) or ""
 
     def last_time(self, agent: int) -> datetime | None:
         """Return the time of the latest event of an agent; None if there is none."""
@@ -415,8 +403,7 @@ class LogQueries(Rows):
 
     def mark(self, name: str) -> int:
         """Return the event up to which this reader has read, 0 at first."""
-        found = self._rows.one("find_mark", (name,))
-        return 0 if found is None else found[0]
+        return self._rows.value("find_mark", (name,)) or 0
 
     def save_mark(self, name: str, seq: int) -> None:
         self._rows.run("save_mark", (name, seq))

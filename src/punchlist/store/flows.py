@@ -45,8 +45,6 @@ class FlowRows:
         self._queries = queries
         self._tasks = TaskRows(queries)
 
-    # Looking.
-
     def find(self, id: str) -> FlowRow | None:
         row = self._queries.one("find_flow", {"id": id})
         return None if row is None else self._load(row)
@@ -91,8 +89,6 @@ class FlowRows:
         after = tuple(each for each, _ in before)
         return FlowRow(task, readable(lambda task: _make_flow(task, name, owner, after, held), task.task))
 
-    # Changing.
-
     def add(self, flow: Flow, *, agent: AgentRow | None, by: str) -> FlowRow:
         """Add a flow, without edges. `agent` is the one that owns it, if an agent of this board does."""
         at, owner = flow.created_at, flow.owner_session_key
@@ -107,10 +103,7 @@ class FlowRows:
         return FlowRow(task, flow)
 
     def save(self, row: FlowRow, flow: Flow) -> tuple[FlowRow, Sequence[str]]:
-        """Replace a flow; return its row, and the ids of flows that may begin now that it is finished.
-
-        Raise `FlowRevisionMismatch` if another process changed it since it was read.
-        """
+        """Replace a flow; return its row, and the ids of flows that may begin. Raise `FlowRevisionMismatch`."""
         before = row.task
         task = _make_task(flow, before.task)
         moved = task.status is not before.task.status
@@ -149,8 +142,6 @@ class FlowRows:
 
     def unlink(self, row: FlowRow, before: FlowRow) -> bool:
         return self._tasks.remove_edge(row.task, before.task)
-
-    # What happened, and what was seen.
 
     def add_events(self, row: FlowRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> None:
         self._tasks.add_events(row.task, drafts, by=by, at=at, agent=row.task.agent)

@@ -60,8 +60,6 @@ class FilePlace(NamedTuple):
 
 
 class HostRows(Rows):
-    """Reads and writes the rows of hosts, within one transaction."""
-
     def find_conversation(self, host: str, id: str) -> Conversation | None:
         row = self._rows.one("find_conversation", {"host": host, "id": id})
         return None if row is None else _conversation(row)
@@ -89,8 +87,7 @@ class HostRows(Rows):
         """Return the session that our MCP server made for a client of this host, by when it was first called."""
         first, last = microseconds(at - within), microseconds(at + within)
         values = {"project": project, "prefix": f"{host}-", "first": first, "last": last, "at": microseconds(at)}
-        row = self._rows.one("find_served_session", values)
-        return None if row is None else row[0]
+        return self._rows.value("find_served_session", values)
 
     def find_told(self, host: str, id: str) -> tuple[str | None, bool]:
         """Return the hash of the open work that a model was last told of; True if no request held it yet."""
@@ -115,8 +112,7 @@ class HostRows(Rows):
     def find_handoff(self, token: str, host: str, *, at: datetime) -> str | None:
         """Return the session that a conversation of this host may continue by a token; None for none."""
         since = microseconds(at - HANDOFF_LIFETIME)
-        row = self._rows.one("find_handoff", {"token": token, "host": host, "since": since})
-        return None if row is None else row[0]
+        return self._rows.value("find_handoff", {"token": token, "host": host, "since": since})
 
     def add_call(
         self,
@@ -151,8 +147,7 @@ class HostRows(Rows):
 
     def find_answer(self, id: str) -> bytes | None:
         """Return the answer to an event; None if the event is not known, or got none."""
-        row = self._rows.one("find_host_event", {"id": id})
-        return None if row is None else row[0]
+        return self._rows.value("find_host_event", {"id": id})
 
     def add_event(self, id: str, answer: bytes | None, *, at: datetime) -> None:
         self._rows.run("add_host_event", {"id": id, "at": microseconds(at), "answer": answer})
@@ -160,8 +155,7 @@ class HostRows(Rows):
 
     def inbox_place(self, generation: str) -> int:
         """Return how many bytes of an inbox of this generation were ingested."""
-        row = self._rows.one("inbox_place", {"generation": generation})
-        return 0 if row is None else row[0]
+        return self._rows.value("inbox_place", {"generation": generation}) or 0
 
     def save_inbox_place(self, generation: str, place: int) -> None:
         self._rows.run("save_inbox_place", {"generation": generation, "place": place})

@@ -28,10 +28,7 @@ _decode_changes = msgspec.json.Decoder(tuple[str, dict[str, Any]]).decode_lines
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Bring a board to the present schema, with a backup of one that is older; the path is empty for one in memory.
-
-    The caller holds the board's lock.
-    """
+    """Bring a board to the present schema, under its lock, with a backup of an older one; the path may be empty."""
     found = read_schema_version(connection, path)
     if found == SCHEMA:
         return
@@ -58,10 +55,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 
 
 def forget_hashes(sealed: bytes) -> bytes:
-    """Return an agent's memory without the hashes of detectors, for the script that makes the key of a board.
-
-    A record that was damaged stays as it is: a later read reports it.
-    """
+    """Return an agent's memory without the hashes of detectors. A damaged record stays: a later read reports it."""
     if crc32(sealed[:-4]).to_bytes(4) != sealed[-4:]:
         return sealed
     try:

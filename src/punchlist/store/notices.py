@@ -30,8 +30,6 @@ class StoredNotices(NamedTuple):
 
 
 class NoticeRows(Rows):
-    """Reads and writes the memory of what was told, within one transaction."""
-
     def load(self) -> StoredNotices:
         agents: dict[str, SeenAgent] = {}
         waits: set[str] = set()

@@ -52,10 +52,7 @@ class PlanRows(Rows):
         return [_plan_row(row) for row in self._rows.all("proposed_plans", {"limit": limit})]
 
     def latest(self, project: str | None, *, limit: int = 1000) -> Sequence[PlanRow]:
-        """Return the latest revision of each agent's plan, of a project or, for None, of the board.
-
-        The agent that worked last comes first. Of more agents than `limit` the newest count.
-        """
+        """Return the latest plan of each agent, of a project or the board; the agent that worked last comes first."""
         rows = self._rows.all("latest_plans", {"project": project, "limit": limit})
         return [_plan_row(row) for _, *row in sorted(rows, key=lambda row: (-row[0], row[4]))]
 

@@ -33,9 +33,9 @@ _HALF = 1 << 31
 T = TypeVar("T")
 
 encode = msgspec.json.Encoder().encode
-_decode_list = msgspec.json.Decoder(TodoList).decode
+decode_list = msgspec.json.Decoder(TodoList).decode
 _decode_items = msgspec.json.Decoder(tuple[TodoItem, ...]).decode
-_decode_data = msgspec.json.Decoder(dict[str, Any]).decode
+decode_data = msgspec.json.Decoder(dict[str, Any]).decode
 decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 
 NO_LIMIT = 2**62
@@ -119,22 +119,6 @@ def encode_list(todos: TodoList) -> bytes:
     return encode(body)
 
 
-def decode_list(body: bytes) -> TodoList:
-    return _decode_list(body)
-
-
-def encode_shown(state: ListState) -> bytes | None:
-    return None if state.shown is None else encode(state.shown)
-
-
-def decode_shown(body: bytes | None) -> tuple[TodoItem, ...] | None:
-    return None if body is None else _decode_items(body)
-
-
-def decode_data(body: bytes) -> dict[str, Any]:
-    return _decode_data(body)
-
-
 class Record(Generic[T]):
     """Writes and reads records of one type. `head` is the row's key, so that no row passes for another."""
 
@@ -147,16 +131,12 @@ class Record(Generic[T]):
         return checksum(head, body), body
 
     def decode(self, head: str, total: int, body: bytes) -> T:
-        if checksum(head, body) != total:
-            raise RowDamaged("a row is not what was written")
+        check_row(total, head, body)
         return readable(self._decode, body)
 
 
 class SealedRecord(Generic[T]):
-    """Writes and reads records of one type as MessagePack with a checksum of four bytes after it.
-
-    `problem` is the error about a record that was changed.
-    """
+    """Writes and reads records of one type as MessagePack, a checksum of four bytes behind it."""
 
     def __init__(self, kind: type[T], problem: str) -> None:
         self._decode = msgspec.msgpack.Decoder(kind).decode
@@ -249,6 +229,11 @@ class Queries:
         """Return the first row that a named query finds, or None."""
         return self._execute(name, values).fetchone()
 
+    def value(self, name: str, values: Any = ()) -> Any:
+        """Return the first column of the first row that a named query finds, or None."""
+        found = self.one(name, values)
+        return None if found is None else found[0]
+
     def all(self, name: str, values: Any = ()) -> list[Any]:
         """Return all rows that a named query finds."""
         return self._execute(name, values).fetchall()
@@ -310,6 +295,7 @@ _DAMAGED: Final = "a read model is not what was written; `punchlist doctor --reb
 _activity = SealedRecord(Activity, _DAMAGED)
 _summary = SealedRecord(ListSummary, _DAMAGED)
 _item = SealedRecord(KeptItem, _DAMAGED)
+decode_item = _item.decode
 
 _WAITING_TABLES: Final = re.compile(r"\b(agents|lists|events|sessions|kept_items)\b")
 """Tables of which rows may wait to be written."""
@@ -414,8 +400,6 @@ class UnitOfWork(Queries):
         self.marked: dict[str, datetime] = {}
         """Sessions that changed in a way that their line may show, and when."""
 
-    # The board.
-
     @property
     def header(self) -> BoardHeader:
         if self._header is None:
@@ -430,8 +414,6 @@ class UnitOfWork(Queries):
     def has_tasks(self) -> bool:
         """True if there is any list of tasks on the board."""
         return bool(self.header.has_tasks)
-
-    # Queries.
 
     def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
         """Run a statement, after what waits for the tables that it reads or writes was written."""
@@ -464,8 +446,6 @@ class UnitOfWork(Queries):
         self._numbers.clear()
         self._sessions.clear()
         self._items.clear()
-
-    # Agents.
 
     def find_record(self, session: str, name: str, call_id: str | None = None) -> AgentRecord | None:
         """Return an agent; one statement reads it with its list, its session, and the reply to a call."""
@@ -555,11 +535,6 @@ class UnitOfWork(Queries):
             record.row = replace(record.row, recent=now)
             record.is_changed = record.has_moved = True
 
-    def save_memory(self, agent: int, memory: bytes) -> None:
-        record = self.record(agent)
-        record.memory = memory
-        record.is_changed = True
-
     def save_summary(self, agent: int, todos: TodoList) -> None:
         """Keep the list of an agent in short."""
         record = self.record(agent)
@@ -571,8 +546,6 @@ class UnitOfWork(Queries):
         record.activity = activity
         record.is_changed = True
 
-    # Sessions.
-
     def find_checks(self, session: str) -> SessionChecks | None:
         """Return the checks of a session; None if there is no such session."""
         if session not in self._sessions:
@@ -581,8 +554,6 @@ class UnitOfWork(Queries):
                 return None
             self._sessions[session] = SessionChecks(*found)
         return self._sessions[session]
-
-    # Items and events.
 
     def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
         """Return an item that a list of an agent has or had."""
@@ -603,8 +574,6 @@ class UnitOfWork(Queries):
         self._new_events.append(event)
         self.header.last_seq = event.seq
 
-    # Writing.
-
     def flush(self) -> None:
         """Write all that waits."""
         self._flush(_ALL_TABLES)
@@ -615,7 +584,10 @@ class UnitOfWork(Queries):
             self.insert("add_event", events)
         if self._new_items and "kept_items" in tables:
             items, self._new_items = self._new_items, {}
-            self.insert("save_kept_item", [_item_columns(*key, kept) for key, kept in items.items()])
+            rows: list[tuple[Any, ...]] = []
+            for key, kept in items.items():
+                rows.append((*key, kept.touched, kept.item.status.value, kept.is_gone, _item.encode(kept)))
+            self.insert("save_kept_item", rows)
         if "agents" in tables or "lists" in tables:
             for record in self._agents.values():
                 if record.is_changed:
@@ -636,7 +608,7 @@ class UnitOfWork(Queries):
     def _write_agent(self, record: AgentRecord) -> None:
         row, todos = record.row, record.row.state.todos
         record.is_changed = False
-        shown = encode_shown(row.state)
+        shown = None if row.state.shown is None else encode(row.state.shown)
         total = checksum(row_head(row.number, row.name, todos.revision), shown or b"")
         state = (row.unseen, record.updated_at, todos.revision, total, shown)
         super()._execute("save_agent", (*state, record.memory, record.stored_activity, record.summary, row.number))
@@ -701,7 +673,8 @@ def _agent_record(columns: Sequence[Any]) -> AgentRecord:
     number, session, name, parent, label, project, mode, recent, unseen, updated_at, *rest = columns
     revision, total, shown, list_total, body, memory, activity, summary, has_open_tasks, position, at = rest
     check_row(total, row_head(number, name, revision), shown or b"")
-    state = ListState(read_list(number, revision, list_total, body), decode_shown(shown))
+    known = None if shown is None else _decode_items(shown)
+    state = ListState(read_list(number, revision, list_total, body), known)
     row = AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
     completed = None if position is None else CompletingWrite(position, moment(at))
     return AgentRecord(row, updated_at, memory, activity, summary, bool(has_open_tasks), completed)
@@ -721,11 +694,3 @@ def decode_activity(body: bytes | None) -> Activity:
 
 def decode_summary(body: bytes | None) -> ListSummary:
     return ListSummary() if body is None else _summary.decode(body)
-
-
-def decode_item(body: bytes) -> KeptItem:
-    return _item.decode(body)
-
-
-def _item_columns(agent: int, plan: str, item_id: str, kept: KeptItem) -> tuple[Any, ...]:
-    return (agent, plan, item_id, kept.touched, kept.item.status.value, kept.is_gone, _item.encode(kept))

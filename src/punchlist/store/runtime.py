@@ -113,7 +113,9 @@ class Memories(Rows):
         return NEW if found is None or found.memory is None else _memory.decode(found.memory)
 
     def save(self, number: int, memory: AgentMemory) -> None:
-        self._rows.save_memory(number, _memory.encode(memory))
+        record = self._rows.record(number)
+        record.memory = _memory.encode(memory)
+        record.is_changed = True
 
     def all(self, *, project: str | None = None, session: str | None = None) -> Sequence[RememberedAgent]:
         """Return the agents of a session, of a project or of the board that anything is remembered of, oldest first."""
@@ -146,10 +148,6 @@ class CallRow(msgspec.Struct, frozen=True):
     drifts: bool = False
     loop: LoopCall | None = None
     loop_seq: int | None = None
-
-    @property
-    def id(self) -> str:
-        return self.call.id
 
 
 class ToolCallRows(Rows):
@@ -237,13 +235,12 @@ class CompletionRow(NamedTuple):
 
 
 class CompletionRows(Rows):
-    """Reads and writes completions and the records of sessions, within one transaction."""
-
-    # The record of a session.
-
     def load_record(self, session: str) -> SessionRecord:
         found = self._rows.find_checks(session)
-        return NO_RECORD if found is None or found.checks is None else _decode_record(found.checks)
+        try:
+            return NO_RECORD if found is None or found.checks is None else _record.decode(found.checks)
+        except RowDamaged:  # then the session is unchecked, and its next check counts again
+            return NO_RECORD
 
     def save_record(self, session: str, record: SessionRecord, *, at: datetime) -> None:
         found, checks = session_state(session, record), self._rows.find_checks(session)
@@ -254,8 +251,6 @@ class CompletionRows(Rows):
         checks.checks = _record.encode(record)
         checks.is_changed = True
         self._rows.marked[session] = at
-
-    # Completions.
 
     def find_previous(self, agent: int, at: datetime) -> CompletingWrite | None:
         """Return the last completing write of an agent up to a time."""
@@ -304,14 +299,6 @@ class CompletionRows(Rows):
     def session_states_since(self, at: datetime) -> dict[str, int]:
         """Return in how many sessions something was completed since a time, by the state of the session."""
         return dict(self._rows.all("states_of_sessions_since", {"since": records.microseconds(at)}))
-
-
-def _decode_record(sealed: bytes) -> SessionRecord:
-    """Return a record; nothing where it is damaged: then the session is unchecked, and its next check counts again."""
-    try:
-        return _record.decode(sealed)
-    except RowDamaged:
-        return NO_RECORD
 
 
 def _completion_head(agent: int, key: str) -> str:

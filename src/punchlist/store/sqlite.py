@@ -46,7 +46,7 @@ from punchlist.store.files import (
     store_path,
 )
 from punchlist.store.migrate import migrate
-from punchlist.store.records import AgentRow, ListRow, RowDamaged, SessionRow, microseconds
+from punchlist.store.records import AgentRow, ListRow, RowDamaged, microseconds
 from punchlist.store.sidecars import Notifier, SidecarLock
 from punchlist.store.transaction import Transaction
 
@@ -128,7 +128,6 @@ def open_store(url: str | os.PathLike[str] | None = None, *, durability: Durabil
 
 
 def _identify(path: str) -> tuple[int, int] | None:
-    """Return the device and inode of a file; None if there is none."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -271,7 +270,6 @@ class SqliteStore:
         return self.transact(run, durable=durable, wait=wait)
 
     def _run_step(self, whole: Transaction, work: Callable[[Transaction], T]) -> T:
-        """Run work as a savepoint of the transaction that is open."""
         connection = whole.connection
         if not connection.in_transaction:
             raise StoreFailed(path=self.path, problem="a fault rolled back the transaction")
@@ -421,20 +419,14 @@ class SqliteStore:
     def agent(self, session: str, name: str) -> AgentRow | None:
         return self.read(lambda tx: tx.agent(session, name))
 
-    def list_at(self, number: int, revision: int) -> TodoList | None:
-        return self.read(lambda tx: tx.history.at(number, revision))
-
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         return self.read(lambda tx: tx.lists(project=project, session=session, limit=limit))
 
-    def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]:
-        return self.read(lambda tx: tx.sessions(project=project, limit=limit))
+    def list_at(self, number: int, revision: int) -> TodoList | None:
+        return self.read(lambda tx: tx.history.at(number, revision))
 
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]:
         return self.read(lambda tx: tx.events_after(after, limit))
-
-    def last_events(self, limit: int) -> Sequence[Event]:
-        return self.read(lambda tx: tx.last_events(limit))
 
     def last_seq(self) -> int:
         return self.read(lambda tx: tx.last_seq())
@@ -451,8 +443,6 @@ class SqliteStore:
             if left <= 0:
                 return False
             self._notifier.wait(seen, left)
-
-    # The end.
 
     def close(self) -> None:
         """Close the board. Threads that are inside a transaction finish it first; all later calls are refused."""
@@ -492,8 +482,6 @@ class SqliteStore:
             self._reader = self._writer = None
         if taken:
             self._lock.release()
-
-    # Forks.
 
     def before_fork(self) -> None:
         self._lock.threads.acquire()

@@ -36,8 +36,7 @@ class ChildRow(Struct, frozen=True):
 class SubagentRows(Rows):
     def parent_of(self, child: int) -> str | None:
         """Return the name of the agent that started this one."""
-        found = self._rows.one("parent_of_agent", (child,))
-        return None if found is None else found[0]
+        return self._rows.value("parent_of_agent", (child,))
 
     def of_session(self, session: str) -> Sequence[ChildRow]:
         """Return the agents of a session that others started, in that order."""
@@ -48,13 +47,12 @@ class SubagentRows(Rows):
 
     def started_for(self, child: int) -> str:
         """Return the key of the item that an agent was started for, empty if it was for none."""
-        found = self._rows.one("find_started_for", (child,))
-        return (found and found[0]) or ""
+        return self._rows.value("find_started_for", (child,)) or ""
 
     def save_started_for(self, child: int, item: str) -> None:
         self._rows.run("save_started_for", (item, child))
 
     def load_stall(self, number: int) -> StallMemory:
         """Return the heartbeats of an agent."""
-        found = self._rows.one("find_memory", (number,))
-        return StallMemory() if found is None or found[0] is None else _stall.decode(found[0])
+        found = self._rows.value("find_memory", (number,))
+        return StallMemory() if found is None else _stall.decode(found)

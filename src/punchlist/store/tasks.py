@@ -358,17 +358,13 @@ class TaskRows:
         self, where: TaskListRow, row: Any, blockers: tuple[Blocking, ...], blocks: tuple[str, ...]
     ) -> TaskRow:
         number, _, _, _, _, _, agent, parent, children, rank, *_ = row
-        below = None if not children else self._progress(number)
+        below = None if not children else share(*self._queries.one("progress_below", {"task": number}))
         above = None if parent is None else str(self._queries.one("ids_of_tasks", (parent,))[0])
 
         def convert(row: Any) -> Task:
             return decode_row(row, where.name, parent=above, blockers=blockers, blocks=blocks, below=below)
 
         return TaskRow(number, where, rank, parent, agent, children, readable(convert, row))
-
-    def _progress(self, number: int) -> Progress:
-        done, total = self._queries.one("progress_below", {"task": number})
-        return share(done, total)
 
     def add(self, where: TaskListRow, task: Task, *, parent: TaskRow | None, agent: int | None) -> TaskRow:
         """Add a task, without edges, under the next id of the list, which is never given again."""
@@ -388,8 +384,7 @@ class TaskRows:
         return self._queries.one("skip_task_ids", {"list": where.number, "id": id}) is not None
 
     def next_id(self, where: TaskListRow) -> int:
-        (found,) = self._queries.one("next_id_of_list", {"list": where.number})
-        return found
+        return self._queries.value("next_id_of_list", {"list": where.number})
 
     def save(self, row: TaskRow, task: Task, *, parent: int | None, agent: int | None) -> TaskRow:
         """Write a changed task; raise `TaskRevisionConflict` if it was changed since it was read."""
@@ -419,8 +414,8 @@ class TaskRows:
                 self._queries.run("add_label", {"task": number, "label": label})
 
     def save_lease(self, row: TaskRow, task: Task) -> None:
-        until = None if task.lease_until is None else records.microseconds(task.lease_until)
-        self._queries.run("save_lease", {"lease": encode_lease(task), "until": until, "task": row.number})
+        values = {"lease": encode_lease(task), "until": _at(task.lease_until), "task": row.number}
+        self._queries.run("save_lease", values)
 
     def delete(self, row: TaskRow) -> Sequence[str]:
         """Delete a task that has no children, with its edges; return the ids of tasks that no longer wait for it."""
@@ -519,8 +514,7 @@ class TaskRows:
         return sorted(rows, key=lambda row: (row.task.started_at or _NEVER, row.number))
 
     def agent_name(self, agent: int) -> str | None:
-        row = self._queries.one("name_of_agent", {"agent": agent})
-        return None if row is None else row[0]
+        return self._queries.value("name_of_agent", {"agent": agent})
 
     def reservations(self, project: str, now: datetime) -> Sequence[Reservation]:
         values = {"project": project, "now": records.microseconds(now)}
@@ -528,8 +522,6 @@ class TaskRows:
             Reservation(number, name, str(task), owner, agent, records.decode_texts(patterns))
             for number, name, task, owner, agent, patterns in self._queries.all("reservations_of_project", values)
         ]
-
-    # Edges.
 
     def add_edge(self, task: TaskRow, blocker: TaskRow) -> bool:
         """Add an edge; False if it was there. Raise `CycleRefused` with the path if it would close a cycle."""
@@ -618,8 +610,6 @@ class TaskRows:
         self._queries.run("save_reading", values)
 
 
-# Edges.
-
 _STEPS = 64
 """The search visits so many tasks one by one before the database does the rest in one statement."""
 
@@ -690,17 +680,13 @@ class Edges:
                 if side.exhausted:
                     self._move(side is forward, task if side is forward else blocker, high + 1, low - 1)
                     return
-        self._search(task, blocker)
-        self._move(True, task, high + 1, low - 1)
-
-    def _search(self, task: int, blocker: int) -> None:
-        """Raise if the blocker waits for the task, however many tasks lie between."""
         via: dict[int, int] = dict(self._queries.all("way_forward", {"task": task}))
         if blocker in via:
             way = [blocker]
             while way[-1] != task:
                 way.append(via[way[-1]])
             raise self._refusal(way)
+        self._move(True, task, high + 1, low - 1)
 
     def _move(self, up: bool, start: int, above: int, below: int) -> None:
         """Give a task a rank on the far side of an edge, and move the tasks that are in the way."""

@@ -25,8 +25,6 @@ class TokenRow(NamedTuple):
 
 
 class TokenRows(Rows):
-    """Reads and writes tokens, within one transaction."""
-
     def add(
         self, name: str, digest: bytes, scope: str, project: str | None, *, at: datetime, is_person: bool = False
     ) -> None:

@@ -121,8 +121,7 @@ class Transaction(UnitOfWork):
 
     def find_spawned(self, session: str, parent: int, spawn_id: str) -> str | None:
         """Return the name of the child that a host calls by this id of its own."""
-        row = self.one("find_spawned", {"session": session, "parent": parent, "spawn_id": spawn_id})
-        return None if row is None else row[0]
+        return self.value("find_spawned", {"session": session, "parent": parent, "spawn_id": spawn_id})
 
     def names(self, session: str) -> set[str]:
         """Return the names of all agents of a session."""
@@ -134,8 +133,7 @@ class Transaction(UnitOfWork):
 
     def session_project(self, session: str) -> str | None:
         """Return the project of a session; None if there is no such session."""
-        row = self.one("find_session", {"session": session})
-        return None if row is None else row[0]
+        return self.value("find_session", {"session": session})
 
     def list_projects(self) -> list[tuple[str, int, datetime]]:
         """Return every project, how many sessions it has, and its latest change; the latest first."""
@@ -148,12 +146,7 @@ class Transaction(UnitOfWork):
 
     def session_state(self, session: str) -> str:
         """Return the state of a session by its checks: red, unchecked, green or idle."""
-        row = self.one("find_session_state", (session,))
-        return "idle" if row is None else row[0]
-
-    def session_states(self, sessions: Iterable[str]) -> dict[str, str]:
-        """Return the states of these sessions."""
-        return {session: self.session_state(session) for session in sessions}
+        return self.value("find_session_state", (session,)) or "idle"
 
     def lists(self, *, project: str | None = None, session: str | None = None, limit: int = 20) -> Sequence[ListRow]:
         """Return lists that hold something, the latest first; with a session, those of all its agents."""
@@ -177,8 +170,6 @@ class Transaction(UnitOfWork):
         row = self.one("session_by_id", {"session": session})
         return None if row is None else readable(session_row, row)
 
-    # Events.
-
     def add_events(self, agent: AgentRow, drafts: Iterable[Draft], *, by: str, at: datetime) -> int:
         """Append events of an agent; return the number of the last one."""
         return append_events(self, drafts, by=by, at=at, agent=agent.number)
@@ -189,8 +180,6 @@ class Transaction(UnitOfWork):
 
     def last_events(self, limit: int) -> Sequence[Event]:
         return in_order(0, self.all("last_events", {"limit": limit})[::-1])
-
-    # Calls that were answered.
 
     def call(self, agent: AgentRow, call_id: str) -> StoredCall | None:
         """Return what was answered under a call id."""
@@ -205,8 +194,6 @@ class Transaction(UnitOfWork):
         values = (agent.number, call_id, records.microseconds(at), total, call.fingerprint, call.reply)
         self.run("add_call", values)
         self.replies[agent.number, call_id] = call
-
-    # Tasks.
 
     def renew(self, agent: AgentRow, at: datetime) -> None:
         """Renew the leases of an agent that was seen at work, once a quarter of their time is over."""
@@ -268,13 +255,11 @@ class Store(Protocol):
     def joined(self, work: Callable[[Transaction], T], *, durable: bool = True, wait: float | None = None) -> T: ...
     def read(self, what: Callable[[Transaction], T]) -> T: ...
     def agent(self, session: str, name: str) -> AgentRow | None: ...
-    def list_at(self, number: int, revision: int) -> TodoList | None: ...
     def lists(
         self, *, project: str | None = None, session: str | None = None, limit: int = 20
     ) -> Sequence[ListRow]: ...
-    def sessions(self, *, project: str | None = None, limit: int = 50) -> Sequence[SessionRow]: ...
+    def list_at(self, number: int, revision: int) -> TodoList | None: ...
     def events_after(self, after: int, limit: int = 1000) -> Sequence[Event]: ...
-    def last_events(self, limit: int) -> Sequence[Event]: ...
     def last_seq(self) -> int: ...
     def wait(self, after: int, timeout: float | None) -> bool: ...
     def check_file(self) -> None: ...

@@ -233,8 +233,6 @@ class FlowWork:
         after = rules.update(row.flow, self.now, kept, step)
         return self.write(row, after, "state_updated", patch=kept, next_step=step).flow
 
-    # Order.
-
     def come_after(self, id: str, before: str) -> Flow:
         """Make a flow that has not begun wait for another one; raise `FlowCycle`, which names the cycle."""
         row, other = self.row(id), self.row(before)
@@ -250,8 +248,6 @@ class FlowWork:
     def _record_link(self, row: FlowRow, other: FlowRow, kind: str) -> Flow:
         self.tell(row, kind, before=other.flow.id)
         return self.row(row.flow.id).flow
-
-    # Steps.
 
     def record_step_observation(
         self,
@@ -286,8 +282,6 @@ class FlowWork:
         self.flows.save_step(row, step)
         self.tell(row, "step_observed", run_id=run, status=step.status, runtime=step.runtime)
         return step
-
-    # By itself.
 
     def move_on(self, id: str) -> Outcome:
         """Resume or cancel a waiting flow, if that is to be; return what was done."""
@@ -353,10 +347,7 @@ class Flows:
         return found[0] if found else None
 
     def _find(self, what: Callable[[Transaction], Sequence[FlowRow | None]]) -> tuple[Flow, ...]:
-        """Read flows; only if the timer of one is over, resume it first.
-
-        If another process holds the lock for long, they are read as they stand: a reader does not wait for it.
-        """
+        """Read flows; if the timer of one is over, resume it first, unless another process holds the lock for long."""
 
         def read() -> tuple[Flow, ...]:
             return tuple(row.flow for row in store.read(what) if row is not None)

@@ -344,9 +344,7 @@ class Tasks:
         taken = self._change(lambda work: work.claim(owner or self.by, id=id, limit=most, **options))
         return taken if limit is not None else next(iter(taken), None)
 
-    def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
-        """Renew the lease of a claim. The returned task says if it is to be cancelled."""
-        return self.board.store.transact(lambda tx: self.within(tx).heartbeat(id, fence=fence, lease=lease))
+    heartbeat = run_in_transaction(Work.heartbeat)
 
     def complete(
         self,
@@ -444,7 +442,6 @@ def _clamp_limit(limit: int) -> int:
 
 
 def _make_steps(task: Task, children: tuple[Task, ...]) -> TodoList:
-    """Return the steps of a task as a list: its children that were not cancelled, else its checklist, else itself."""
     wanted = [child for child in children if child.status is not TaskStatus.CANCELLED]
     if wanted:
         parts = [(child.subject, not child.is_open) for child in wanted]
@@ -493,14 +490,12 @@ def _cut_subject(item: TodoItem) -> str:
 
 
 def _find_unpromoted(tx: Transaction, name: str, agent: TaskAgent, todos: TodoList) -> list[TodoItem]:
-    """Return the open items that have no task yet."""
     where = tx.tasks.find_list(name)
     items = todos.open_items
     return [item for item in items if where is None or tx.tasks.call(where, _make_call_id(agent, todos, item)) is None]
 
 
 def _promote_items(work: Work, agent: TaskAgent, todos: TodoList, parent: str | None) -> tuple[Task, ...]:
-    """Make tasks of the open items of a list, each after the one before. A promoted item keeps its task."""
     tasks: list[Task] = []
     for item in todos.open_items:
 

@@ -447,7 +447,7 @@ class Work:
         return rows
 
     def heartbeat(self, id: str, *, fence: int, lease: float | None = None) -> Task:
-        """Renew the lease. The returned task says if it is to be cancelled."""
+        """Renew the lease of a claim. The returned task says if it is to be cancelled."""
         row = self.row(id)
         task = row.task
         rules.check_fence(task, fence)
@@ -490,10 +490,7 @@ class Work:
         person: bool = False,
         force: bool = True,
     ) -> Task | Late:
-        """Complete a task; or, where another worker has it by now, keep the result and change nothing else.
-
-        Without `force`, a task under another worker's lease raises `TaskTaken`, unless a fence is shown.
-        """
+        """Complete a task; or, where another worker has it by now, keep the result and change nothing else."""
         late: list[Late] = []
 
         def run() -> tuple[Task, ...]:
@@ -711,10 +708,7 @@ def parse_task_id(id: str | int) -> int | None:
 
 
 def with_list_progress(tx: Transaction, row: TaskRow) -> Task:
-    """Return an open task without children with the progress of the list that is worked under it.
-
-    The list is its agent's, whatever the session is called by now.
-    """
+    """Return an open task without children with the progress of the list that is worked under it."""
     task, worked = row.task, row.task.worked
     if worked is None or row.children or not task.is_open:
         return task
@@ -728,18 +722,13 @@ def with_list_progress(tx: Transaction, row: TaskRow) -> Task:
 
 def name_workers(tx: Transaction, found: Sequence[Task]) -> list[Task]:
     """Return tasks to show to a person: one that an agent began without a name as owner gets the agent's."""
-    return [
-        replace(task, owner=_find_worker(tx, task))
-        if task.status is TaskStatus.IN_PROGRESS and task.owner is None
-        else task
-        for task in found
-    ]
-
-
-def _find_worker(tx: Transaction, task: Task) -> str | None:
-    where = tx.tasks.find_list(task.list)
-    worker = None if where is None else tx.tasks.worker(where, int(task.id))
-    return None if worker is None else worker[1]
+    shown: list[Task] = []
+    for task in found:
+        is_unnamed = task.status is TaskStatus.IN_PROGRESS and task.owner is None
+        where = tx.tasks.find_list(task.list) if is_unnamed else None
+        worker = None if where is None else tx.tasks.worker(where, int(task.id))
+        shown.append(task if worker is None else replace(task, owner=worker[1]))
+    return shown
 
 
 def with_list_ticks(tx: Transaction, row: TaskRow) -> Task:

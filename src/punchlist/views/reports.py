@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from punchlist.core.grounding.evidence import Matched
-from punchlist.core.grounding.session import CheckRun, CheckState, SessionState, State
+from punchlist.core.grounding.session import CheckRun, SessionState, State
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.overview import PersonWait
@@ -216,13 +216,11 @@ def view_brief(brief: Brief, around: Around, changes: Changes) -> BriefView:
 
 
 def _view_session(one: SessionState) -> SessionStateView:
-    checks = tuple(map(_view_state, one.checks))
-    return SessionStateView(one.session, one.state, one.changes_since, one.done_since, checks)
-
-
-def _view_state(check: CheckState) -> CheckStateView:
-    known = asdict(check)
-    return CheckStateView(last_lines=known.pop("tail").splitlines(), **known)
+    checks: list[CheckStateView] = []
+    for check in one.checks:
+        known = asdict(check)
+        checks.append(CheckStateView(last_lines=known.pop("tail").splitlines(), **known))
+    return SessionStateView(one.session, one.state, one.changes_since, one.done_since, tuple(checks))
 
 
 def _view_around(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:

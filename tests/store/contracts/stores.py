@@ -144,7 +144,7 @@ class StoreContract:
                     assert len(page) <= limit
                     paged.extend(page)
                 assert paged == every
-            assert list(board.store.last_events(5)) == every[-5:]
+            assert list(board.store.read(lambda tx: tx.last_events(5))) == every[-5:]
             assert board.store.last_seq() == every[-1].seq
 
     def test_the_data_of_an_event_comes_back_as_it_went_in(self) -> None:
@@ -306,10 +306,10 @@ class StoreContract:
                 _agent(board, session=f"s{number}").edit({"op": "append", "items": "one"}, by="ada")
                 clock.advance(61)
             _agent(board, session="s1", name="second").edit({"op": "append", "items": "two"}, by="ada")
-            rows = board.store.sessions(limit=3)
+            rows = board.store.read(lambda tx: tx.sessions(limit=3))
             assert [(row.id, row.agents) for row in rows] == [("s1", 2), ("s3", 1), ("s2", 1)]
             assert rows[0].updated_at == clock()
-            assert list(board.store.sessions(project="/elsewhere")) == []
+            assert list(board.store.read(lambda tx: tx.sessions(project="/elsewhere"))) == []
 
     # Waiting and the end.
 

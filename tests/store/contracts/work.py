@@ -88,10 +88,10 @@ class WorkContract:
             assert store.read(lambda tx: tx.tool_calls.ended_since(row.session, 2)) == [early.call]
             assert [call.id for call in store.read(lambda tx: tx.tool_calls.of_agent(number, 2))] == ["c2", "c3"]
             ended = replace(first, call=replace(first.call, outcome="failed", finished=at))
-            assert [one.id for one in store.read(lambda tx: tx.tool_calls.open(number))] == ["c1", "c2"]
+            assert [one.call.id for one in store.read(lambda tx: tx.tool_calls.open(number))] == ["c1", "c2"]
             store.transact(lambda tx: tx.tool_calls.save(number, ended))
             assert store.read(lambda tx: tx.tool_calls.find(number, "c1")) == ended
-            assert [one.id for one in store.read(lambda tx: tx.tool_calls.open(number))] == ["c2"]
+            assert [one.call.id for one in store.read(lambda tx: tx.tool_calls.open(number))] == ["c2"]
 
     def test_the_oldest_open_call_without_an_id_of_its_own_is_found_by_its_tool(self) -> None:
         with self.watched() as (board, clock, row):
@@ -105,7 +105,7 @@ class WorkContract:
             board.store.transact(save)
             found = board.store.read(lambda tx: tx.tool_calls.find_oldest_open(row.number, "Bash"))
             assert found is not None
-            assert found.id == "#1"
+            assert found.call.id == "#1"
             assert board.store.read(lambda tx: tx.tool_calls.find_oldest_open(row.number, "Read")) is None
 
     def test_the_loop_window_holds_the_latest_recorded_calls(self) -> None:

@@ -274,7 +274,7 @@ def list_projects(call: ApiCall) -> ProjectsView:
 def list_sessions(call: ApiCall, query: SessionsQuery) -> SessionsView:
     """List sessions, the latest first."""
     project = call.choose_project(query.project)
-    rows = list(call.board.store.sessions(project=project, limit=_MOST_SESSIONS))
+    rows = list(call.board.store.read(lambda tx: tx.sessions(project=project, limit=_MOST_SESSIONS)))
     if query.after is not None:
         place = next((place for place, row in enumerate(rows) if row.id == query.after), None)
         if place is None:
