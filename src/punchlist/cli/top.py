@@ -434,7 +434,7 @@ class Top:
         self._go_back()
         return said
 
-    def _find_list(self, subject: Subject) -> ListPlace:
+    def _find_list(self, subject: Subject) -> TopPlace:
         """Return the place of a list that can be changed; raise how to attach its agent, if it cannot."""
         place = find_place(subject)
         if place.session:
@@ -444,14 +444,14 @@ class Top:
             raise EditRefused(problem=explain_unattached(subject))
         raise EditRefused(problem=f"This {subject.kind} belongs to no agent's list.")
 
-    def _add(self, place: ListPlace, text: str) -> str:
+    def _add(self, place: TopPlace, text: str) -> str:
         def plan(todos: TodoList) -> Operation:
             return Append((Entry(content=text),), todos.phases[-1].name if todos.phases else None)
 
         self._edit(place, plan)
         return f"Added to {place.name}: {safe_line(text)}"
 
-    def _ask_done(self, place: ListPlace) -> None:
+    def _ask_done(self, place: TopPlace) -> None:
         """Ask first: the agent may have gone on to another item since the picture was drawn."""
         focus = self._board.agent(place.agent, session=place.session, project=place.project).todos.focus
         if focus is None:
@@ -459,17 +459,17 @@ class Top:
         label = f"Done: {safe_line(focus.content)}? Enter, or what shows it:"
         self._prompt = Prompt(label, lambda text: self._mark_done(place, focus, text), may_be_empty=True)
 
-    def _mark_done(self, place: ListPlace, item: TodoItem, text: str) -> str:
+    def _mark_done(self, place: TopPlace, item: TodoItem, text: str) -> str:
         proof = (Evidence(text),) if text else ()
         self._edit(place, lambda _: Done(Target(item=item.id, by="id"), proof))
         return f"Marked completed: {safe_line(item.content)}; `punchlist todo undo` takes it back"
 
-    def _edit_list(self, place: ListPlace) -> None:
+    def _edit_list(self, place: TopPlace) -> None:
         agent = open_list_owner(self._board, place.agent, place.session, place.project)
         if said := self._edit_draft(place, ListDraft(agent)):
             self._say(said)
 
-    def _edit_draft(self, place: ListPlace, draft: ListDraft) -> str:
+    def _edit_draft(self, place: TopPlace, draft: ListDraft) -> str:
         """Give the terminal to the person's editor, then apply the text; offer to mend one that cannot be read."""
         before = self._board.store.last_seq()
         with self._screen.left():
@@ -488,7 +488,7 @@ class Top:
         self._deliver(place.session, place.agent, before)
         return f"{describe_saved(after)} ({place.name})"
 
-    def _edit(self, place: ListPlace, plan: Callable[[TodoList], Operation]) -> None:
+    def _edit(self, place: TopPlace, plan: Callable[[TodoList], Operation]) -> None:
         before = self._board.store.last_seq()
         agent = open_list_owner(self._board, place.agent, place.session, place.project)
         person = find_doubt(self._options) is None
@@ -505,7 +505,7 @@ class Top:
         self._sender.submit(send)
 
 
-class ListPlace(Struct, frozen=True):
+class TopPlace(Struct, frozen=True):
     """An agent's list on the board; `session` is empty if it has none. `name` is for people, and clean."""
 
     name: str
@@ -514,7 +514,7 @@ class ListPlace(Struct, frozen=True):
     project: str
 
 
-def find_place(subject: Subject) -> ListPlace:
+def find_place(subject: Subject) -> TopPlace:
     """Return the list of an agent, or of the agent that waits."""
     words = [os.path.basename(subject.project)]
     if isinstance(subject, PersonWait):
@@ -524,7 +524,7 @@ def find_place(subject: Subject) -> ListPlace:
         session = subject.list_session
         words += [subject.host, subject.agent if subject.agent != "main" or not subject.host else ""]
     name = " / ".join(map(safe_line, filter(None, words)))
-    return ListPlace(name, session, subject.agent, subject.project)
+    return TopPlace(name, session, subject.agent, subject.project)
 
 
 def explain_unattached(row: AgentNow) -> str:
