@@ -351,7 +351,7 @@ _OWN_PROGRAM: Final = compile_later(r"\.{1,2}/|(?:target|build|dist|bin|scripts?
 
 _CHANGES_FILES: Final = compile_later(
     r"^(?!(?:test|tests|verify|check|repro\w*|debug|demo|show|try)[_-])(?:.*[_-])?(?:gen\w*|migrat\w+|fix\w*|format\w*|setup|install\w*|codemod\w*|update\w*|write\w*|build\w*|make\w*|"
-    r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*)(?:$|[_-])",
+    r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*|modif\w+)(?:$|[_-])",
     re.IGNORECASE,
 )
 _WRITES_IN_CODE: Final = compile_later(
@@ -484,7 +484,7 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None
     if family == "test" and _skips_tests(words):
         family = "build"
     is_script = found is None and family != "probe"
-    script = "" if found is not None else _find_script_path(program(words), words)
+    script = "" if found is not None else find_script_path(words)
     if not script or not label.endswith(program((script,))):
         script = ""
     else:  # the words after the file are its own
@@ -613,7 +613,7 @@ def find_script(words: Sequence[str], patterns: Patterns) -> tuple[str, Family] 
     host = words[1:] if program(words[1:]) in _HOSTS else words
     if program(host) in _HOSTS:
         return (f"{program(host)} test", "test") if tuple(host[1:2]) == ("test",) else None
-    return _find_file(name, words)
+    return _find_file(words)
 
 
 def _find_package_script(manager: str, words: Sequence[str], patterns: Patterns) -> tuple[str, Family] | None:
@@ -652,9 +652,9 @@ def _find_target(runner: str, words: Sequence[str]) -> tuple[str, Family] | None
     return " ".join((runner, *list(named)[:4])), min(named.values(), key=FAMILIES.index)
 
 
-def _find_file(name: str, words: Sequence[str]) -> tuple[str, Family] | None:
+def _find_file(words: Sequence[str]) -> tuple[str, Family] | None:
     """Return the check that a file such as `run_tests.py` is by its path, alone or behind its interpreter."""
-    path = _find_script_path(name, words)
+    path = find_script_path(words)
     stem, dot, _ = path.rpartition("/")[2].rpartition(".")
     if not path or (dot and not path.endswith(_SCRIPT_ENDS)) or (not dot and "/" not in path):
         return None
@@ -663,8 +663,11 @@ def _find_file(name: str, words: Sequence[str]) -> tuple[str, Family] | None:
     return path, name_family(stem) or "test"
 
 
-def _find_script_path(name: str, words: Sequence[str]) -> str:
+def find_script_path(words: Sequence[str]) -> str:
     """Return the file that a command runs, by itself or behind an interpreter; empty for a program or code."""
+    name = program(words)
+    if not words or name in _HOSTS:
+        return ""
     if _INTERPRETER.fullmatch(name) is None:
         return words[0] if words[0].endswith(_SCRIPT_ENDS) or _OWN_PROGRAM.match(words[0]) else ""
     if "-c" in words[1:4] or "-e" in words[1:4] or "-m" in words[1:4]:
@@ -691,7 +694,7 @@ def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
     if code:
         is_shell = name in ("bash", "sh", "zsh")
         return None if is_shell or _WRITES_IN_CODE.search(code) else (f"{name} {option}", "probe")
-    path = _find_script_path(name, words)
+    path = find_script_path(words)
     stem = path.rpartition("/")[2].rpartition(".")[0]
     if not stem or _CHANGES_FILES.search(stem) is not None:
         return None

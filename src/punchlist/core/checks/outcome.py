@@ -17,6 +17,7 @@ from punchlist.core.checks.commands import (
     Family,
     Patterns,
     find_check,
+    find_script_path,
     is_idle,
     load_default_patterns,
 )
@@ -201,6 +202,8 @@ def analyse_command(
                 is_checked = any(check.family != "probe" for check in checks)
                 changes_before, changes_after = changes_before or not is_checked, changes_after or is_checked
                 is_whole = is_whole and is_known
+            script = find_script_path(command.words)
+            touches += [Touch("ran", _join(folder, script))] if script else []
             continue
         checks.append(replace(found, folder=_join(folder, found.folder), shown=shown.get(id(command), "whole")))
         watched.append(Watched(command, hides_failure))

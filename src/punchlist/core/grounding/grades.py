@@ -82,6 +82,8 @@ class Completion(Struct, frozen=True, omit_defaults=True):
     is_about_failure: bool = False
     last_change: int = 0
     files: tuple[str, ...] = ()
+    has_more_files: bool = False
+    """Files were changed that are not known by name; any check may cover them."""
     failed: tuple[str, ...] = ()
     declined: tuple[str, ...] = ()
     changed: bool | None = None
@@ -200,6 +202,8 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
     files = {path for call in changing for path in changed_code(call, project, record.gone)}
     failed = [call for call in seen if call.outcome == "failed" and call.check is None]
     ends = [(check, end) for call in seen if call.check is not None for check, end in zip(call.check.checks, call.ends)]
+    tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
+    starts = [call.started.order for call in changing if call.started is not None]
     scripts = [relative_path(check.script, project) for check, _ in ends if check.script]
     return replace(
         window,
@@ -209,7 +213,8 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
         failed=tuple(call.program or call.name for call in failed if not call.declined)[:_MOST_FAILED],
         declined=tuple(call.program or call.name for call in seen if call.declined)[:_MOST_FAILED],
         changed=bool(changing) or window.last_change > window.since,
-        first_change=min((call.started.order for call in changing if call.started is not None), default=0),
+        first_change=min((*starts, *tool_runs), default=0),
+        has_more_files=bool(tool_runs) or any(not call.files for call in changing),
         ran=tuple(dict.fromkeys(check.name for check, _ in ends if check.family != "probe"))[:_MOST_RAN],
         has_passed=any(end.outcome == "passed" and check.family in FAMILIES[:2] for check, end in ends),
         only_prose=any(call.changes and call.files for call in seen),
@@ -282,7 +287,7 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
     has_changed = done.last_change > done.since or bool(done.files) if done.changed is None else done.changed
     if not has_changed and not done.has_passed and not any(_is_within(run, done) for run in proving):
         return "unchecked", "only read" if done.only_read else "only prose" if done.only_prose else "", None
-    covering = [run for run in proving if run.is_named or covers(run, done.files)]
+    covering = [run for run in proving if run.is_named or done.has_more_files or covers(run, done.files)]
     if covering:
         best = min(covering, key=lambda run: (not run.is_named, FAMILIES.index(run.family), -run.finished))
         return "verified", "" if has_changed else "nothing was changed", best

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, TypeVar, cast
@@ -67,6 +67,7 @@ _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 
 _CHANGING: Final = frozenset({"made", "tool", "edited", "removed", "away"})
 _COMMIT_HOOK: Final = CheckedLine((Check("git commit", "lint", "git"),))
+_ABSENT: Final = compile_later(r"(?:cannot remove|can't open file|cannot access) '([^'\n]+)': (?:\[Errno 2\] )?No such file")
 _HOOK: Final = compile_later(r"(?m)^- hook id: |\b(?:pre-commit|commit-msg|pre-push)\b.*\b(?:hook|script)\b|husky|lefthook")
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
@@ -225,6 +226,8 @@ def end_facts(
         facts["tail"] = _read_tail(read.text, watch)
     elif started is None and (says := "failed" if failed else read_any_summary(read.text)) is not None:
         facts["told"] = says
+    if failed and known.touches and (absent := set(_ABSENT.findall(read.text))):
+        facts["touches"] = [("missing" if _is_absent(path, absent) else how, path) for how, path in known.touches]
     if failed and is_refusal(read.text) and read.exit_code is None:
         facts["declined"] = True
     if places := kept_places(result, watch.secrets):
@@ -274,6 +277,10 @@ def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch,
     patch = next((fields[key] for key in _PATCHES if isinstance(fields.get(key), str)), "")
     removed = {_shown(path) for path in re.findall(r"(?m)^\*\*\* Delete File: (.+)$", patch[:_WINDOW])}
     return tuple(Touch("removed" if path in removed else "edited", path) for path in files)
+
+
+def _is_absent(path: str, absent: Iterable[str]) -> bool:
+    return any(one == path or one.endswith(f"/{path}") for one in absent)
 
 
 def _is_refused_commit(output: str) -> bool:

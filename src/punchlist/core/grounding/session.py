@@ -32,7 +32,7 @@ _MOST_AGENTS: Final = 256
 _MOST_TEST_EDITS: Final = 32
 _MOST_PATHS: Final = 8
 _MOST_WRITTEN: Final = 256
-_MOST_SCRATCH: Final = 32
+_MOST_SCRATCH: Final = 64
 _MOST_FAILURES: Final = 4
 _MOST_NOTES: Final = 6
 NOBODY: Final[Mapping[int, int]] = {}
@@ -175,7 +175,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """The checks and changes of a session. `last_change` is by agent, and counts for those that started it too.
 
     `suspect_edits` are changes of tests and runners. `written` has the last change of each file by a hash of its path, 0 for
-    one that was run and not written; `gone` the hashes of scratch files that were removed again. `changed`
+    one that was run and not written; `gone` the hashes of scratch files that were removed again, and
+    `tool_runs` are runs of such files whose code writes others. `changed`
     are hashes of files with changes that are not committed. `stash` is the position since which a change is stashed,
     `away` the same until other work begins, and `aside` that of the first file that Git restored. `loose` has, by agent, the last change while
     no item was open: the position of its turn, and its own.
@@ -188,6 +189,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     written: Mapping[str, int] = {}
     scratch: tuple[Scratch, ...] = ()
     gone: tuple[str, ...] = ()
+    tool_runs: tuple[int, ...] = ()
     changed: tuple[str, ...] = ()
     stash: int = 0
     away: int = 0
@@ -220,14 +222,20 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         for touch in change.touches:
             how, path = touch
             known = scratch.get(path)
+            if how == "missing":
+                continue
             if how == "ran":
                 written.setdefault(hash_path(path), 0)
                 if known is not None:
                     scratch[path] = replace(known, has_run=True)
-                    kept += [Touch("edited", "")] * known.writes
+                    if known.writes:
+                        kept.append(Touch("edited", ""))
+                        record = replace(record, tool_runs=(*record.tool_runs, change.position)[-_MOST_SCRATCH:])
             elif how in ("away", "back", "committed", "unhooked"):
                 record, is_change = record._handle_git(touch, change.position)
                 kept += [touch] * is_change
+            elif how == "removed" and known is None and hash_path(path) in gone:
+                continue  # it is gone already
             elif known is not None and how == "removed":
                 del scratch[path]
                 if known.has_run:
@@ -236,7 +244,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                 else:
                     kept.append(touch)
             else:
-                is_new = how in ("made", "tool") and hash_path(path) not in written and _may_be_scratch(path)
+                is_unknown = hash_path(path) not in written or hash_path(path) in gone
+                is_new = how in ("made", "tool") and is_unknown and _may_be_scratch(path)
                 written[hash_path(path)] = change.position
                 if known is not None or is_new:
                     has_run, writes = (False, False) if known is None else (known.has_run, known.writes)
@@ -421,7 +430,7 @@ def find_touched(call: ToolCall, project: str) -> list[Touch]:
     if call.outcome == "failed":
         touches = tuple(touch for touch in touches if touch.how not in ("back", "committed", "unhooked"))
     if not is_done(call):
-        touches = tuple(touch for touch in touches if touch.how == "ran")
+        touches = tuple(touch for touch in touches if touch.how in ("ran", "missing"))
     if "No local changes" in call.result:
         touches = tuple(touch for touch in touches if touch != ("away", "*"))
     return [Touch(how, path if path == "*" else relative_path(path, project)) for how, path in touches]

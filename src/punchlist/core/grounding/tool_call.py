@@ -144,7 +144,8 @@ def changes_code(call: ToolCall, project: str, gone: Container[str] = ()) -> boo
 
 def changed_code(call: ToolCall, project: str, gone: Container[str] = ()) -> list[str]:
     """Return the files that a call changed and that a check may look at: no prose, no temporary files."""
-    paths = (relative_path(path, project) for path in call.files)
+    missing = {path for how, path in call.touches if how == "missing"}
+    paths = (relative_path(path, project) for path in call.files if path not in missing)
     return [path for path in paths if is_code(path) and hash_path(path) not in gone]
 
 
@@ -201,7 +202,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         background=one.background or other.background,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),
         tail=ended.tail or min(one.tail, other.tail) or max(one.tail, other.tail),
-        touches=opened.touches or later.touches,
+        touches=later.touches or opened.touches,
         ends=one.ends if one.check_outcome == outcome and one.ends else other.ends or one.ends,
         declined=one.declined or other.declined,
     )

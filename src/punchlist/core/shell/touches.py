@@ -11,11 +11,11 @@ from punchlist.core.shell.wrappers import program, word_set
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import SimpleCommand
 
-How = Literal["made", "tool", "edited", "removed", "ran", "away", "back", "committed", "unhooked"]
+How = Literal["made", "tool", "edited", "removed", "ran", "away", "back", "committed", "unhooked", "missing"]
 """`made`: written whole; `tool`: so, with code that writes files. `ran`: as a script, or as an operand of a check.
 
 `away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `committed` has no path, and `unhooked`
-is a commit without its hooks.
+is a commit without its hooks. `missing`: it was to be removed or run, and was not there.
 """
 
 
