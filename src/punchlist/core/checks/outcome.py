@@ -527,16 +527,15 @@ def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_gu
         return {"passed": "passed", "failed": "failed", "not run": "empty", None: "unknown"}[state]  # type: ignore[return-value]
     if state is None and read.is_contradicted:
         return "unknown"
+    may_be_error = check.shown != "hidden" and (state is None or is_guess)
+    if (state == "failed" or may_be_error) and read.summary != "passed" and not read.has_findings:
+        names = check.program if not check.script else check.script
+        if could_not_start(text, names, is_test=check.family == "test") and not count_tests(text, is_lint=False).ran:
+            return "empty"
     if read.summary in ("failed", "empty"):
         return read.summary
     if read.has_talk and check.family == "probe":  # code that was written to print OK or FAIL
         return "failed"
-    may_be_error = check.shown != "hidden" and (state is None or is_guess)
-    is_over = state == "failed" or (may_be_error and read.summary is None)
-    if is_over and not read.has_findings and not check.is_named:
-        names = check.program if not check.script else check.script
-        if could_not_start(text, names, is_test=check.family == "test"):
-            return "empty"
     if state == "failed" or (state is None and read.summary is None and (read.has_findings or read.has_talk)):
         return "failed"
     if read.summary == "passed":

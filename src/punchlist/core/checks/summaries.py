@@ -378,6 +378,7 @@ _COMMON: Final = tuple(framework for framework in FRAMEWORKS if not framework.ow
 _ANY: Final = Framework(
     "",
     failed=rf"(?:.*\b)?\d+ {_THINGS}(?:passed|passing|ok)\b[, ;|]+{_N} {_THINGS}(?:failed|failing|failures?)\b"
+    rf"|.*\b\d+ {_THINGS}(?:passed|passing)\b.*\b{_N} (?:exceptions?|errors?)\b(?! (?:expected|ignored))"
     rf"|(?:.*\b)?{_N} {_THINGS}(?:failed|failing|failures?)[, ;|]+\d+ {_THINGS}(?:passed|passing|ok)\b"
     rf"|.*(?<!expected )\b(?i:fail(?:ed|ures?)?)[:=] *{_N}\b"
     rf"|(?![Tt]est \d|(?:.*\b)?(\d+)(?:/| of )\1\b)(?:.*\b)?\d+(?:/| of )\d+ {_THINGS}passed$"
@@ -414,15 +415,14 @@ _EXECUTION_ERROR: Final = compile_later(
     r"|[\w./-]+: error: .*|\w*(?:Error|Exception)(?:: .*)?|[Uu]sage: .*|Error: Cannot find module.*"
 )
 _NOT_STARTED: Final = compile_later(
-    r".*(?:: |^)(?:command not found|not found|No such file or directory|Permission denied)|.*is not recognized as .*"
-    r"|\S*(?:python|pypy|py)[\d.]*(?:\.exe)?: (?:No module named \S+|can't open file .*|Error while finding module .*)"
-    r"|(?:ERROR: )?[Uu]sage: .*|(?:ERROR: )?(?:file or directory )?not found: .*|.*: error: unrecognized arguments.*"
+    r"\S*(?:python|pypy|py)[\d.]*(?:\.exe)?: (?:No module named \S+|can't open file .*|Error while finding module .*)"
+    r"|(?:ERROR: )?[Uu]sage: .*|ERROR: (?:file or directory )?not found: .*|.*: error: unrecognized arguments.*"
     r"|.*\b(?:[Uu]nknown|[Uu]nrecognized|[Uu]nexpected|[Ii]nvalid|no such) (?:option|argument|flag|command|subcommand)s?\b.*"
-    r"|.*\bMissing script\b.*|.*No rule to make target .*|.*Couldn't find a script named.*|error: Script not found.*"
-    r"|go: (?:go\.mod file not found|cannot find main module).*|error: could not find `Cargo.toml`.*"
-    r"|.*\bflag provided but not defined\b.*|npm error code ENOENT"
+    r"|.*\bMissing script\b.*|.*No rule to make target (?!.*needed by).*|.*Couldn't find a script named.*"
+    r"|error Command \S+ not found.*|error: Script not found.*|.*\bflag provided but not defined\b.*"
+    r"|go: (?:go\.mod file not found|cannot find main module).*|error: could not find `Cargo.toml`.*|.*is not recognized as .*"
 )
-"""Lines with which a shell, an interpreter or a runner says that the run could not begin."""
+"""Lines with which an interpreter or a runner says that the run could not begin."""
 
 _MISSING: Final = compile_later(r".*: (?:command not found|not found|No such file or directory|Permission denied)")
 _NO_TESTS: Final = compile_later(r"\b(?:[Nn]o tests? (?:were |was )?(?:collected|found|ran|run|executed)|0 tests (?:run|ran|found)\b)")
@@ -544,10 +544,6 @@ def has_execution_error(text: str) -> bool:
     return _EXECUTION_ERROR.fullmatch(last) is not None
 
 
-_OF_ANY_RUNNER: Final = compile_later(r"(?i)(?:ERROR: )?usage: |.*can't open file |(?:ERROR: )?.*not found: |error: |.*No module named ")
-"""Lines of those that need not name the program."""
-
-
 def could_not_start(text: str, program: str, *, is_test: bool) -> bool:
     """True if the first or the last line of an output is the runner's own and says that nothing was run.
 
@@ -559,7 +555,7 @@ def could_not_start(text: str, program: str, *, is_test: bool) -> bool:
     for line in (lines[0].strip(), *(line.strip() for line in lines[-4:])):
         if is_test and _NO_TESTS.search(line):
             return True
-        if _NOT_STARTED.fullmatch(line) and (program in line or _OF_ANY_RUNNER.match(line)):
+        if _NOT_STARTED.fullmatch(line) or (program in line and _MISSING.fullmatch(line)):
             return True
     return False
 
@@ -582,13 +578,18 @@ def is_refusal(text: str) -> bool:
     if len(text) > _LONGEST_REFUSAL:
         return False
     last = text.rstrip().rpartition("\n")[2]
-    return _REFUSED.match(text.lstrip()) is not None or _NO_FOLDER.fullmatch(last.strip()) is not None
+    return is_declined(text) or _NO_FOLDER.fullmatch(last.strip()) is not None
+
+
+def is_declined(text: str) -> bool:
+    """True if a text says that a person did not let the call run."""
+    return len(text) <= _LONGEST_REFUSAL and _REFUSED.match(text.lstrip()) is not None
 
 
 # What single tests did.
 
 _COUNTS: Final = compile_later(
-    r"\b(\d+) (?:tests? |specs? |examples? )?(passed|passing|failed|failing|failures?|errors?|skipped|pending|ignored"
+    r"\b(\d+) (?:tests? |specs? |examples? )?(passed|passing|failed|failing|failures?|errors?|exceptions?|skipped|pending|ignored"
     r"|deselected|filtered out|pass|fail|ok)\b|(?<!expected )\b(failures|errors|skipped|Failures|Errors|Skipped)[=:] ?(\d+)"
     r"|(?:\bRan|\bTests run:|^Tests:|\bOK \() ?(\d+)\b"
 )
@@ -629,7 +630,7 @@ def count_tests(text: str, *, is_lint: bool) -> RunCounts:
             word, number = (one[2] or one[3] or "").lower(), int(one[1] or one[4] or one[5])
             if not word:
                 counts["total"] = number
-            elif word.startswith(("fail", "error")):
+            elif word.startswith(("fail", "error", "exception")):
                 counts["failed"] += number
             elif word.startswith(("skip", "pend", "ignor")):
                 counts["skipped"] += number

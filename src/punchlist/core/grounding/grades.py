@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, looks_at
 from punchlist.core.checks.outcome import NamedCheck, find_bare_command
-from punchlist.core.grounding.session import CheckHistory, CheckRun, Failure, SessionRecord, is_setup
+from punchlist.core.grounding.session import CheckHistory, CheckRun, Failure, SessionRecord, is_setup, read_ends
 from punchlist.core.grounding.tool_call import MOST_FILES, ToolCall, changed_code, changes_code, hash_path, relative_path
 from punchlist.core.overview import CompletingWrite
 from punchlist.text.patterns import compile_later
@@ -201,7 +201,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
     changing = [call for call in seen if changes_code(call, project, record.gone)]
     files = {path for call in changing for path in changed_code(call, project, record.gone)}
     failed = [call for call in seen if call.outcome == "failed" and call.check is None]
-    ends = [(check, end) for call in seen if call.check is not None for check, end in zip(call.check.checks, call.ends)]
+    ends = [pair for call in seen for pair in read_ends(call)]
     tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
     starts = [call.started.order for call in changing if call.started is not None]
     scripts = [relative_path(check.script, project) for check, _ in ends if check.script]
@@ -314,7 +314,7 @@ def _is_charged(one: CheckHistory, done: Completion, record: SessionRecord) -> b
     has_changed = done.changed is not False
     if since <= done.position:
         return has_changed or one.last.name in done.ran
-    if has_changed and one.red_changes <= done.changes and covers(one.last, done.files):
+    if has_changed and one.red_changes.get(done.agent, 0) <= done.changes and covers(one.last, done.files):
         return True
     if not has_changed and one.last.name in done.ran and one.last.started <= done.position:
         return True  # it ran in the window, and ended after it
@@ -409,7 +409,7 @@ def _stem(path: str) -> str:
     """Return the name of a file or a test without its ending, and without what makes it the name of a test."""
     name = posixpath.basename(path)
     stem = re.sub(r"(?:\.(?:test|spec))?\.\w+$", "", name) or name
-    return _TEST_WORDS.sub("", stem).lower()
+    return _TEST_WORDS.sub("", stem).lower().strip("_")
 
 
 def _describe_place(files: Sequence[str]) -> str:

@@ -32,12 +32,12 @@ from punchlist.core.checks.outcome import (
     read_running_output,
     worst_outcome,
 )
-from punchlist.core.checks.summaries import is_refusal, read_any_summary
+from punchlist.core.checks.summaries import is_declined, read_any_summary
 from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import background_id, exit_code_of, read_result
 from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
-from punchlist.core.shell.touches import WRITES_FILES, Touch
+from punchlist.core.shell.touches import Touch, writes_files
 from punchlist.text import clean, cut
 from punchlist.text.arguments import as_object, find_command_lines, join_command_lines
 from punchlist.text.cleaning import is_plain
@@ -159,11 +159,11 @@ def start_facts(
         files = named_files(arguments)
     touches = _find_edits(name, arguments, files) if kind == "edit" or patched is not None else ()
     if seen is not None and patched is None:
-        touches = tuple(Touch(how, redact(_shown(path), watch.secrets)) for how, path in seen.touches)
+        touches = seen.touches
         if changes and seen.is_whole:
             files = tuple(dict.fromkeys(path for how, path in seen.touches if how in _CHANGING and path != "*"))
     if touches:
-        facts["touches"] = [list(touch) for touch in touches]
+        facts["touches"] = [[how, redact(_shown(path), watch.secrets)] for how, path in touches]
     if files:
         facts["files"] = [redact(path, watch.secrets) for path in files]
     if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets)):
@@ -227,8 +227,8 @@ def end_facts(
     elif started is None and (says := "failed" if failed else read_any_summary(read.text)) is not None:
         facts["told"] = says
     if failed and known.touches and (absent := set(_ABSENT.findall(read.text))):
-        facts["touches"] = [("missing" if _is_absent(path, absent) else how, path) for how, path in known.touches]
-    if failed and is_refusal(read.text) and read.exit_code is None:
+        facts["touches"] = [["missing" if _is_absent(path, absent) else how, path] for how, path in known.touches]
+    if failed and is_declined(read.text) and code is None:
         facts["declined"] = True
     if places := kept_places(result, watch.secrets):
         facts["places"] = places
@@ -273,7 +273,7 @@ def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch,
         return tuple(Touch("removed", path) for path in files)
     content = next((fields[key] for key in ("content", "file_text", "contents") if isinstance(fields.get(key), str)), None)
     if content is not None and not fields.get("old_string"):
-        return tuple(Touch("tool" if WRITES_FILES.search(content) else "made", path) for path in files)
+        return tuple(Touch("tool" if writes_files(content) else "made", path) for path in files)
     patch = next((fields[key] for key in _PATCHES if isinstance(fields.get(key), str)), "")
     removed = {_shown(path) for path in re.findall(r"(?m)^\*\*\* Delete File: (.+)$", patch[:_WINDOW])}
     return tuple(Touch("removed" if path in removed else "edited", path) for path in files)

@@ -127,14 +127,14 @@ class CheckHistory(Struct, frozen=True, omit_defaults=True):
 
     `red_for` are the agents that ran it while it failed, and those that started them, each with the position of the
     first failure that no pass has healed; it is empty if it passed last. `changes` counts the code changes of the
-    session before the last run began, `red_changes` those before the first of these failures did.
+    session before the last run began, `red_changes` by agent those before the first of these failures did.
     """
 
     last: CheckRun
     passed: CheckRun | None = None
     red_for: Mapping[int, int] = NOBODY
     changes: int = 0
-    red_changes: int = 0
+    red_changes: Mapping[int, int] = NOBODY
     failures: tuple[Failure, ...] = ()
 
     @property
@@ -240,7 +240,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                 del scratch[path]
                 if known.has_run:
                     gone.add(hash_path(path))
-                    record = record._forget_file(path)
+                    record = replace(record, gone=tuple(gone))._forget_file(path)
                 else:
                     kept.append(touch)
             else:
@@ -269,7 +269,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         has_work = not all(touch.how in ("away", "back") for touch in kept)
         if has_work and self.aside and not self.changed:  # the change was away as a whole, and comes back
             self = replace(self._mark_base(self.aside), aside=0)
-        changed = dict.fromkeys((*self.changed, *(hash_path(path) for how, path in kept if how not in ("away", "back"))))
+        names = [path for how, path in kept if how not in ("away", "back")] + [""] * (not change.is_known)
+        changed = dict.fromkeys((*self.changed, *map(hash_path, names)))
         loose = self.loose
         if change.turn is not None:
             loose = {**loose, **dict.fromkeys(change.lineage, (change.turn, change.position))}
@@ -296,9 +297,10 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
             return replace(self._mark_base(self.stash), away=0, stash=0), True
         if touch.path == "*":
             return replace(self, away=position, stash=position), True
-        if hash_path(touch.path) not in self.changed:
+        own = {hash_path(touch.path), hash_path("")}  # what changed without a name may have been this file
+        if own.isdisjoint(self.changed):
             return self, True
-        changed = tuple(one for one in self.changed if one != hash_path(touch.path))
+        changed = tuple(one for one in self.changed if one not in own)
         return replace(self, changed=changed, aside=self.aside or position), True
 
     def _mark_base(self, since: int) -> SessionRecord:
@@ -311,7 +313,12 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
 
     def _forget_file(self, path: str) -> SessionRecord:
         """Return the record without the runs of a scratch file, or of tests in it, that was removed."""
-        checks = (one for one in self.checks if path != one.last.script and set(one.last.scope) != {path})
+        left = {hash_path(path), *self.gone}
+        checks = (
+            one
+            for one in self.checks
+            if path != one.last.script and not (one.last.scope and {*map(hash_path, one.last.scope)} <= left)
+        )
         return replace(self, checks=tuple(checks))
 
     def add_run(self, run: CheckRun, lineage: tuple[int, ...], *, changes_since: int) -> SessionRecord:
@@ -330,13 +337,13 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         passed = None if known is None or known.passed is None or known.passed.call == run.call else known.passed
         if run.outcome == "failed":
             red_for = {**dict.fromkeys(lineage, run.finished), **(NOBODY if known is None else known.red_for)}
-            is_red = known is not None and bool(known.red_for)
+            red_changes = {**dict.fromkeys(lineage, changes), **(NOBODY if known is None else known.red_changes)}
             new = CheckHistory(
                 run,
                 passed,
                 dict(list(red_for.items())[:_MOST_AGENTS]),
                 changes,
-                known.red_changes if known is not None and is_red else changes,
+                dict(list(red_changes.items())[:_MOST_AGENTS]),
                 _bound_failures((*(() if known is None else known.failures), _failure_of(run, changes))),
             )
             healed = (known,)
@@ -436,6 +443,15 @@ def find_touched(call: ToolCall, project: str) -> list[Touch]:
     return [Touch(how, path if path == "*" else relative_path(path, project)) for how, path in touches]
 
 
+def read_ends(call: ToolCall) -> list[tuple[Check, CheckEnd]]:
+    """Return each check of a call with how it came out. What was told of the whole later on wins."""
+    checks = () if call.check is None else call.check.checks
+    told = call.check_outcome or "unknown"
+    outcomes = call.outcomes if len(call.outcomes) == len(checks) else (told,) * len(checks)
+    ends = call.ends if len(call.ends) == len(checks) else (CheckEnd("unknown"),) * len(checks)
+    return [(check, end._replace(outcome=outcome)) for check, outcome, end in zip(checks, outcomes, ends, strict=True)]
+
+
 def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: str) -> list[CheckRun]:
     """Return the runs of checks in a call, each with its own outcome.
 
@@ -443,11 +459,9 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
     """
     if call.check is None or call.check_outcome is None or call.started is None or call.declined:
         return []
-    checks = call.check.checks
-    outcomes = call.outcomes if len(call.outcomes) == len(checks) else (call.check_outcome,) * len(checks)
-    ends = call.ends if len(call.ends) == len(checks) else tuple(map(CheckEnd, outcomes))
     runs: list[CheckRun] = []
-    for check, outcome, end in zip(checks, outcomes, ends, strict=True):
+    for check, end in read_ends(call):
+        outcome = end.outcome
         heals = outcome == "unknown" and check.is_script and end.ended_well
         if (check.family == "probe" and not end.has_runner) or not (heals or outcome in ("passed", "failed")):
             continue

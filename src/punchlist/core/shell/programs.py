@@ -242,7 +242,7 @@ def _records(name: str, args: list[str]) -> bool:
         return not any(re.search(r"print[^;}]*>|system|\||-i\b", arg) for arg in args)
     if name == "find":
         return all(_effect_of_list(expand(inner)) != "changes" for inner in _find_executed(args))
-    given = _skip_options(args)
+    given = skip_options(args)
     if name in _CLOUDS:
         return any(_CLOUD_READS.fullmatch(arg) for arg in given[:3])
     if name == "git" and given and _leaves_files(given[0], given[1:]):
@@ -264,7 +264,7 @@ def saves_file(name: str, args: Sequence[str]) -> bool:
     return not all(target in NOWHERE or is_temporary(target) for target in targets) if targets else name == "wget"
 
 
-def _skip_options(args: Sequence[str]) -> list[str]:
+def skip_options(args: Sequence[str]) -> list[str]:
     """Return the arguments from the verb on. Options may come first, with a value for the few that take one."""
     at = 0
     while at < len(args) and args[at].startswith("-"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from punchlist.core.shell.programs import NOWHERE, effect_of_words
+from punchlist.core.shell.programs import NOWHERE, effect_of_words, skip_options
 from punchlist.core.shell.wrappers import program, word_set
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import SimpleCommand
@@ -26,11 +26,11 @@ class Touch(NamedTuple):
     path: str
 
 
-WRITES_FILES: Final = compile_later(
+_WRITES_FILES: Final = compile_later(
     r"write_text|write_bytes|writelines|writeFile|appendFile|open\([^)\n]*['\"][wax]b?\+?['\"]|\binplace\b|\brmtree"
     r"|os\.(?:remove|unlink|rename|replace)|shutil\.(?:copy|move)|\bsed -i|\bgit (?:checkout|apply|restore)|>\s*[\w./-]+\.\w"
 )
-"""Code that writes files, so that running it may change the project."""
+_TEMPORARY_ONLY: Final = compile_later(r"tempfile|mkdtemp|mktemp|tmp_path|/tmp/")
 
 _IN_PLACE: Final = compile_later(r"-[a-zA-Z]*i.*|--in-place.*")
 _SNAPSHOTS: Final = word_set("-u --update --updateSnapshot --update-snapshots --snapshot-update --force-regen --accept")
@@ -43,6 +43,11 @@ _OPERANDS: Final[dict[str, How]] = {
     **dict.fromkeys(("git checkout", "git restore"), "away"),
 }
 """What happens to each operand of a command."""
+
+
+def writes_files(code: str) -> bool:
+    """True if code writes files, so that running it may change the project; not if it has a temporary folder for that."""
+    return _WRITES_FILES.search(code) is not None and _TEMPORARY_ONLY.search(code) is None
 
 
 def find_touches(command: SimpleCommand) -> tuple[list[Touch], bool]:
@@ -59,14 +64,15 @@ def find_touches(command: SimpleCommand) -> tuple[list[Touch], bool]:
 
 def _made(command: SimpleCommand) -> How:
     code = "\n".join((*command.words, *(one.target for one in command.redirects if one.operator.startswith("<<"))))
-    return "tool" if WRITES_FILES.search(code) else "made"
+    return "tool" if writes_files(code) else "made"
 
 
 def _find_named(words: Sequence[str]) -> list[Touch] | None:
     """Return what the words of a command say; None if they do not say which files it changes."""
     name = program(words)
-    if name == "git" and len(words) > 1:
-        name, words = f"git {words[1]}", words[1:]
+    if name == "git":
+        words = skip_options(words[1:]) or words
+        name = f"git {words[0]}"
     operands = [word for word in words[1:] if not word.startswith("-")]
     if name in ("git checkout", "git restore") and not any("/" in word or "." in word for word in operands):
         return None  # another branch
