@@ -23,6 +23,7 @@ from punchlist.core.grounding.grades import (
     with_proof,
 )
 from punchlist.core.grounding.session import Change, CheckRun, SessionRecord, find_touched, runs_of
+from punchlist.core.shell.touches import SNAPSHOTS
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import (
     ToolCall,
@@ -224,8 +225,9 @@ def add_call_end(
     """
     # A line that changes code and then checks it has made its change before the check.
     is_checked = call.check is not None and call.check.checks_changes and call.started is not None
-    at = call.started.order if is_checked and call.started is not None else position
     touches = find_touched(call, project)
+    is_before = is_checked or any(path == SNAPSHOTS for _, path in touches)
+    at = call.started.order if is_before and call.started is not None else position
     is_known = not (changes_code(call, project) and not call.files)
     record = record.add_change(Change(touches, at, lineage, is_known, turn))
     others = [other for other in ended if not is_checked or other.started != call.started]

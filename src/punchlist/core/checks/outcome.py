@@ -38,7 +38,7 @@ from punchlist.core.checks.summaries import (
 )
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
-from punchlist.core.shell.touches import Touch, find_touches, rewrites_snapshots
+from punchlist.core.shell.touches import SNAPSHOTS, Touch, find_touches, rewrites_snapshots
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
@@ -210,7 +210,7 @@ def analyse_command(
         ran = (found.script, *(path.partition("::")[0] for path in found.scope if not path.startswith(("-", "!"))))
         touches += (Touch("ran", _join(folder, path)) for path in ran if path)
         if rewrites_snapshots(command.words):
-            touches.append(Touch("edited", "snapshots"))
+            touches.append(Touch("edited", SNAPSHOTS))
         fixes = any(_FIXES.fullmatch(word) for word in command.words)
         changes_after, is_whole = changes_after or fixes, is_whole and not fixes
     line_check = None
@@ -530,8 +530,12 @@ def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_gu
     may_be_error = check.shown != "hidden" and (state is None or is_guess)
     if (state == "failed" or may_be_error) and read.summary != "passed" and not read.has_findings:
         names = check.program if not check.script else check.script
-        if could_not_start(text, names, is_test=check.family == "test") and not count_tests(text, is_lint=False).ran:
+        is_test, is_script = check.family == "test", check.is_script
+        has_start = not could_not_start(text, names, is_test=is_test, is_script=is_script)
+        if not has_start and not count_tests(text, is_lint=False).ran:
             return "empty"
+    if read.is_unclear and state != "failed":
+        return "unknown"
     if read.summary in ("failed", "empty"):
         return read.summary
     if read.has_talk and check.family == "probe":  # code that was written to print OK or FAIL

@@ -23,13 +23,15 @@ Kind = Literal["failed", "empty", "passed", "built", "findings"]
 class Reading(NamedTuple):
     """The reading of an output. `has_findings`: single findings; `has_talk`: words of failure that prove little.
 
-    `is_contradicted`: it holds a summary of failures, and a later one without any.
+    `is_contradicted`: it holds a summary of failures, and a later one without any. `is_unclear`: of several runs only the
+    last are seen, and in these nothing ran.
     """
 
     summary: Summary | None
     has_findings: bool = False
     has_talk: bool = False
     is_contradicted: bool = False
+    is_unclear: bool = False
 
 
 _N: Final = r"[1-9]\d{0,8}"
@@ -251,7 +253,7 @@ FRAMEWORKS: Final = (
         "ruff+format black",
         failed=rf"{_N} files? would be reformatted|[Ww]ould reformat|Oh no! |error: cannot format",
         passed=r"\d+ files? (?:already formatted|would be left unchanged|left unchanged|reformatted)",
-        empty=r".*No Python files found",
+        empty=r".*No Python files (?:found|are present)",
         empty_wins=True,
     ),
     Framework(
@@ -279,8 +281,8 @@ FRAMEWORKS: Final = (
     Framework(
         "nx turbo",
         failed=r"Failed: +\S|.*Failed tasks:|Tasks: +(\d+) successful, (?!\1 )\d+ total",
-        empty=r"No tasks were (?:run|executed)|Tasks: +0 successful, 0 total",
-        passed=rf"Tasks: +({_N}) successful, \1 total|Successfully ran target",
+        empty=r"(?:NX +)?No tasks were (?:run|executed)|Tasks: +0 successful, 0 total",
+        passed=rf"Tasks: +({_N}) successful, \1 total|(?:NX +)?Successfully ran target",
         empty_wins=True,
     ),
     Framework(
@@ -290,7 +292,12 @@ FRAMEWORKS: Final = (
         empty="(?:WARN )?No (?:python|Python) files found|error: No Python files",
         empty_wins=True,
     ),
-    Framework("dart flutter", failed=rf"{_N} issues? found", passed="No issues found", empty="No tests (?:ran|were found)"),
+    Framework(
+        "dart flutter",
+        failed=rf"{_N} issues? found|.*\bSome tests failed\.",
+        passed=r"No issues found|.*\bAll tests passed!",
+        empty="No tests (?:ran|were found)",
+    ),
     Framework(
         "dbt",
         failed=rf"(?:[\d:.]+ +)?Done\. PASS=\d+ WARN=\d+ ERROR={_N}|(?:[\d:.]+ +)?Completed with {_N} errors?",
@@ -425,6 +432,7 @@ _NOT_STARTED: Final = compile_later(
 """Lines with which an interpreter or a runner says that the run could not begin."""
 
 _MISSING: Final = compile_later(r".*: (?:command not found|not found|No such file or directory|Permission denied)")
+_SHELL: Final = compile_later(r"\S*sh: ")
 _NO_TESTS: Final = compile_later(r"\b(?:[Nn]o tests? (?:were |was )?(?:collected|found|ran|run|executed)|0 tests (?:run|ran|found)\b)")
 _RAN: Final = compile_later(
     r"Traceback \(most recent call last\)|ImportError while loading conftest|ERROR collecting|SyntaxError|\n *at \S+ \("
@@ -457,8 +465,7 @@ def read_summary(
 
     `names`: the program, and the program with its verb and with its family.
     `runs_others`: the program is a script or a runner, so that any framework may speak. `repeats`: it may have run
-    more than once, so that each summary counts. `shown`: of the end of an output, "nothing ran" may be about the last of
-    several runs; of single lines, only one that counts all tests says that all went well; of what was changed on its way,
+    more than once, so that each summary counts. `shown`: of single lines, only one that counts all tests says that all went well; of what was changed on its way,
     only failures are believed.
     """
     text = f"\n{text}"
@@ -472,9 +479,12 @@ def read_summary(
     has_findings = False
     for framework in dict.fromkeys(frameworks):
         lines = list(_read_lines(text, framework, is_test=is_test))
-        if shown == "hidden" or (shown != "whole" and not (framework.is_final or framework.is_total)):
-            dropped = {"end": "empty", "part": "passed", "hidden": "passed empty"}[shown]
-            lines = [line for line in lines if line[2] not in dropped]
+        if shown == "end" and "cargo+test" in framework.programs and {kind for *_, kind in lines} == {"empty"}:
+            return Reading(None, is_unclear=True)  # each binary has a summary, and the last is that of the doc tests
+        if shown == "hidden" or (shown == "part" and not (framework.is_final or framework.is_total)):
+            lines = [line for line in lines if line[2] not in ("passed", "built")]
+        if shown == "hidden":
+            lines = [line for line in lines if line[2] != "empty"]
         kinds = {kind for *_, kind in lines}
         has_findings = has_findings or "findings" in kinds
         if framework.is_final and not repeats and framework in known:
@@ -544,7 +554,7 @@ def has_execution_error(text: str) -> bool:
     return _EXECUTION_ERROR.fullmatch(last) is not None
 
 
-def could_not_start(text: str, program: str, *, is_test: bool) -> bool:
+def could_not_start(text: str, program: str, *, is_test: bool, is_script: bool) -> bool:
     """True if the first or the last line of an output is the runner's own and says that nothing was run.
 
     Code of the project that could not be loaded, or that raised, was run.
@@ -555,7 +565,8 @@ def could_not_start(text: str, program: str, *, is_test: bool) -> bool:
     for line in (lines[0].strip(), *(line.strip() for line in lines[-4:])):
         if is_test and _NO_TESTS.search(line):
             return True
-        if _NOT_STARTED.fullmatch(line) or (program in line and _MISSING.fullmatch(line)):
+        is_own = program in line or (not is_script and _SHELL.match(line) is not None)
+        if _NOT_STARTED.fullmatch(line) or (is_own and _MISSING.fullmatch(line)):
             return True
     return False
 

@@ -44,7 +44,8 @@ from punchlist.text.cleaning import is_plain
 from punchlist.text.fingerprints import UNKEYED, Signer
 from punchlist.text.patterns import compile_later
 from punchlist.text.previews import LENGTH, join_words, last_lines, preview, shown_arguments
-from punchlist.text.redaction import redact
+from punchlist.text.redaction import MARK, redact
+from punchlist.text.secret_commands import prints_secret
 
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
 _WORK_FOLDERS: Final = ("workdir", "cwd", "working_directory", "working_dir", "directory", "dir_path")
@@ -170,6 +171,7 @@ def start_facts(
         facts["places"] = places
     if line is None and kind not in _NO_READERS and (background := background_id(arguments)):
         facts["background"] = background
+    facts["masked"] = line is not None and prints_secret(line if isinstance(line, str) else join_words(line))
     facts["preview"] = shown
     if kind != "edit":
         facts["words"] = words_of(arguments, () if seen is None else seen.commands, shown, watch.secrets)
@@ -234,7 +236,9 @@ def end_facts(
         facts["places"] = places
     shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
-        facts["result"] = shown
+        facts["result"] = MARK if known.masked else shown
+    if known.masked:
+        facts.pop("tail", None)
     return facts
 
 
@@ -330,6 +334,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         touches=_read_rows(data.get("touches"), Touch),
         ends=_read_rows(data.get("check_ends"), CheckEnd),
         declined=data.get("declined") is True,
+        masked=data.get("masked") is True,
     )
 
 

@@ -358,7 +358,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         """Return the record after a failure of the code without the change. It makes nothing red."""
         if known is None:
             known = CheckHistory(replace(run, outcome="unknown", tail=""), changes=changes)
-        failure = replace(_failure_of(run, changes), is_base=True)
+        failure = replace(_failure_of(run, changes), is_base=run.is_away)  # else it is once the change is back
         new = replace(known, failures=_bound_failures((*known.failures, failure)))
         return replace(self, checks=_bounded((*(one for one in self.checks if one.last.key != run.key), new)))
 
@@ -369,7 +369,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         reds = [one.red_since for one in healed if one.red_since is not None]
         notes = () if known is None or known.passed is None else known.passed.notes
         for at, how, path in self.suspect_edits:
-            if reds and min(reds) < at < run.started and how != "unhooked":
+            if reds and min(reds) < at <= run.started and how != "unhooked":
                 notes += ((at, _describe_edit(how, path)),)
         before = RunCounts() if known is None else known.last.counts
         if run.counts.ran and before.ran > run.counts.ran:

@@ -84,7 +84,7 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     preview does not hold them. `told` is what its output said before it was known to be a check. `background` is the id
     under which a host gives the output of what it left running. `tail` has the last lines of a check that failed.
     `touches` are the files that it made, edited, removed, ran or put aside; `ends` say how each of its checks came out.
-    `declined`: a person did not let it run.
+    `declined`: a person did not let it run. `masked`: it prints a secret, so that nothing of its output is kept.
     """
 
     id: str
@@ -113,6 +113,7 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     touches: tuple[Touch, ...] = ()
     ends: tuple[CheckEnd, ...] = ()
     declined: bool = False
+    masked: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -205,6 +206,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         touches=later.touches or opened.touches,
         ends=one.ends if one.check_outcome == outcome and one.ends else other.ends or one.ends,
         declined=one.declined or other.declined,
+        masked=one.masked or other.masked,
     )
 
 

@@ -95,6 +95,10 @@ def _find_named(words: Sequence[str]) -> list[Touch] | None:
     return None
 
 
+SNAPSHOTS: Final = "snapshots"
+"""The path of what a test run writes itself: the names of these files are not known."""
+
+
 def rewrites_snapshots(words: Sequence[str]) -> bool:
     """True if a test run is told to write its snapshots anew."""
     return not _SNAPSHOTS.isdisjoint(words)
