@@ -1,7 +1,7 @@
 """Replay recorded runs of an agent whose truth is known, and print how their completions are graded.
 
-The file is JSON (`.xz` is unpacked): a list of runs with `id`, `title`, `resolved` and `steps`, each step a command, its
-output and its exit code. Every run has one item, "Fix: title", which is completed at its end.
+The file is JSON (`.xz` is unpacked): a list of runs with `id`, `title`, `resolved` and `steps`, each step a command,
+its output and its exit code. Every run has one item, "Fix: title", which is completed at its end.
 
     python tools/replay_runs.py ../shared/data/swe_runs.json.xz            the table by grade and verdict
     python tools/replay_runs.py FILE --check                               and fail where a limit is passed
@@ -14,7 +14,6 @@ import argparse
 import json
 import lzma
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 

@@ -60,7 +60,9 @@ def test_a_label_that_does_not_exist_is_no_failed_test(session: Session) -> None
 # 8.2 A script run by an interpreter is a probe.
 
 
-@pytest.mark.parametrize("command", ["python repro.py", "node try.js", "./run_me.py", "go run .", "python -c 'assert 0'"])
+@pytest.mark.parametrize(
+    "command", ["python repro.py", "node try.js", "./run_me.py", "go run .", "python -c 'assert 0'"]
+)
 def test_a_script_that_crashes_accuses_nobody(session: Session, command: str) -> None:
     session.edit().fail(command, "Traceback (most recent call last):\nValueError: no")
     assert finish(session) == "unchecked"
@@ -282,7 +284,9 @@ def test_a_check_without_a_change_says_that_nothing_was_changed(session: Session
     assert session.entries["a"].remarks == ("nothing was changed",)
 
 
-@pytest.mark.parametrize("command", ["mypy src", "pyright", "tsc --noEmit", "cargo check", "go vet ./...", "go build ./..."])
+@pytest.mark.parametrize(
+    "command", ["mypy src", "pyright", "tsc --noEmit", "cargo check", "go vet ./...", "go build ./..."]
+)
 def test_type_checkers_and_compilers_count_as_a_build(command: str) -> None:
     found = analyse_command(command).check
     assert found is not None
@@ -323,7 +327,15 @@ def test_an_item_with_its_own_check_is_verified_by_that_alone() -> None:
     record = NO_RECORD.add_run(run_of(), (1,), changes_since=0)
     check = NamedCheck("./smoke.sh", "person")
     done = Completion(
-        key="p/1", agent=1, position=9, at=run_of().at, since=0, calls=1, changed=True, check=check, is_check_accepted=True
+        key="p/1",
+        agent=1,
+        position=9,
+        at=run_of().at,
+        since=0,
+        calls=1,
+        changed=True,
+        check=check,
+        is_check_accepted=True,
     )
     assert judge(done, record).remarks == ("its check did not pass: ./smoke.sh",)
     assert judge(done, record.add_run(smoke, (1,), changes_since=0)).verified_by == "named"
@@ -337,7 +349,9 @@ def test_an_item_with_its_own_check_is_verified_by_that_alone() -> None:
 
 def test_a_call_that_the_person_declined_is_no_failure(session: Session) -> None:
     session.edit().run()
-    session.tool("Bash", {"command": "docker push x"}, "The user doesn't want to proceed with this tool use.", is_error=True)
+    session.tool(
+        "Bash", {"command": "docker push x"}, "The user doesn't want to proceed with this tool use.", is_error=True
+    )
     assert finish(session) == "verified"
     assert session.entries["a"].remarks == ("1 command declined by you: docker",)
 
@@ -360,12 +374,22 @@ def test_a_commit_that_a_hook_refuses_is_a_failed_check_until_one_goes_through(s
     ("command", "output", "code", "outcome"),
     [
         ("python tests/runtests.py", "Ran 60 tests in 1s\n\nOK (skipped=9, expected failures=2)", 0, "passed"),
-        ("cargo test | tail -5", "   Doc-tests x\n\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed", 0, "unknown"),
+        (
+            "cargo test | tail -5",
+            "   Doc-tests x\n\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed",
+            0,
+            "unknown",
+        ),
         ("mix test", "There are no tests to run", 0, "empty"),
         ("nx run-many -t test", "NX   No tasks were run", 0, "empty"),
         ("turbo run test", " Tasks:    0 successful, 0 total", 0, "empty"),
         ("pyright", "No source files found.\n0 errors, 0 warnings", 0, "empty"),
-        ("cargo nextest run", "     Summary [   0.001s] 0 tests run: 0 passed, 0 skipped\nerror: no tests to run", 4, "empty"),
+        (
+            "cargo nextest run",
+            "     Summary [   0.001s] 0 tests run: 0 passed, 0 skipped\nerror: no tests to run",
+            4,
+            "empty",
+        ),
         ("bazel test //...", "ERROR: No test targets were found, yet testing was requested", 4, "empty"),
         ("biome check .", "Checked 0 files in 1ms. No fixes applied.", 1, "empty"),
         ("mypy .", "There are no .py[i] files in directory '.'", 2, "empty"),

@@ -425,9 +425,17 @@ def test_a_check_that_could_not_start_is_empty(command: str, output: str, is_err
 @pytest.mark.parametrize(
     ("command", "code", "output"),
     [
-        ("pytest", 4, "ImportError while loading conftest '/p/conftest.py'.\nE   ModuleNotFoundError: No module named 'app'"),
+        (
+            "pytest",
+            4,
+            "ImportError while loading conftest '/p/conftest.py'.\nE   ModuleNotFoundError: No module named 'app'",
+        ),
         ("pytest", 2, "_ ERROR collecting tests/test_a.py _\nE   SyntaxError: invalid syntax\n1 error in 0.1s"),
-        ("python -m unittest", 1, "ImportError: Failed to import test module: test_a\nRan 1 test in 0.0s\n\nFAILED (errors=1)"),
+        (
+            "python -m unittest",
+            1,
+            "ImportError: Failed to import test module: test_a\nRan 1 test in 0.0s\n\nFAILED (errors=1)",
+        ),
         ("python tests/run.py", 1, "Traceback (most recent call last):\nModuleNotFoundError: No module named 'app'"),
         ("make build", 2, "make: *** No rule to make target 'a.c', needed by 'a.o'.  Stop."),
         ("make test", 2, "cc -c a.c\nsh: 1: ld: not found\nmake: *** [Makefile:2: test] Error 127"),

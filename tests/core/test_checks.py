@@ -434,7 +434,8 @@ SCOPES = [
     # selections, in every form of an option
     ("pytest -k foo", "-k foo"), ("pytest -kfoo", "-k foo"), ("pytest -qk foo", "-k foo"),
     ("pytest -m smoke", "-m smoke"), ("npx jest -c jest.config.js --ci", ""),
-    ("pytest -m 'not slow'", "!-m not slow"), ("pytest tests -k foo", "tests::-k foo"), ("go test -run=TestY ./...", "-run TestY"),
+    ("pytest -m 'not slow'", "!-m not slow"), ("pytest tests -k foo", "tests::-k foo"),
+    ("go test -run=TestY ./...", "-run TestY"),
     ("go test -run TestY ./pkg/...", "./pkg::-run TestY"), ("cargo test parser", "-k parser"),
     ("cargo test -p core", "core"), ("cargo test -p core parser", "core::-k parser"), ("npx jest parser", "-k parser"),
     ("npx vitest run parser", "-k parser"), ("npx vitest run src", "src"), ("npx vitest run --coverage", ""),

@@ -3,11 +3,10 @@
 import json
 
 import pytest
-
-from punchlist.core.grounding.observe import end_facts, start_facts
 from hypothesis import given
 from hypothesis import strategies as st
 
+from punchlist.core.grounding.observe import end_facts, start_facts
 from punchlist.text.redaction import MARK, redact
 from tests.core.test_redaction import NAMES, SECRET
 from tests.sizes import size
@@ -336,7 +335,8 @@ def test_a_text_that_is_all_beginnings_of_secrets_is_redacted_in_time(piece: str
     [
         "vault read -field=password secret/db", "op read op://vault/db/password", "pass show db",
         "aws secretsmanager get-secret-value --secret-id db --query SecretString --output text",
-        "gcloud secrets versions access latest --secret=db", "kubectl get secret db -o jsonpath='{.data.p}' | base64 -d",
+        "gcloud secrets versions access latest --secret=db",
+        "kubectl get secret db -o jsonpath='{.data.p}' | base64 -d",
         "security find-generic-password -s db -w", "az keyvault secret show -n db --vault-name v --query value -o tsv",
         "bw get password db", "heroku config:get DATABASE_URL -a shop", "printenv DB_PASSWORD", "echo $DB_PASSWORD",
         'echo "${API_TOKEN}"', "cat /run/secrets/db", "terraform output -raw db_password", "openssl rand -hex 32",
@@ -350,7 +350,8 @@ def test_what_a_command_prints_to_show_a_secret_is_masked_whole(command: str) ->
 
 
 @pytest.mark.parametrize(
-    "command", ["vault status", "op whoami", "echo $HOME", "printenv PATH", "cat README.md", "openssl version", "pass ls"]
+    "command",
+    ["vault status", "op whoami", "echo $HOME", "printenv PATH", "cat README.md", "openssl version", "pass ls"],
 )
 def test_other_commands_keep_their_output(command: str) -> None:
     facts = start_facts("Bash", {"command": command}, kind="shell", changes=True)

@@ -23,7 +23,6 @@ from punchlist.core.grounding.grades import (
     with_proof,
 )
 from punchlist.core.grounding.session import Change, CheckRun, SessionRecord, find_touched, runs_of
-from punchlist.core.shell.touches import SNAPSHOTS
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import (
     ToolCall,
@@ -35,6 +34,7 @@ from punchlist.core.grounding.tool_call import (
     task_of,
 )
 from punchlist.core.overview import Stint
+from punchlist.core.shell.touches import SNAPSHOTS
 from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction

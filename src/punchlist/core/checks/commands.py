@@ -68,7 +68,8 @@ _KNOWN: Final[Mapping[Family, str]] = {
         mvnw *compile|package|install|test-compile
     """,
     "lint": """
-        ruff check, ruff format --check|--diff, compileall, py_compile, poetry check, twine check, flake8, pylint, pycodestyle, pydocstyle, pyflakes, black --check|--diff,
+        ruff check, ruff format --check|--diff, compileall, py_compile, poetry check, twine check,
+        flake8, pylint, pycodestyle, pydocstyle, pyflakes, black --check|--diff,
         isort --check|--check-only|-c, autoflake --check, yapf --diff, bandit, vulture, lint-imports, deptry,
         interrogate, pip-audit, djlint, eslint, eslint_d, biome check|lint|ci, oxlint,
         prettier --check|-c|--list-different|-l, stylelint, xo, tslint, knip, next lint, ng lint, publint,
@@ -144,7 +145,7 @@ _LEAVES_OUT: Final = word_table(
     nox tox: --skip
     """
 )
-"""Options that leave tests or files out, by program. Such a run covers what it covers without them, and heals only itself."""
+"""Options that leave tests or files out, by program. Such a run heals only itself."""
 
 _PACKAGES: Final = word_table(
     """
@@ -223,8 +224,8 @@ _FOLDER_OPTIONS: Final = frozenset({"-C", "--prefix", "--directory", "--cwd", "-
 _LANGUAGES: Final = word_table(
     """
     pytest py.test pytest-3 unittest doctest tox nox nose2 nosetests trial manage.py behave stestr: py pyi pyx ipynb
-    ruff black isort mypy dmypy pyright basedpyright flake8 pylint pycodestyle pydocstyle pyflakes bandit: py pyi pyx ipynb
-    ty pyrefly pytype pyre py_compile compileall vulture: py pyi pyx ipynb
+    ruff black isort mypy dmypy pyright basedpyright flake8 pylint pycodestyle pydocstyle pyflakes: py pyi pyx ipynb
+    bandit ty pyrefly pytype pyre py_compile compileall vulture: py pyi pyx ipynb
     jest vitest mocha ava react-scripts jasmine karma: js jsx mjs cjs ts tsx mts cts vue svelte
     tsc vue-tsc tsgo svelte-check xo tslint: js jsx mjs cjs ts tsx mts cts vue svelte
     eslint eslint_d biome oxlint: js jsx mjs cjs ts tsx mts cts vue svelte css json
@@ -248,14 +249,16 @@ _LANGUAGES: Final = word_table(
 )
 """The endings of the source files that programs look at."""
 
-_SOURCES: Final = frozenset().union(*(_LANGUAGES[name] for name in ("pytest", "jest", "go", "cargo", "rspec", "phpunit")))
+_SOURCES: Final = frozenset[str]().union(
+    *(_LANGUAGES[name] for name in ("pytest", "jest", "go", "cargo", "rspec", "phpunit"))
+)
 _SOURCES_OF_OTHERS: Final = _SOURCES.union(*(_LANGUAGES[name] for name in ("mvn", "dotnet", "swift", "dart", "mix")))
 """Source of languages that have a test runner of their own."""
 
 
 def looks_at(name: str, family: Family, path: str) -> bool:
     """True if a check of this name looks at files such as this: a test at all but the source of another language."""
-    own = _LANGUAGES.get(name.split(" ")[0])
+    own = _LANGUAGES.get(name.split(" ", maxsplit=1)[0])
     ending = path.rpartition("/")[2].rpartition(".")[2].lower()
     if own is None or ending in own:
         return True
@@ -364,8 +367,8 @@ class Check(Struct, frozen=True, omit_defaults=True):
     """One check of a line. `is_script`: it is known only by its name, so its exit status alone proves nothing.
 
     `scope`: the paths that it covers, `folder`: where it ran. `script`: the file that it runs, if that is what it is.
-    `options`: a hash of its options, but for those that only change what is printed. `is_named`: a person or the project
-    names it as a check. `shown`: how its output reaches the screen.
+    `options`: a hash of its options, but for those that only change what is printed. `is_named`: a person or the
+    project names it as a check. `shown`: how its output reaches the screen.
     """
 
     name: str

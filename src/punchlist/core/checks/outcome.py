@@ -83,8 +83,8 @@ class CheckedLine(Struct, frozen=True, omit_defaults=True):
     """The checks of a command line, and what its exit status says about each.
 
     `repeats`: a program may run more than once. `is_detached`: the call ends before the line does.
-    `checks_changes`: the line changes code first, and checks after that. `is_away`: Git puts the changes aside before the
-    check, and brings them back after it.
+    `checks_changes`: the line changes code first, and checks after that. `is_away`: Git puts the changes aside before
+    the check, and brings them back after it.
     """
 
     checks: tuple[Check, ...]
@@ -153,7 +153,7 @@ def accept_named(named: NamedCheck, others: Sequence[NamedCheck] = (), patterns:
 
 
 def find_bare_command(line: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the words of the one command that a line runs, without `cd`, variables and wrappers; empty if it does more.
+    """Return the words of the one command that a line runs, without `cd`, variables and wrappers; empty if it is more.
 
     Its exit code is then that of the line: nothing follows it, and no pipe.
     """
@@ -162,12 +162,15 @@ def find_bare_command(line: str | Sequence[str]) -> tuple[str, ...]:
         if group.kind not in ("brace", "process", "subshell") or len(group.lists) != 1:
             return ()
         tree = group.lists[0]
-    *before, last = tree.entries or (None,)
-    moves = [entry.node for entry in before if entry is not None and entry.operator in ("&&", ";")]
+    if not tree.entries:
+        return ()
+    *before, last = tree.entries
+    moves = [entry.node for entry in before if entry.operator in ("&&", ";")]
     is_plain = len(moves) == len(before) and all(
-        isinstance(node, SimpleCommand) and program(node.words) in ("cd", "export", "set", "source", ".") for node in moves
+        isinstance(node, SimpleCommand) and program(node.words) in ("cd", "export", "set", "source", ".")
+        for node in moves
     )
-    if last is None or not is_plain or not isinstance(last.node, SimpleCommand) or last.operator not in ("", ";"):
+    if not is_plain or not isinstance(last.node, SimpleCommand) or last.operator not in ("", ";"):
         return ()
     return () if last.node.has_unknown and tree.is_cut else last.node.words
 
@@ -196,7 +199,9 @@ def analyse_command(
         count += name not in _TALK
         reads = reads and found is None and effect_of(command) == "reads"
         touched, is_known = find_touches(command)
-        touches += (Touch(how, _join(folder, path) if how not in ("back", "committed") else path) for how, path in touched)
+        touches += (
+            Touch(how, _join(folder, path) if how not in ("back", "committed") else path) for how, path in touched
+        )
         if found is None:
             if effect_of(command) == "changes" and not is_idle(command.words):
                 is_checked = any(check.family != "probe" for check in checks)
@@ -286,7 +291,7 @@ def _find_shown(tree: CommandList) -> dict[int, Shown]:
             case Pipeline():
                 for part in reversed(node.parts):
                     look(part, shown)
-                    shown = max(shown, _pass_through(part), key=_SHOWN.index)
+                    shown = _SHOWN[max(_SHOWN.index(shown), _SHOWN.index(_pass_through(part)))]
             case CommandGroup():
                 for entry in (entry for each in node.lists for entry in each.entries):
                     look(entry.node, shown)
@@ -298,7 +303,10 @@ def _find_shown(tree: CommandList) -> dict[int, Shown]:
 
 def _leaves_screen(redirect: Redirect) -> bool:
     """True if a redirection takes what a command prints away from the screen; errors alone may go."""
-    return redirect.operator in (">", ">>", "1>", "1>>", "&>", "&>>", ">|") and redirect.target not in ("/dev/stdout", "-")
+    return redirect.operator in (">", ">>", "1>", "1>>", "&>", "&>>", ">|") and redirect.target not in (
+        "/dev/stdout",
+        "-",
+    )
 
 
 def _pass_through(node: Node) -> Shown:
@@ -310,7 +318,9 @@ def _pass_through(node: Node) -> Shown:
         return "hidden" if any(map(_leaves_screen, node.redirects)) else "whole"
     if name == "tail":
         return "end"
-    is_changed = any(re.fullmatch(r"-[a-zA-Z]*[vocqlL]\w*|--(?:invert|only|count|quiet|files).*", one) for one in node.words)
+    is_changed = any(
+        re.fullmatch(r"-[a-zA-Z]*[vocqlL]\w*|--(?:invert|only|count|quiet|files).*", one) for one in node.words
+    )
     return "part" if name in _SHOWS_LINES and not (is_changed and name != "head") else "hidden"
 
 

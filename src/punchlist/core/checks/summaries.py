@@ -23,8 +23,8 @@ Kind = Literal["failed", "empty", "passed", "built", "findings"]
 class Reading(NamedTuple):
     """The reading of an output. `has_findings`: single findings; `has_talk`: words of failure that prove little.
 
-    `is_contradicted`: it holds a summary of failures, and a later one without any. `is_unclear`: of several runs only the
-    last are seen, and in these nothing ran.
+    `is_contradicted`: it holds a summary of failures, and a later one without any. `is_unclear`: of several runs only
+    the last are seen, and in these nothing ran.
     """
 
     summary: Summary | None
@@ -217,8 +217,8 @@ FRAMEWORKS: Final = (
         "ctest meson bazel bazelisk",
         failed=rf"\d+% tests passed, {_N} tests? failed|Fail: +{_N}$|\[  FAILED  \]"
         r"|Executed \d+ out of \d+ tests?: .*\bfails?\b|FAILED: Build",
-        empty=r"No tests were found|ERROR: No test targets|100% tests passed, 0 tests failed out of 0\b|\[  PASSED  \] 0 tests"
-        "|No test targets",
+        empty=r"No tests were found|ERROR: No test targets|100% tests passed, 0 tests failed out of 0\b"
+        r"|\[  PASSED  \] 0 tests|No test targets",
         passed=rf"100% tests passed|Ok: +{_N}|\[  PASSED  \] {_N}|Executed \d+ out of \d+ tests?: \d+ tests? pass",
         is_total=True,
     ),
@@ -417,23 +417,27 @@ _COVERAGE: Final = compile_later(
 
 _CONTROLS: Final = compile_later(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])")
 _EXECUTION_ERROR: Final = compile_later(
-    r".*(?:: |^)(?:command not found|not found|No such file or directory|Permission denied)|(?:.*: )?(?:Killed|Terminated|Aborted|Segmentation fault)|.*\(core dumped\)|Fatal Python error\b.*"
+    r".*(?:: |^)(?:command not found|not found|No such file or directory|Permission denied)"
+    r"|(?:.*: )?(?:Killed|Terminated|Aborted|Segmentation fault)|.*\(core dumped\)|Fatal Python error\b.*"
     r"|(?:.*\b)?(?:[Tt]imed out|[Tt]imeout)(?: (?:waiting|after|of|for)\b.*)?|.*\bNo module named .*"
     r"|[\w./-]+: error: .*|\w*(?:Error|Exception)(?:: .*)?|[Uu]sage: .*|Error: Cannot find module.*"
 )
 _NOT_STARTED: Final = compile_later(
     r"\S*(?:python|pypy|py)[\d.]*(?:\.exe)?: (?:No module named \S+|can't open file .*|Error while finding module .*)"
     r"|(?:ERROR: )?[Uu]sage: .*|ERROR: (?:file or directory )?not found: .*|.*: error: unrecognized arguments.*"
-    r"|.*\b(?:[Uu]nknown|[Uu]nrecognized|[Uu]nexpected|[Ii]nvalid|no such) (?:option|argument|flag|command|subcommand)s?\b.*"
+    r"|.*\b(?:[Uu]nknown|[Uu]nrecognized|[Uu]nexpected|[Ii]nvalid|no such) (?:option|argument|flag|command)s?\b.*"
     r"|.*\bMissing script\b.*|.*No rule to make target (?!.*needed by).*|.*Couldn't find a script named.*"
     r"|error Command \S+ not found.*|error: Script not found.*|.*\bflag provided but not defined\b.*"
-    r"|go: (?:go\.mod file not found|cannot find main module).*|error: could not find `Cargo.toml`.*|.*is not recognized as .*"
+    r"|go: (?:go\.mod file not found|cannot find main module).*|error: could not find `Cargo.toml`.*"
+    r"|.*is not recognized as .*"
 )
 """Lines with which an interpreter or a runner says that the run could not begin."""
 
 _MISSING: Final = compile_later(r".*: (?:command not found|not found|No such file or directory|Permission denied)")
 _SHELL: Final = compile_later(r"\S*sh: ")
-_NO_TESTS: Final = compile_later(r"\b(?:[Nn]o tests? (?:were |was )?(?:collected|found|ran|run|executed)|0 tests (?:run|ran|found)\b)")
+_NO_TESTS: Final = compile_later(
+    r"\b(?:[Nn]o tests? (?:were |was )?(?:collected|found|ran|run|executed)|0 tests (?:run|ran|found)\b)"
+)
 _RAN: Final = compile_later(
     r"Traceback \(most recent call last\)|ImportError while loading conftest|ERROR collecting|SyntaxError|\n *at \S+ \("
 )
@@ -465,8 +469,8 @@ def read_summary(
 
     `names`: the program, and the program with its verb and with its family.
     `runs_others`: the program is a script or a runner, so that any framework may speak. `repeats`: it may have run
-    more than once, so that each summary counts. `shown`: of single lines, only one that counts all tests says that all went well; of what was changed on its way,
-    only failures are believed.
+    more than once, so that each summary counts. `shown`: of single lines, only one that counts all tests says that all
+    went well; of what was changed on its way, only failures are believed.
     """
     text = f"\n{text}"
     known = _find_frameworks(names)
@@ -600,8 +604,9 @@ def is_declined(text: str) -> bool:
 # What single tests did.
 
 _COUNTS: Final = compile_later(
-    r"\b(\d+) (?:tests? |specs? |examples? )?(passed|passing|failed|failing|failures?|errors?|exceptions?|skipped|pending|ignored"
-    r"|deselected|filtered out|pass|fail|ok)\b|(?<!expected )\b(failures|errors|skipped|Failures|Errors|Skipped)[=:] ?(\d+)"
+    r"\b(\d+) (?:tests? |specs? |examples? )?(passed|passing|failed|failing|failures?|errors?|exceptions?|skipped"
+    r"|pending|ignored|deselected|filtered out|pass|fail|ok)\b"
+    r"|(?<!expected )\b(failures|errors|skipped|Failures|Errors|Skipped)[=:] ?(\d+)"
     r"|(?:\bRan|\bTests run:|^Tests:|\bOK \() ?(\d+)\b"
 )
 _COUNTED: Final = compile_later(

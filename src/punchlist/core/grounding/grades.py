@@ -26,7 +26,14 @@ from msgspec.structs import replace
 from punchlist.core.checks.commands import FAMILIES, looks_at
 from punchlist.core.checks.outcome import NamedCheck, find_bare_command
 from punchlist.core.grounding.session import CheckHistory, CheckRun, Failure, SessionRecord, is_setup, read_ends
-from punchlist.core.grounding.tool_call import MOST_FILES, ToolCall, changed_code, changes_code, hash_path, relative_path
+from punchlist.core.grounding.tool_call import (
+    MOST_FILES,
+    ToolCall,
+    changed_code,
+    changes_code,
+    hash_path,
+    relative_path,
+)
 from punchlist.core.overview import CompletingWrite
 from punchlist.text.patterns import compile_later
 
@@ -51,7 +58,9 @@ _ASKS_FOR_CHECK: Final = compile_later(
 """An item that asks for a check to pass is failing while it does not, whoever broke it."""
 
 _TEST_FOLDER: Final = compile_later(r"(?:^|/)(?:tests?|testing|specs?|__tests__|e2e|unit|integration)(?:/.*)?$")
-_NO_FOLDERS: Final = frozenset({"tox", "nox", "jest", "vitest", "playwright", "lerna", "turbo", "npm", "pnpm", "yarn", "bun"})
+_NO_FOLDERS: Final = frozenset(
+    {"tox", "nox", "jest", "vitest", "playwright", "lerna", "turbo", "npm", "pnpm", "yarn", "bun"}
+)
 """Programs whose operands without a `/` are names of environments, projects and packages."""
 
 _TEST_WORDS: Final = compile_later(
@@ -293,7 +302,11 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
         return "verified", "" if has_changed else "nothing was changed", best
     if proving:
         last = max(proving, key=lambda run: run.finished)
-        return "unchecked", f"{last.command or last.name} covers none of the changes in {_describe_place(done.files)}", None
+        return (
+            "unchecked",
+            f"{last.command or last.name} covers none of the changes in {_describe_place(done.files)}",
+            None,
+        )
     if passes:
         return "unchecked", f"only linted ({max(passes, key=lambda run: run.finished).name})", None
     return "unchecked", "", None
@@ -307,8 +320,8 @@ def _is_within(run: CheckRun, done: Completion) -> bool:
 def _is_charged(one: CheckHistory, done: Completion, record: SessionRecord) -> bool:
     """True if a red check of the agent, or of its subagents, is the fault of a completion.
 
-    1. It was red at the completion, and the window changed code or ran it. 2. The window changed code that it covers, and
-    it ran before any later change. 3. Code was changed after the completion, in the same turn, while no item was open.
+    1. It was red at the completion, and the window changed code or ran it. 2. The window changed code that it covers,
+    3. Code was changed after the completion, in the same turn, while no item was open.
     """
     since = one.red_for[done.agent]
     has_changed = done.changed is not False

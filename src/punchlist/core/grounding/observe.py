@@ -23,10 +23,10 @@ from punchlist.core.checks.outcome import (
     CheckedLine,
     CheckEnd,
     CommandAnalysis,
+    NamedCheck,
     Outcome,
     analyse_command,
     find_tool_check,
-    NamedCheck,
     judge_ends,
     judge_line,
     read_running_output,
@@ -68,8 +68,12 @@ _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 
 _CHANGING: Final = frozenset({"made", "tool", "edited", "removed", "away"})
 _COMMIT_HOOK: Final = CheckedLine((Check("git commit", "lint", "git"),))
-_ABSENT: Final = compile_later(r"(?:cannot remove|can't open file|cannot access) '([^'\n]+)': (?:\[Errno 2\] )?No such file")
-_HOOK: Final = compile_later(r"(?m)^- hook id: |\b(?:pre-commit|commit-msg|pre-push)\b.*\b(?:hook|script)\b|husky|lefthook")
+_ABSENT: Final = compile_later(
+    r"(?:cannot remove|can't open file|cannot access) '([^'\n]+)': (?:\[Errno 2\] )?No such file"
+)
+_HOOK: Final = compile_later(
+    r"(?m)^- hook id: |\b(?:pre-commit|commit-msg|pre-push)\b.*\b(?:hook|script)\b|husky|lefthook"
+)
 
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
@@ -272,13 +276,14 @@ def background_facts(
 
 def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch, ...]:
     """Return what an editing tool does to each file: it removes it, writes it whole, or edits it."""
-    fields = cast("Mapping[Any, Any]", arguments) if isinstance(arguments, Mapping) else {}
+    fields = cast("dict[str, Any]", arguments if isinstance(arguments, Mapping) else {})
     if "delete" in name.lower() or "remove" in name.lower():
         return tuple(Touch("removed", path) for path in files)
-    content = next((fields[key] for key in ("content", "file_text", "contents") if isinstance(fields.get(key), str)), None)
-    if content is not None and not fields.get("old_string"):
+    texts = {key: value for key, value in fields.items() if isinstance(value, str)}
+    content = next((texts[key] for key in ("content", "file_text", "contents") if key in texts), "")
+    if content and "old_string" not in texts:
         return tuple(Touch("tool" if writes_files(content) else "made", path) for path in files)
-    patch = next((fields[key] for key in _PATCHES if isinstance(fields.get(key), str)), "")
+    patch = next((texts[key] for key in _PATCHES if key in texts), "")
     removed = {_shown(path) for path in re.findall(r"(?m)^\*\*\* Delete File: (.+)$", patch[:_WINDOW])}
     return tuple(Touch("removed" if path in removed else "edited", path) for path in files)
 

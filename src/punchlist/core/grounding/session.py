@@ -37,7 +37,8 @@ _MOST_FAILURES: Final = 4
 _MOST_NOTES: Final = 6
 NOBODY: Final[Mapping[int, int]] = {}
 _TEST_FILE: Final = compile_later(
-    r"(?:^|[/_.-])(?:tests?|specs?|__snapshots__)(?:[/_.-]|$)|\w(?:Test|Tests|Spec)\.\w+$|\.snap$|^snapshots$", re.IGNORECASE
+    r"(?:^|[/_.-])(?:tests?|specs?|__snapshots__)(?:[/_.-]|$)|\w(?:Test|Tests|Spec)\.\w+$|\.snap$|^snapshots$",
+    re.IGNORECASE,
 )
 _SETUP_FILE: Final = compile_later(
     r"(?:^|/)(?:conftest\.py|pytest\.ini|tox\.ini|setup\.cfg|noxfile\.py|pyproject\.toml|package\.json|Makefile|justfile"
@@ -142,7 +143,7 @@ class CheckHistory(Struct, frozen=True, omit_defaults=True):
         return min(self.red_for.values(), default=None)
 
     def find_base(self, first_change: int) -> Failure | None:
-        """Return a failure without the change of a window that has all that its last run names; None if there is none."""
+        """Return a failure without the change of a window that has all that its last run names, or None."""
         known = (one for one in self.failures if one.is_base or one.finished < first_change)
         return next((one for one in known if one.includes(self.last)), None)
 
@@ -172,29 +173,30 @@ class Change(NamedTuple):
 
 
 class SessionRecord(Struct, frozen=True, omit_defaults=True):
-    """The checks and changes of a session. `last_change` is by agent, and counts for those that started it too.
-
-    `suspect_edits` are changes of tests and runners. `written` has the last change of each file by a hash of its path, 0 for
-    one that was run and not written; `gone` the hashes of scratch files that were removed again, and
-    `tool_runs` are runs of such files whose code writes others. `changed`
-    are hashes of files with changes that are not committed. `stash` is the position since which a change is stashed,
-    `away` the same until other work begins, and `aside` that of the first file that Git restored. `loose` has, by agent, the last change while
-    no item was open: the position of its turn, and its own.
-    """
+    """The checks and changes of a session. Agents are those that did something, and those that started them."""
 
     checks: tuple[CheckHistory, ...] = ()
     changes: int = 0
     last_change: Mapping[int, int] = {}
     suspect_edits: tuple[tuple[int, How, str], ...] = ()
+    """Changes of tests and of what configures their runners, and commits without hooks."""
     written: Mapping[str, int] = {}
+    """The last change of each file by a hash of its path; 0 for one that was run and not written."""
     scratch: tuple[Scratch, ...] = ()
     gone: tuple[str, ...] = ()
+    """Hashes of scratch files that were removed again."""
     tool_runs: tuple[int, ...] = ()
+    """Runs of scratch files whose code writes others."""
     changed: tuple[str, ...] = ()
+    """Hashes of files with changes that are not committed."""
     stash: int = 0
+    """The position since which a change is stashed."""
     away: int = 0
+    """The same, until other work begins."""
     aside: int = 0
+    """The position of the first file that Git restored."""
     loose: Mapping[int, tuple[int, int]] = {}
+    """By agent the last change while no item was open: the position of its turn, and its own."""
 
     def find_last_change(self, agent: int) -> int:
         """Return the position of the last code change of an agent; a scratch file is one while it is there."""
@@ -267,15 +269,15 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         latest = {**others, **dict.fromkeys(change.lineage, change.position)}
         tests = tuple((change.position, how, path) for how, path in kept if _TEST_FILE.search(path) or is_setup(path))
         has_work = not all(touch.how in ("away", "back") for touch in kept)
-        if has_work and self.aside and not self.changed:  # the change was away as a whole, and comes back
-            self = replace(self._mark_base(self.aside), aside=0)
+        is_back = has_work and self.aside and not self.changed  # the change was away as a whole, and comes back
+        record = self._mark_base(self.aside) if is_back else self
         names = [path for how, path in kept if how not in ("away", "back")] + [""] * (not change.is_known)
         changed = dict.fromkeys((*self.changed, *map(hash_path, names)))
         loose = self.loose
         if change.turn is not None:
             loose = {**loose, **dict.fromkeys(change.lineage, (change.turn, change.position))}
         return replace(
-            self,
+            record,
             changes=self.changes + 1,
             last_change=dict(list(latest.items())[-_MOST_AGENTS:]),
             suspect_edits=(*self.suspect_edits, *tests)[-_MOST_TEST_EDITS:],
@@ -286,7 +288,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         )
 
     def _handle_git(self, touch: Touch, position: int) -> tuple[SessionRecord, bool]:
-        """Return the record after Git put changes aside, brought them back or committed; and True if that is a change."""
+        """Return the record after Git put changes aside, brought them back or committed; True if that is a change."""
         if touch.how == "committed":
             checks = tuple(one for one in self.checks if one.last.name != "git commit")
             return replace(self, checks=checks, changed=(), aside=0), False
@@ -306,7 +308,10 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     def _mark_base(self, since: int) -> SessionRecord:
         """Return the record with the failures since a position as those of the code without the change."""
         checks = tuple(
-            replace(one, failures=tuple(replace(each, is_base=each.is_base or each.started >= since) for each in one.failures))
+            replace(
+                one,
+                failures=tuple(replace(each, is_base=each.is_base or each.started >= since) for each in one.failures),
+            )
             for one in self.checks
         )
         return replace(self, checks=checks)
@@ -391,7 +396,9 @@ def _describe_edit(how: How, path: str) -> str:
         return "snapshots were rewritten" + (f" ({path})" if path != "snapshots" else "")
     if how == "removed":
         return f"tests were deleted ({path})"
-    return f"the runner's configuration was edited ({path})" if is_setup(path) else f"the failing test was edited ({path})"
+    return (
+        f"the runner's configuration was edited ({path})" if is_setup(path) else f"the failing test was edited ({path})"
+    )
 
 
 def _failure_of(run: CheckRun, changes: int) -> Failure:

@@ -14,8 +14,8 @@ from punchlist.text.shell import SimpleCommand
 How = Literal["made", "tool", "edited", "removed", "ran", "away", "back", "committed", "unhooked", "missing"]
 """`made`: written whole; `tool`: so, with code that writes files. `ran`: as a script, or as an operand of a check.
 
-`away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `committed` has no path, and `unhooked`
-is a commit without its hooks. `missing`: it was to be removed or run, and was not there.
+`away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `committed` has no path, and
+`unhooked` is a commit without its hooks. `missing`: it was to be removed or run, and was not there.
 """
 
 
@@ -28,7 +28,8 @@ class Touch(NamedTuple):
 
 _WRITES_FILES: Final = compile_later(
     r"write_text|write_bytes|writelines|writeFile|appendFile|open\([^)\n]*['\"][wax]b?\+?['\"]|\binplace\b|\brmtree"
-    r"|os\.(?:remove|unlink|rename|replace)|shutil\.(?:copy|move)|\bsed -i|\bgit (?:checkout|apply|restore)|>\s*[\w./-]+\.\w"
+    r"|os\.(?:remove|unlink|rename|replace)|shutil\.(?:copy|move)|\bsed -i|\bgit (?:checkout|apply|restore)"
+    r"|>\s*[\w./-]+\.\w"
 )
 _TEMPORARY_ONLY: Final = compile_later(r"tempfile|mkdtemp|mktemp|tmp_path|/tmp/")
 
@@ -46,7 +47,7 @@ _OPERANDS: Final[dict[str, How]] = {
 
 
 def writes_files(code: str) -> bool:
-    """True if code writes files, so that running it may change the project; not if it has a temporary folder for that."""
+    """True if code writes files, so that running it may change the project, and not into a temporary folder."""
     return _WRITES_FILES.search(code) is not None and _TEMPORARY_ONLY.search(code) is None
 
 
