@@ -204,8 +204,10 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
 
 def _has_open_work(tx: Transaction, row: AgentRow) -> bool:
     """True if an item of the agent's list is open, or a task that it works on."""
+    if row.state.todos.open_items:
+        return True
     tasks = tx.tasks.of_agent(row) if tx.has_tasks else ()
-    return bool(row.state.todos.open_items) or any(one.task.status is TaskStatus.IN_PROGRESS for one in tasks)
+    return any(one.task.status is TaskStatus.IN_PROGRESS for one in tasks)
 
 
 def add_call_end(

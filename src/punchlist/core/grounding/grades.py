@@ -321,7 +321,7 @@ def _is_charged(one: CheckHistory, done: Completion, record: SessionRecord) -> b
     """True if a red check of the agent, or of its subagents, is the fault of a completion.
 
     1. It was red at the completion, and the window changed code or ran it. 2. The window changed code that it covers,
-    3. Code was changed after the completion, in the same turn, while no item was open.
+    and it ran before any later change. 3. Code was changed after the completion, in the same turn, with no item open.
     """
     since = one.red_for[done.agent]
     has_changed = done.changed is not False
