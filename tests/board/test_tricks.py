@@ -65,7 +65,7 @@ def test_a_model_does_not_set_its_own_bar(command: str) -> None:
 
 def test_a_check_that_the_project_names_and_the_session_edits_carries_a_remark() -> None:
     record = NO_RECORD.add_change(Change([Touch("edited", "smoke.sh")], 1, (1,)))
-    run = replace(run_of("smoke.sh", started=2), is_named=True, script="smoke.sh")
+    run = replace(run_of("smoke.sh", started=2), named="x", script="smoke.sh")
     passed = record.add_run(run, (1,), changes_since=0).checks[0].passed
     assert passed is not None
     assert passed.notes == ((2, "the check was edited (smoke.sh)"),)

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from punchlist.core.checks.commands import hash_words
 from punchlist.core.checks.outcome import NamedCheck, analyse_command, find_bare_command, judge_line
 from punchlist.core.grounding.grades import Completion, judge
 from punchlist.core.grounding.session import NO_RECORD
@@ -296,7 +297,7 @@ def test_type_checkers_and_compilers_count_as_a_build(command: str) -> None:
 def test_the_judgement_says_what_verified_it() -> None:
     done = Completion(key="p/1", agent=1, position=9, at=run_of().at, since=0, calls=1, changed=True)
     for family, is_named, expected in (("test", False, "test"), ("build", False, "build"), ("test", True, "named")):
-        run = replace(run_of(family=family), is_named=is_named)  # pyright: ignore[reportArgumentType]
+        run = replace(run_of(family=family), named="x" * is_named)  # pyright: ignore[reportArgumentType]
         found = judge(done, NO_RECORD.add_run(run, (1,), changes_since=0))
         assert (found.grade, found.verified_by) == ("verified", expected)
 
@@ -316,14 +317,14 @@ def test_the_judgement_says_what_verified_it() -> None:
 )
 def test_a_named_check_is_matched_whole_as_it_was_run(named: str, line: str, code: int, outcome: str | None) -> None:
     found = analyse_command(line, named=[NamedCheck(named, "project")]).check
-    is_named = found is not None and found.checks[0].is_named
+    is_named = found is not None and found.checks[0].named != ""
     assert is_named == (outcome is not None)
     if found is not None and is_named:
         assert judge_line(found, "whatever\n1 failed", exit_code=code) == outcome
 
 
 def test_an_item_with_its_own_check_is_verified_by_that_alone() -> None:
-    smoke = replace(run_of("smoke.sh", started=3), is_named=True, command="./smoke.sh")
+    smoke = replace(run_of("smoke.sh", started=3), named=hash_words(("./smoke.sh",)))
     record = NO_RECORD.add_run(run_of(), (1,), changes_since=0)
     check = NamedCheck("./smoke.sh", "person")
     done = Completion(

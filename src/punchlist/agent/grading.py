@@ -236,7 +236,7 @@ def add_call_end(
     scratch = {*record.gone, *(hash_path(one.path) for one in record.scratch)}
     changes = sum(changes_code(other, project, scratch) for other in others)
     for run in runs:
-        if not (run.script and record.is_written(run.script) and not run.is_named):
+        if not (run.script and record.is_written(run.script) and not run.named):
             record = record.add_run(run, lineage, changes_since=changes)
     return record
 

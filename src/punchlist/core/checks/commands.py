@@ -367,8 +367,8 @@ class Check(Struct, frozen=True, omit_defaults=True):
     """One check of a line. `is_script`: it is known only by its name, so its exit status alone proves nothing.
 
     `scope`: the paths that it covers, `folder`: where it ran. `script`: the file that it runs, if that is what it is.
-    `options`: a hash of its options, but for those that only change what is printed. `is_named`: a person or the
-    project names it as a check. `shown`: how its output reaches the screen.
+    `options`: a hash of its options, but for those that only change what is printed. `named`: a hash of its words,
+    if a person or the project names it as a check. `shown`: how its output reaches the screen.
     """
 
     name: str
@@ -379,7 +379,7 @@ class Check(Struct, frozen=True, omit_defaults=True):
     folder: str = ""
     script: str = ""
     options: str = ""
-    is_named: bool = False
+    named: str = ""
     shown: Shown = "whole"
 
     @property
@@ -502,8 +502,12 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None
         _find_scope(words, label, is_script=is_script, is_file=script != ""),
         folder,
         script=script,
-        options=blake2b("\0".join(options).encode("utf-8", "replace"), digest_size=4).hexdigest() if options else "",
+        options=hash_words(options) if options else "",
     ), _hides_failure(words)
+
+
+def hash_words(words: Sequence[str]) -> str:
+    return blake2b("\0".join(words).encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
 def is_idle(words: Sequence[str]) -> bool:

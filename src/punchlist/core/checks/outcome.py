@@ -18,6 +18,7 @@ from punchlist.core.checks.commands import (
     Patterns,
     find_check,
     find_script_path,
+    hash_words,
     is_idle,
     load_default_patterns,
 )
@@ -251,7 +252,7 @@ def _as_named(found: Check | None, words: Sequence[str]) -> Check:
     """Return a command as a check that is named: its exit code alone decides."""
     family = found.family if found is not None and found.family in FAMILIES[:2] else "test"
     label = found.name if found is not None else " ".join((program(words), *words[1:4]))[:64]
-    return Check(label, family, program(words), is_named=True)
+    return Check(label, family, program(words), script=find_script_path(words), named=hash_words(words))
 
 
 def find_checks(line: str | Sequence[str], patterns: Patterns | None = None) -> CheckedLine | None:
@@ -437,7 +438,7 @@ def judge_ends(
             found.append("empty")
             continue
         if (cannot_run or ran_nothing) and (not has_run or lacks_program(part)):
-            found.append("failed" if check.is_named else "empty")
+            found.append("failed" if check.named else "empty")
         elif has_failed and state == "not run":
             found.append("empty")
         else:
@@ -533,7 +534,7 @@ def _read(check: Check, text: str, *, repeats: bool) -> Reading:
 
 
 def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_guess: bool) -> Outcome:
-    if check.is_named:
+    if check.named:
         return {"passed": "passed", "failed": "failed", "not run": "empty", None: "unknown"}[state]  # type: ignore[return-value]
     if state is None and read.is_contradicted:
         return "unknown"

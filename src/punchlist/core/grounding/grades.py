@@ -23,7 +23,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.checks.commands import FAMILIES, looks_at
+from punchlist.core.checks.commands import FAMILIES, hash_words, looks_at
 from punchlist.core.checks.outcome import NamedCheck, find_bare_command
 from punchlist.core.grounding.session import CheckHistory, CheckRun, Failure, SessionRecord, is_setup, read_ends
 from punchlist.core.grounding.tool_call import (
@@ -289,16 +289,21 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
     passes = [run for run in known if run is not None and run.started >= done.last_change]
     if done.check is not None and done.is_check_accepted:
         words = find_bare_command(done.check.command)
-        passes = [run for run in passes if words and find_bare_command(run.command) == words]
+        passes = [
+            run
+            for run in passes
+            if words and (run.named or hash_words(find_bare_command(run.command))) == hash_words(words)
+        ]
         if not passes:
             return "unchecked", f"its check did not pass: {done.check.command}", None
-    proving = [run for run in passes if run.family in FAMILIES[:2] or run.is_named]
+    proving = [run for run in passes if run.family in FAMILIES[:2] or run.named]
     has_changed = done.last_change > done.since or bool(done.files) if done.changed is None else done.changed
     if not has_changed and not done.has_passed and not any(_is_within(run, done) for run in proving):
         return "unchecked", "only read" if done.only_read else "only prose" if done.only_prose else "", None
-    covering = [run for run in proving if run.is_named or done.has_more_files or covers(run, done.files)]
+    is_own = done.check is not None and done.check.by == "model"  # whoever is graded does not set the bar
+    covering = [run for run in proving if (run.named and not is_own) or done.has_more_files or covers(run, done.files)]
     if covering:
-        best = min(covering, key=lambda run: (not run.is_named, FAMILIES.index(run.family), -run.finished))
+        best = min(covering, key=lambda run: (not run.named, FAMILIES.index(run.family), -run.finished))
         return "verified", "" if has_changed else "nothing was changed", best
     if proving:
         last = max(proving, key=lambda run: run.finished)

@@ -92,7 +92,8 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     counts: RunCounts = RunCounts()
     options: str = ""
     script: str = ""
-    is_named: bool = False
+    named: str = ""
+    """A hash of its words, if a person or the project names it as a check."""
     is_away: bool = False
     """The change was put aside by Git while it ran, and came back."""
 
@@ -108,7 +109,7 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     @property
     def verified_by(self) -> Literal["test", "build", "named"]:
         """What a pass of it is worth."""
-        return "named" if self.is_named else "test" if self.family == "test" else "build"
+        return "named" if self.named else "test" if self.family == "test" else "build"
 
     @property
     def left_out(self) -> str:
@@ -381,7 +382,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
             notes += ((run.started, f"{before.ran} tests before, {run.counts.ran} now"),)
         if before.ran and run.counts.skipped > before.skipped:
             notes += ((run.started, f"{run.counts.skipped - before.skipped} newly skipped"),)
-        if run.is_named and run.script and self.is_written(run.script):
+        if run.named and run.script and self.is_written(run.script):
             notes += ((run.started, f"the check was edited ({run.script})"),)
         return tuple(dict.fromkeys(notes))[-_MOST_NOTES:]
 
@@ -491,7 +492,7 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             counts=end.counts,
             options=check.options,
             script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
-            is_named=check.is_named,
+            named=check.named,
             is_away=call.check.is_away,
         )
         runs.append(run)
