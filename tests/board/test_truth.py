@@ -135,6 +135,15 @@ def test_a_scratch_file_that_was_never_run_is_no_scratch_file(session: Session) 
     assert finish(session) == "unchecked"
 
 
+def test_a_temporary_file_is_no_change_and_what_it_left_goes_with_it(session: Session) -> None:
+    session.edit().run().run("cat > /tmp/test_x.py <<'E'\nassert 0\nE", "", 0)
+    assert session.report().state == "green"
+    session.fail("pytest /tmp/test_x.py")
+    assert session.report().state == "red"
+    session.run("rm /tmp/test_x.py", "", 0)
+    assert finish(session) == "verified"
+
+
 # 8.4 The same failures without the change.
 
 

@@ -140,7 +140,7 @@ def test_a_red_session_has_its_failing_commands_with_their_last_lines(run: Run) 
     assert "  - $ npm test\n    - 2 failing\n" in run("report", "--format", "markdown").out
     report = json.loads(run("report", "--json").out)
     assert [check["last_lines"] for check in report["sessions"][0]["checks"]] == [["1 failed in 0.1s"], ["2 failing"]]
-    assert report["items"][0]["check"]["last_lines"] == ["1 failing"]
+    assert report["items"][0]["check"]["last_lines"] == ["2 failing"]
 
 
 def test_a_blocked_item_says_why_and_on_whom_it_waits(run: Run, board: Board) -> None:

@@ -237,6 +237,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
             elif how in ("away", "back", "committed", "unhooked"):
                 record, is_change = record._handle_git(touch, change.position)
                 kept += [touch] * is_change
+            elif how == "removed" and is_temporary(path):
+                record = record._forget_file(path)
             elif how == "removed" and known is None and hash_path(path) in gone:
                 continue  # it is gone already
             elif known is not None and how == "removed":
@@ -414,9 +416,11 @@ def _bound_failures(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
 
 
 def _may_be_scratch(path: str) -> bool:
-    """True if a new file may be scratch: in the project's root or a temporary folder, and no runner's configuration."""
-    is_root = "/" not in path and not path.startswith(("~", "$"))
-    return (is_root and not is_setup(path) and PROSE.search(path) is None) or is_temporary(path)
+    """True if a new file may be scratch: in the project's root, and no runner's configuration.
+
+    What lies in a temporary folder is no change anyway.
+    """
+    return "/" not in path and not path.startswith(("~", "$")) and not is_setup(path) and PROSE.search(path) is None
 
 
 NO_RECORD: Final = SessionRecord()
