@@ -17,10 +17,10 @@ UV_ENTRY := awk '/^[A-Za-z0-9]/ { wanted = /^uv==/ } wanted' requirements.lock
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test test-web test-agents agents check storm bench docs lock
+.PHONY: help setup run test test-web test-postgres test-agents agents check storm bench docs lock
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## Make .venv with everything that is needed, once
 
@@ -28,10 +28,13 @@ run: $(STAMP) ## Serve the page with the agents of this machine, and print its l
 	@$(BIN)/python tools/run.py $(ARGS)
 
 test: $(STAMP) ## Run the tests at small sizes
-	$(PYTEST) -m "not storm and not agents and not web" $(ARGS)
+	$(PYTEST) -m "not storm and not agents and not web and not postgres" $(ARGS)
 
 test-web: $(STAMP) ## Run the tests of the pages in Chromium, which has to be installed
 	$(PYTEST) -m "web and not storm" $(ARGS) tests/web
+
+test-postgres: $(STAMP) ## Run the tests on a real PostgreSQL, which a package of Python brings
+	$(PYTEST) -m "postgres and not storm" $(ARGS) tests/postgres
 
 test-agents: $(STAMP) agents ## Run the tests with the real agents, against scripted model APIs
 	PUNCHLIST_AGENTS_DIR="$(AGENTS)" $(PYTEST) -m "agents and not storm" $(ARGS) tests/agents

@@ -16,8 +16,7 @@ from benchmarks.scale import Scale
 from punchlist import Board
 from punchlist.dialects import dialect
 from punchlist.guidance.decisions import Situation, decide_after_turn
-from punchlist.guidance.ledger import CallCounts, count_call, size_of_json
-from punchlist.guidance.memory import Memory
+from punchlist.guidance.ledger import CallCounts, Memory, count_call, size_of_json
 from punchlist.guidance.rules import GuidanceSettings, rules
 
 NOTE = (

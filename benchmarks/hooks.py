@@ -13,7 +13,7 @@ from benchmarks.measure import ROOT, child_cpu, interleaved
 from benchmarks.report import Must, Row, not_measured
 from benchmarks.scale import Scale
 from punchlist import Board
-from punchlist.hosts.sockets import HookServer
+from punchlist.hooks.sockets import HookServer
 
 NOTE = (
     "CPU time, user and system, of the whole process, best of 20, byte code compiled. The bare start is "

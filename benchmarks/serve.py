@@ -80,7 +80,7 @@ def _measure_page(board: Board, link: str, size: str, scale: Scale) -> Iterator[
         yield Row(f"the first paint, {size}, p50 and p95", f"{half:.0f} and {most:.0f} ms", must=_PAINT, value=most)
         yield Row("what it loads", f"{kilobytes:.1f} kB", must=_BYTES, value=kilobytes)
         assert lines.readline() == "ready\n"
-        agent = board.handle("main", session="s-0")
+        agent = board.agent("main", session="s-0")
         agent.tool_started("now", "Bash", {"command": "true"})  # it is at work, so its row is shown
         waits: list[float] = []
         for number in range(events):
@@ -103,7 +103,7 @@ def _measure_page(board: Board, link: str, size: str, scale: Scale) -> Iterator[
 def _measure_feed(board: Board, link: str, what: str, readers: int, events: int) -> Row:
     found = re.search(r":(\d+)/\?token=(\S+)", link)
     assert found is not None
-    agent = board.handle("main", session="s-1")
+    agent = board.agent("main", session="s-1")
     with _start_python("-m", "benchmarks.feed_readers", *found.groups(), str(readers), str(events)) as crowd:
         lines, _ = _pipes(crowd)
         assert lines.readline() == "ready\n"

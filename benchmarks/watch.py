@@ -15,7 +15,7 @@ from benchmarks.measure import percentile
 from benchmarks.report import Must, Row
 from benchmarks.scale import Scale
 from punchlist import Board
-from punchlist.hosts.watch import Watcher
+from punchlist.logs.watcher import Watcher
 
 NOTE = (
     "Logs of Claude Code of forty calls with their results: one in eight is an edit, one a test run. One log of 1 GB "

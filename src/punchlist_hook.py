@@ -84,9 +84,8 @@ def main() -> NoReturn:
     except BaseException as error:
         if where:
             name = type(error).__name__
-            log_error(
-                where, f"{name}: {error}", once=name == "StoreTooNew"
-            )  # each hook until the next upgrade meets it
+            # Each hook until the next upgrade meets a board that is too new.
+            log_error(where, f"{name}: {error}", once=name == "StoreTooNew")
     os._exit(0)  # quick, and no error of a closed stdout at the end
 
 
@@ -155,15 +154,12 @@ def handle(board: str, host: str, event: dict[str, Any]) -> dict[str, Any]:
     reply = ask_server(board, line, seconds if name in GATES else SILENT_SECONDS)
     if reply is not None:
         return reply
-    return _answer(board, line) if is_answered else {}
-
-
-def _answer(board: str, line: bytes) -> dict[str, Any]:
-    """Load the package, ingest the inbox, and return the answer to an event."""
+    if not is_answered:
+        return {}
     _load_package()
-    from punchlist.hosts.inbox import answer_hook
-
-    return answer_hook(board, line)
+    # By its name, as an entry point is: the module imports this file.
+    inbox = __import__("punchlist.hooks.inbox", fromlist=["answer_hook"])
+    return inbox.answer_hook(board, line)
 
 
 def _load_package() -> None:
@@ -309,10 +305,7 @@ def append_line(board: str, line: bytes) -> None:
 
 
 def log_error(board: str, problem: str, *, once: bool = False) -> None:
-    """Append a line about a fault to the log, which `punchlist doctor` reads. It raises nothing.
-
-    With `once` a problem that the last line tells of is not repeated.
-    """
+    """Append a fault to the log that `punchlist doctor` reads, with `once` unless the last line has it. Never raise."""
     try:
         path = log_path(board)
         handle = open_private(path, os.O_RDWR | os.O_APPEND)

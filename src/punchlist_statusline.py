@@ -58,10 +58,7 @@ _STATES = {"red": "bad", "unchecked": "warning", "green": "good"}
 
 
 def main(arguments: list[str] | None = None, *, find_board: Callable[[], str] | None = None) -> int:
-    """Print the rows of the session that the host names on standard input, or that `--session` names.
-
-    `find_board` returns the user's own board, for a call that names none.
-    """
+    """Print the rows of the session that the host or `--session` names; `find_board` returns the user's own board."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         options = _parse(words)
@@ -439,7 +436,6 @@ def _clock(seconds: float) -> str:
 
 
 def _fit(start: str, text: str, style: str, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
-    """Return a sign and a text, cut to so many cells."""
     room = columns - len(start)
     if room <= 0:
         return [(start[: max(0, columns)], style)]

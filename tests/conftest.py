@@ -5,8 +5,9 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from punchlist import Board
+from tests.hooks.hosts import Host
 from tests.sizes import size
 
 settings.register_profile("punchlist", max_examples=size(100, 20_000), deadline=None, print_blob=True)
@@ -75,6 +78,23 @@ def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(_ROOT)
     return home
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    """A board in memory."""
+    with Board.open("memory:") as made:
+        yield made
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """An agent whose hooks are run as processes of their own."""
+    with tempfile.TemporaryDirectory(prefix="punchlist-") as name:  # short: sockets lie next to the board
+        folder = Path(name).resolve()
+        project = folder / "project"
+        project.mkdir()
+        yield Host(folder / "board.db", project)
 
 
 def pytest_collection_finish() -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import sync_playwright
 from tools.draw_top import make_roster
 
 from punchlist.board import Board
-from punchlist.server.pages.frame import PageFrame
+from punchlist.server.pages.handlers import PageFrame
 from punchlist.server.pages.now import count_waits, load_now
 from punchlist.server.pages.rendering import render
 

@@ -10,8 +10,8 @@ from typing import Any
 from punchlist.core.overview import PersonWait
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.spans import UNICODE, Display, Line, Style
-from punchlist.surfaces.top import Detail, TopFrame, arrange_rows, key_of, top_lines
+from punchlist.terminal.now import Detail, TopFrame, arrange_rows, key_of, top_lines
+from punchlist.terminal.spans import UNICODE, Display, Line, Style
 from punchlist.text import width
 from punchlist.views.now import AgentNow, DoneSince, Roster, SubagentNowView
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, cast, is_typeddict
 
 import punchlist
-from punchlist import aio, board, errors, flows, reader, testing
-from punchlist.agent.overview import Stall
-from punchlist.core import brief, overview, question, report, task
+from punchlist import aio, errors, flows, reader, testing
+from punchlist.agent.detectors import Stall
+from punchlist.core import approval, overview, report, task
 from punchlist.core.grounding import session, tally
 from punchlist.guidance import compaction, layers, ledger, plan_mode
 from punchlist.guidance import rules as guidance_rules
@@ -65,7 +65,7 @@ RECORDS = (
     punchlist.Plan,
     punchlist.Refusal,
     plan_mode.PlanMode,
-    question.Question,
+    approval.Question,
     punchlist.CurrentWork,
     punchlist.Task,
     punchlist.TaskStatus,
@@ -84,9 +84,9 @@ RECORDS = (
     report.Totals,
     session.SessionState,
     session.CheckState,
-    brief.Brief,
-    brief.ListNews,
-    brief.Noticed,
+    report.Brief,
+    report.ListNews,
+    report.Noticed,
     tally.Tally,
     Stall,
     ledger.AgentCost,
@@ -113,7 +113,7 @@ _DEFAULT = re.compile(r"(: [^=]*?)=")
 """The sign before a default, which `ast.unparse` writes without spaces."""
 
 _PARTS: dict[type[Any], Sequence[type[Any]]] = {
-    punchlist.Board: (reader.BoardReader, punchlist.Board, board.ObservedBoard),
+    punchlist.Board: (reader.BoardReader, punchlist.Board),
 }
 """Classes whose members are shown in another order than that of their bases."""
 

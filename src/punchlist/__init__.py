@@ -7,9 +7,8 @@ if TYPE_CHECKING:
     from punchlist.board import Board
     from punchlist.core.approval import Plan
     from punchlist.core.commands import Problem
-    from punchlist.core.current_work import CurrentWork
     from punchlist.core.events import Event
-    from punchlist.core.task import Task, TaskStatus
+    from punchlist.core.task import CurrentWork, Task, TaskStatus
     from punchlist.core.todo import Blocker, Evidence, Phase, Progress, Status, TodoItem, TodoList
     from punchlist.detect.findings import Verdict
     from punchlist.dialects.base import Reply, Tool
@@ -24,7 +23,7 @@ _HOMES = {
     "Agent": "agent",
     "Blocker": "core.todo",
     "Board": "board",
-    "CurrentWork": "core.current_work",
+    "CurrentWork": "core.task",
     "Event": "core.events",
     "Evidence": "core.todo",
     "Injection": "guidance.words",

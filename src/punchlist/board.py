@@ -1,15 +1,15 @@
-"""The board: the lists of all agents and the log of events, in one place; its observers."""
+"""The board: the lists of all agents and the log of events, in one place."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, Unpack
 
+from punchlist.core.apply import adopt
 from punchlist.core.events import Draft, parse_cursor
 from punchlist.core.overview import AgentOverview
-from punchlist.core.recovery import adopt
 from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import SessionExists, SessionUnknown, StoreTooNew
@@ -18,7 +18,7 @@ from punchlist.settings.environment import Folder, gate_commands, project_of, se
 from punchlist.settings.table import read_setting
 from punchlist.store import ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow
-from punchlist.store.task_rows import TaskListRow
+from punchlist.store.tasks import TaskListRow
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.flows import Flows
 from punchlist.tasks.gates import Check, Gate, make_gate
@@ -26,89 +26,23 @@ from punchlist.tasks.gates import Check, Gate, make_gate
 # Imports of `punchlist.agent` are inside functions: a command that only shows tasks starts without dialects.
 if TYPE_CHECKING:
     from punchlist.agent import Agent, AgentOptions
-    from punchlist.agent.overview import Stall
-    from punchlist.core.brief import Brief
-    from punchlist.core.report import Report
+    from punchlist.agent.detectors import Stall
+    from punchlist.core.report import Brief, Report
     from punchlist.guidance.ledger import AgentCost
-
-T = TypeVar("T")
-Observer = Callable[["Agent"], None]
-TasksObserver = Callable[[str], None]
 
 _PAGE = 1000
 """Agents whose names are read at once when their rows are rebuilt."""
 
 
-class ObservedBoard:
-    """Calls observers in this process, outside any transaction."""
-
-    def __init__(self) -> None:
-        self._on_agent: list[Observer] = []
-        self._on_change: list[Observer] = []
-        self._on_tasks: list[TasksObserver] = []
-        self._is_outdated = False  # True once it was logged that the board is too new for this program
-
-    # Observers.
-
-    def observe(
-        self,
-        *,
-        on_agent: Observer | None = None,
-        on_change: Observer | None = None,
-        on_tasks: TasksObserver | None = None,
-    ) -> None:
-        """Register callbacks in this process: when a handle is made, and after each committed change to a list.
-
-        `on_tasks` gets the name of a list of tasks that may have changed.
-        """
-        if on_agent is not None:
-            self._on_agent.append(on_agent)
-        if on_change is not None:
-            self._on_change.append(on_change)
-        if on_tasks is not None:
-            self._on_tasks.append(on_tasks)
-
-    def log_fault(self, problem: str) -> None:
-        """Log a fault that a step of an agent met and that is being handled, with its exception.
-
-        Of a board that is too new it is logged once: no later step can do better.
-        """
-        import logging  # faults are rare, and it is loaded slowly
-
-        if isinstance(sys.exc_info()[1], StoreTooNew):
-            if self._is_outdated:
-                return
-            self._is_outdated = True
-        logging.getLogger("punchlist.guidance").error("%s", problem, exc_info=sys.exc_info())
-
-    def announce(self, agent: Agent) -> None:
-        """Tell the observers that there is a new handle."""
-        for observer in self._on_agent:
-            observer(agent)
-
-    def changed(self, agent: Agent) -> None:
-        """Tell the observers that an agent's list changed."""
-        for observer in self._on_change:
-            observer(agent)
-
-    def tasks_changed(self, list: str) -> None:
-        """Tell the observers that a list of tasks may have changed."""
-        for observer in self._on_tasks:
-            observer(list)
-
-    def change_tasks(self, list: str, work: Callable[[], T]) -> T:
-        """Run `work`, one transaction that changes a list of tasks, then tell the observers."""
-        done = work()
-        self.tasks_changed(list)
-        return done
-
-
-class Board(BoardReader, ObservedBoard):
+class Board(BoardReader):
     """One board on one store. Safe to use from many threads; close it, or use it as a context."""
 
+    offers_tools = True
+    """The calls on this board are those of tools that we offer: their cost goes into the ledger."""
+
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
-        BoardReader.__init__(self, store, clock=clock)
-        ObservedBoard.__init__(self)
+        super().__init__(store, clock=clock)
+        self._is_outdated = False  # True once it was logged that the board is too new for this program
         self._gates: list[Gate] = []
         for on, command in gate_commands().items():
             self.gate(on, command)
@@ -129,21 +63,6 @@ class Board(BoardReader, ObservedBoard):
 
         `session` defaults to `$PUNCHLIST_SESSION`, else to a new id. For `options` see `AgentOptions`.
         """
-        agent = self.handle(name, session=session, dialect=dialect, profile=profile, project=project, **options)
-        self.announce(agent)
-        return agent
-
-    def handle(
-        self,
-        name: str = "main",
-        *,
-        session: str | None = None,
-        dialect: str = "punchlist",
-        profile: str = "quiet",
-        project: Folder = None,
-        **options: Unpack[AgentOptions],
-    ) -> Agent:
-        """Return a handle as `agent` does, without telling the observers; does no I/O."""
         from punchlist.agent import Agent
 
         where = project_of(project)
@@ -177,11 +96,6 @@ class Board(BoardReader, ObservedBoard):
         """The gates that are asked before a task is created or completed, in this process."""
         return tuple(self._gates)
 
-    @property
-    def offers_tools(self) -> bool:
-        """True if the calls on this board are those of tools that we offer: their cost goes into the ledger."""
-        return True
-
     def gate(self, on: str, check: Check, *, list: str | None = None, seconds: float = 10.0) -> None:
         """Put a gate before `create` or `complete`, for one list or all: a callable or a command that may refuse.
 
@@ -196,7 +110,7 @@ class Board(BoardReader, ObservedBoard):
         Nothing needs it, because every read of a list does the same; it makes things happen between reads. Any
         number of processes may call it, as often as they like: only one of them acts.
         """
-        from punchlist.agent.overview import tell_stalls
+        from punchlist.agent.detectors import tell_stalls
 
         now = self.now()
         due = self.store.read(lambda tx: tx.tasks.lists_due(now))
@@ -207,10 +121,20 @@ class Board(BoardReader, ObservedBoard):
             report = self.flows().tick()
             return report.resumed + report.cancelled
 
-        def settle() -> int:
-            return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
+        return self.store.transact(lambda tx: Work(tx, row.name, project=row.project, now=self.now()).settled)
 
-        return self.change_tasks(row.name, settle)
+    def log_fault(self, problem: str) -> None:
+        """Log a fault that a step of an agent met and that is being handled, with its exception.
+
+        Of a board that is too new it is logged once: no later step can do better.
+        """
+        import logging  # faults are rare, and it is loaded slowly
+
+        if isinstance(sys.exc_info()[1], StoreTooNew):
+            if self._is_outdated:
+                return
+            self._is_outdated = True
+        logging.getLogger("punchlist.guidance").error("%s", problem, exc_info=sys.exc_info())
 
     # Costs.
 
@@ -252,7 +176,7 @@ class Board(BoardReader, ObservedBoard):
 
     def stalls(self, *, project: Folder = None) -> Sequence[Stall]:
         """Return agents that were at work, as their hosts reported, and fell silent; the longest silence first."""
-        from punchlist.agent.overview import find_stalls
+        from punchlist.agent.detectors import find_stalls
 
         return find_stalls(self.store, self.now(), project=None if project is None else project_of(project))
 
@@ -310,11 +234,11 @@ class Board(BoardReader, ObservedBoard):
     def adopt(self, source: str, target: str, *, by: str = "") -> int:
         """Copy lists from a session that continues under another id; return how many. The new one keeps what it has."""
 
-        def work(tx: Transaction) -> list[str]:
+        def work(tx: Transaction) -> int:
             project = tx.session_project(source)
             if project is None:
                 raise SessionUnknown(session=source)
-            now, numbers, taken = self.now(), dict[int | None, int](), list[str]()
+            now, numbers, taken = self.now(), dict[int | None, int](), 0
             old = [row for name in tx.names(source) if (row := tx.agent(source, name)) is not None]
             for row in sorted(old, key=lambda row: row.number):
                 new = tx.agent(target, row.name)
@@ -330,13 +254,10 @@ class Board(BoardReader, ObservedBoard):
                 if new is not None and applied.events:
                     tx.save_list(new, applied.state, unseen=row.unseen, at=now)
                     tx.add_events(new, applied.events, by=by, at=now)
-                    taken.append(row.name)
+                    taken += 1
             return taken
 
-        taken = self.store.transact(work)
-        for name in taken:
-            self.changed(self.handle(name, session=target))
-        return len(taken)
+        return self.store.transact(work)
 
     def _transfer(self, source: str, target: str, by: str, kind: str, step: Callable[[Transaction], None]) -> None:
         def work(tx: Transaction) -> None:
@@ -351,8 +272,6 @@ class Board(BoardReader, ObservedBoard):
                     tx.add_events(agent, [Draft(kind, {"source": source})], by=by, at=self.now())
 
         self.store.transact(work)
-        for row in self.store.lists(session=target):
-            self.changed(self.handle(row.agent, session=target, project=row.project))
 
     def prune(self, before: datetime, *, progress: Callable[[int], None] | None = None) -> int:
         """Delete sessions without a write since, in small steps; return how many agents were deleted."""

@@ -4,6 +4,7 @@ case, where it gives no other."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 
@@ -35,11 +36,7 @@ class PunchlistError(Exception):
         return template.format_map({key: str(value) for key, value in data.items()})
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.data)
-
-
-def _rebuild(kind: type[PunchlistError], data: dict[str, object]) -> PunchlistError:
-    return kind(**data)
+        return partial(type(self), **self.data), ()
 
 
 class InvalidInput(PunchlistError):

@@ -256,8 +256,6 @@ class _ItemLines(Struct):
 
 
 class _Reader:
-    """Reads a text line by line."""
-
     def __init__(self, chosen: MarkerSet) -> None:
         self.errors: list[str] = []
         self._set = chosen

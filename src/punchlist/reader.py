@@ -6,9 +6,8 @@ Commands that only show these open a reader: it loads a third fewer modules than
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
@@ -20,9 +19,9 @@ from punchlist.settings.environment import Folder, project_of, stall_timings
 from punchlist.settings.table import read_setting
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 from punchlist.store.current_work import load_waits, read_current_work
+from punchlist.store.records import Clock, SteadyClock, system_clock
 from punchlist.store.subagents import ChildRow
 
-Clock = Callable[[], datetime]
 Helpers = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Names of unfinished subagents, by the name of the parent and the id of the item they were started for."""
 
@@ -31,41 +30,12 @@ _BREATH = 0.005
 """Seconds between two reads of a follower: on a busy board it takes several events at a time."""
 
 
-def system_clock() -> datetime:
-    return datetime.now(UTC)
-
-
-_wall: Clock = partial(datetime.now, UTC)
-
-
-class SteadyClock:
-    """A clock that continues at its usual pace when the clock that it reads is set back.
-
-    Otherwise time would stand still until that clock has caught up, with leases that never end, or an event would seem
-    to happen before its cause. A clock that is set forward is believed.
-    """
-
-    def __init__(self, wall: Clock = _wall, steady: Callable[[], float] = monotonic) -> None:
-        self._wall = wall
-        self._steady = steady
-        self._latest = wall()
-        self._at = steady()
-
-    def __call__(self) -> datetime:
-        said, at = self._wall(), self._steady()
-        if said < self._latest:
-            said = self._latest + timedelta(seconds=max(0.0, at - self._at))
-        self._latest, self._at = said, at
-        return said
-
-
 class BoardReader:
     """A board that is only read. Safe to use from many threads; close it, or use it as a context."""
 
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
         self.store = store
-        self._clock = SteadyClock() if clock is system_clock else clock
-        self._latest = datetime.min.replace(tzinfo=UTC)
+        self.clock: Clock = SteadyClock() if clock is system_clock else SteadyClock(clock, steady=None)
 
     @classmethod
     def open(
@@ -84,11 +54,7 @@ class BoardReader:
 
     def now(self) -> datetime:
         """Return the time, which never goes back."""
-        now = self._clock()
-        if now < self._latest:
-            return self._latest
-        self._latest = now
-        return now
+        return self.clock()
 
     # Events.
 

@@ -1,8 +1,7 @@
-"""Plans of a real Codex that is not attached: by the socket of its daemon while it runs, else from its rollout."""
+"""Plans of a real Codex that is not attached, with its daemon and without it: from its rollout."""
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -18,16 +17,6 @@ from tests.agents.test_watch import events, watch
 
 FIRST = [("Read the lexer", "in_progress"), ("Fix the loop", "pending")]
 SECOND = [("Read the lexer", "completed"), ("Fix the loop", "in_progress")]
-_SOCKET_ONLY = """
-import time
-from contextlib import suppress
-from punchlist import Board
-from punchlist.hosts.watch import CodexPlans
-
-with suppress(KeyboardInterrupt), Board.open() as board, CodexPlans(board, print):
-    print("ready", flush=True)
-    time.sleep(600)
-"""
 _LOOP = "until [ -e go ]; do sleep 0.1; done"
 
 
@@ -92,25 +81,3 @@ def test_a_plan_is_on_the_board_once_while_it_is_carried_out(
     watch(sandbox)
     assert [event["kind"] for event in list_writes(sandbox)] == ["list.replaced", "list.replaced"]
     wait_for_list(sandbox, SECOND)
-
-
-def test_a_plan_comes_by_the_socket_alone_and_its_rollout_adds_nothing(
-    codex: Callable[[Script], Codex], open_terminal: Callable[..., Terminal]
-) -> None:
-    program = codex(play())
-    enable_plans(program)
-    program.start_daemon()
-    sandbox = program.sandbox
-    with running(sandbox, sys.executable, "-c", _SOCKET_ONLY):
-        terminal = open_terminal(program)
-        terminal.wait_for_text("›")
-        terminal.submit("do it")
-        wait_for_list(sandbox, FIRST)
-        (sandbox.project / "go").touch()
-        wait_for_list(sandbox, SECOND)
-        terminal.wait_for_text("Good morning.")
-    before = list_writes(sandbox)
-    assert [event["kind"] for event in before] == ["list.replaced", "list.replaced"]
-    watch(sandbox)
-    assert list_writes(sandbox) == before
-    assert program.api.main_requests[0].headers["originator"].startswith("codex")

@@ -186,24 +186,3 @@ def test_an_opening_that_is_cancelled_leaves_no_board_open(tmp_path: Path) -> No
         return await Board.open(path)
 
     asyncio.run(work())
-
-
-def test_observers_are_told_of_a_handle_before_its_first_call_and_off_the_loop() -> None:
-    async def work() -> None:
-        seen: list[tuple[str, str, bool]] = []
-        loop = threading.current_thread()
-        async with Board.open("memory:") as board:
-            board.observe(
-                on_agent=lambda agent: seen.append(("made", agent.name, threading.current_thread() is loop)),
-                on_change=lambda agent: seen.append(("changed", agent.name, threading.current_thread() is loop)),
-            )
-            agent = board.agent("main", session="s")
-            assert seen == []
-            await _add(agent, "A")
-            await _add(agent, "B")
-            await board.changed(agent)
-            await agent.spawn("child")
-        changes = [("changed", "main", False)] * 3
-        assert seen == [("made", "main", False), *changes, ("made", "child", False)]
-
-    asyncio.run(work())

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from punchlist.core.brief import Noticed, find_noticed
 from punchlist.core.overview import NO_ACTIVITY, Activity, fold_activity
-from punchlist.core.report import ItemReport
+from punchlist.core.report import ItemReport, Noticed, find_noticed
 from tests.board.work import FAILS, PASSES, Session
 from tests.core.build import NOW
 

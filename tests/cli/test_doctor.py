@@ -290,9 +290,6 @@ def test_the_doctor_says_which_agents_are_here_and_whether_they_are_connected(
     assert "agents" not in found
     assert found["codex"]["text"].endswith("not attached")
     assert found["claude-code"]["text"].endswith("not attached")
-    settings = {"statusLine": {"type": "command", "command": "punchlist statusline"}}
-    (tmp_path / ".claude" / "settings.json").write_text(json.dumps(settings))
-    assert ", connected: " in _findings(run)["claude-code"]["text"]
     monkeypatch.setenv("PATH", "/nowhere")
     run("attach", "claude-code", "--yes")
     run("attach", "codex", "--yes")

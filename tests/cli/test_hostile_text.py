@@ -8,9 +8,8 @@ from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import board_lines
-from punchlist.surfaces.panel import Frame, frame_lines
-from punchlist.surfaces.spans import Display, plain
+from punchlist.terminal.lists import Frame, board_lines, frame_lines
+from punchlist.terminal.spans import Display, plain
 from tests.cli.conftest import Run
 
 EVIL = "a\x1b[2Jb\x1b]0;owned\x07c\x9b31md\ne\rf\u202eg\u200bh"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from punchlist import Board
-from punchlist.surfaces.now import now_lines
-from punchlist.surfaces.spans import Display, plain_text
+from punchlist.terminal.now import now_lines
+from punchlist.terminal.spans import Display, plain_text
 from punchlist.text import width
 from punchlist.views.now import AgentNow, Roster
 from tests.cli.conftest import Run

@@ -14,7 +14,7 @@ import pytest
 from punchlist import Agent
 from punchlist.board import Board
 from punchlist.core.commands import Block, Target
-from punchlist.surfaces.spans import UNICODE
+from punchlist.terminal.spans import UNICODE
 from punchlist.testing import FakeClock
 from tests.cli.conftest import Run
 from tests.cli.test_report_forms import git, ran

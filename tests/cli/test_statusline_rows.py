@@ -15,7 +15,7 @@ import pytest
 import punchlist_statusline as file
 from punchlist.board import Board
 from punchlist.cli.terminal import _SGR
-from punchlist.surfaces import spans
+from punchlist.terminal import spans
 from tests.cli.conftest import read_rows
 
 _LINES: dict[str, tuple[dict[str, Any], list[str]]] = {

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from punchlist.board import Board
 from punchlist.core.events import KINDS, Event
 from punchlist.core.task import Blocking, ChecklistLine, LateResult, Task, TaskStatus, Wait
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import ASCII, UNICODE, Display, plain
-from punchlist.surfaces.tasks import (
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import ASCII, UNICODE, Display, plain
+from punchlist.terminal.tasks import (
     draw_dot,
     draw_mermaid,
     find_neighbours,

@@ -5,19 +5,19 @@ import pytest
 from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.todo import Status, TodoList
-from punchlist.hosts.own_lists import name_session
 from punchlist.settings.environment import project_of
+from punchlist.views.list_owners import name_path_session
 from tests.cli.conftest import Run
 
 
 def _todos(session: str | None = None, agent: str = "main") -> TodoList:
     with Board.open() as board:
-        return board.agent(agent, session=session or name_session(project_of())).todos
+        return board.agent(agent, session=session or name_path_session(project_of())).todos
 
 
 def _mine() -> str:
     """What a confirmation says about a person's own list."""
-    return f"(yours, session {name_session(project_of())})"
+    return f"(yours, session {name_path_session(project_of())})"
 
 
 def _contents() -> list[str]:
@@ -36,7 +36,7 @@ def test_append_starts_a_list_in_a_session_named_after_the_project(run: Run):
     assert run("todo", "append", "fix the bug").out == f"Appended: fix the bug {_mine()}\n"
     (item,) = _todos().items
     assert (item.content, item.status, item.created_by) == ("fix the bug", Status.PENDING, "anna")
-    assert name_session(project_of()).startswith("project-")
+    assert name_path_session(project_of()).startswith("project-")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_restore_brings_back_what_a_rewrite_left_out(run: Run, board: Board):
     run("todo", "append", "Lose one")
     run("todo", "append", "Lose two")
     with board:
-        agent = board.agent("main", session=name_session(project_of()), dialect="claude-code")
+        agent = board.agent("main", session=name_path_session(project_of()), dialect="claude-code")
         for texts in (["Keep", "Lose one", "Lose two"], ["Keep"]):
             todos = [{"content": text, "status": "pending", "activeForm": text} for text in texts]
             agent.call("TodoWrite", {"todos": todos})
@@ -345,9 +345,9 @@ def test_a_list_that_moves_on_meanwhile_is_read_again(run: Run, monkeypatch: pyt
 
 
 def test_projects_of_one_name_get_sessions_of_their_own():
-    assert name_session("/a/api") != name_session("/b/api")
-    assert name_session("/a/api").startswith("api-")
-    assert name_session("/").startswith("project-")
+    assert name_path_session("/a/api") != name_path_session("/b/api")
+    assert name_path_session("/a/api").startswith("api-")
+    assert name_path_session("/").startswith("project-")
 
 
 @pytest.mark.usefixtures("three", "person")

@@ -9,8 +9,8 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.cli import main
-from punchlist.hosts.own_lists import name_session
 from punchlist.settings.environment import project_of
+from punchlist.views.list_owners import name_path_session
 from tests.cli.conftest import Run
 
 Editor = Callable[[str], None]
@@ -39,7 +39,7 @@ def _left(tmp_path: Path) -> list[Path]:
 
 
 def _mine() -> str:
-    return f"(yours, session {name_session(project_of())})"
+    return f"(yours, session {name_path_session(project_of())})"
 
 
 @pytest.mark.usefixtures("person")
@@ -187,7 +187,7 @@ def test_import_starts_a_list_where_there_is_none(run: Run, project: Path):
     (project / "TODO.md").write_text("- [ ] One\n")
     assert run("todo", "import").code == 0
     with Board.open() as board:
-        assert board.agent("main", session=name_session(project_of())).todos.items[0].content == "One"
+        assert board.agent("main", session=name_path_session(project_of())).todos.items[0].content == "One"
 
 
 def test_an_editor_that_cannot_be_started_leaves_nothing_behind(

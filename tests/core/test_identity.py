@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist.core.commands import Append, Entry, Replace
-from punchlist.core.identity import match, match_key
+from punchlist.core.merge import match, match_key
 from punchlist.core.todo import TodoItem
 from tests.core.build import PLAIN, after, entry, ids, item, lines, listed, person, run, write
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from punchlist.core.matching import find_item, find_items, find_phase
-from punchlist.core.todo import Phase, Status, TodoItem
+from punchlist.core.todo import Phase, Status, TodoItem, find_item, find_items, find_phase
 
 
 def _items(*texts: str, closed: str = "") -> list[TodoItem]:

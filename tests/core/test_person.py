@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.core.person import AGENT_VARIABLES, doubt_person
+from punchlist.core.programs import AGENT_VARIABLES, doubt_person
 
 
 def test_a_terminal_outside_of_agents_is_a_persons() -> None:

@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.core.apply import Applied, apply
+from punchlist.core.apply import Applied, apply, undo
 from punchlist.core.commands import Append, Command, Edit, Entry, Policy, Replace
 from punchlist.core.events import KINDS, Draft, decode_item, diff, draft_header, encode_item, fold
-from punchlist.core.identity import match, match_key
+from punchlist.core.merge import match, match_key
 from punchlist.core.todo import MOST_OMITTED, ListState, Progress, Status, TodoItem, TodoList
-from punchlist.core.undo import undo
 from punchlist.text import clean
 from tests.core import strategies as some
 from tests.core.build import EMPTY, NARROW, NOW, PLAIN, folded

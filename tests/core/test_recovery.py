@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from punchlist.core.apply import adopt, recover
 from punchlist.core.commands import Policy, Replace
-from punchlist.core.recovery import adopt, recover
 from tests.core import strategies as some
 from tests.core.build import EMPTY, NARROW, NOW, folded
 from tests.core.test_properties import Step, histories, lived

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from punchlist.text.previews import LENGTH, preview, shown_arguments
 from punchlist.text.redaction import MARK, redact, secrecy
+from punchlist.text.tool_values import LENGTH, preview, shown_arguments
 from tests.sizes import size
 from tests.text.hostile import forbidden, hostile_texts
 

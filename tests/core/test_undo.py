@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from punchlist.core.apply import undo
 from punchlist.core.commands import Append, Done, Drop, Note, Operation, Remove, Replace, Restore, Reword, Start
 from punchlist.core.todo import ListState, TodoList
-from punchlist.core.undo import undo
 from tests.core.build import EMPTY, after, edited, entry, ids, init, lines, listed, on, person, write
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.detect.loops import Call, LoopOptions, judge, loop_options
+from punchlist.detect.loops import LoopCall, LoopOptions, judge, loop_options
 from tests.sizes import size
 
 Said = tuple[str, str | None, int]
@@ -15,15 +15,15 @@ Said = tuple[str, str | None, int]
 THRESHOLDS = ("warning_threshold", "critical_threshold", "global_threshold")
 
 
-def one(tool: str, args: str, outcome: str | None, unknown: str | None) -> Call:
-    return Call("", tool, f"{tool}:{args}", outcome=outcome, unknown_tool=unknown)
+def one(tool: str, args: str, outcome: str | None, unknown: str | None) -> LoopCall:
+    return LoopCall("", tool, f"{tool}:{args}", outcome=outcome, unknown_tool=unknown)
 
 
-def window(parts: list[list[Call]]) -> list[Call]:
+def window(parts: list[list[LoopCall]]) -> list[LoopCall]:
     return [call for part in parts for call in part][-30:]
 
 
-def taking_turns(one_side: Call, other_side: Call, times: int) -> list[Call]:
+def taking_turns(one_side: LoopCall, other_side: LoopCall, times: int) -> list[LoopCall]:
     return [one_side, other_side] * times
 
 
@@ -49,7 +49,7 @@ OPTIONS = st.builds(
 )
 
 
-def told(calls: Sequence[Call], tool: str, key: str, is_poll: bool, options: LoopOptions) -> Said:
+def told(calls: Sequence[LoopCall], tool: str, key: str, is_poll: bool, options: LoopOptions) -> Said:
     """The specification again, one sentence after the other."""
     newest = list(reversed(calls))
     names = {call.unknown_tool for call in newest[: _run(call.tool == tool and call.unknown_tool for call in newest)]}
@@ -82,7 +82,7 @@ def _run(claims: Iterable[object]) -> int:
     return sum(1 for _ in takewhile(bool, claims))
 
 
-def _turns(newest: Sequence[Call], key: str) -> tuple[int, bool]:
+def _turns(newest: Sequence[LoopCall], key: str) -> tuple[int, bool]:
     if not newest:
         return 0, False
     last = newest[0].key
@@ -97,7 +97,7 @@ def _turns(newest: Sequence[Call], key: str) -> tuple[int, bool]:
 @pytest.mark.requirement("loops.order")
 @settings(max_examples=size(400, 20_000))
 @given(HISTORIES, CALLS, OPTIONS)
-def test_the_rules_are_those_of_the_specification(calls: list[Call], now: Call, options: LoopOptions) -> None:
+def test_the_rules_are_those_of_the_specification(calls: list[LoopCall], now: LoopCall, options: LoopOptions) -> None:
     is_poll = now.tool == "process"
     verdict = judge(calls, now.tool, now.key, is_poll=is_poll, options=options).verdict
     assert (verdict.level, verdict.detector, verdict.count) == told(calls, now.tool, now.key, is_poll, options)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from punchlist import TodoList
-from punchlist.core.identity import item_names
+from punchlist.core.merge import item_names
 from punchlist.core.todo import Status
 from punchlist.dialects import copilot, cursor, dialect, goose, openhands, qwen, roo
 from punchlist.dialects.base import shown_items

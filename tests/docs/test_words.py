@@ -15,8 +15,8 @@ from punchlist.core.events import KINDS, Event
 from punchlist.core.grounding.grades import GRADES
 from punchlist.core.grounding.session import STATES
 from punchlist.settings.environment import list_variables
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import UNICODE
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import UNICODE
 
 DOCS = check_docs.ROOT / "docs"
 GENERATED = {"api.md"}  # docstrings, for programmers

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from punchlist.guidance.last_message import is_question
+from punchlist.guidance.decisions import is_question
 from tests.text.hostile import hostile_texts
 
 QUESTIONS = [

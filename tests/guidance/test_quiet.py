@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist import Agent
-from punchlist.guidance.memory import fingerprint
+from punchlist.guidance.ledger import fingerprint
 from punchlist.guidance.words import Injection
 from tests.dialects.boards import write, written
 from tests.guidance.talk import do, kinds, rows, spoken, talk, turns

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from punchlist.board import Board
-from punchlist.core.person import AGENT_VARIABLES
+from punchlist.core.programs import AGENT_VARIABLES
 from tests.mcp_server.client import Client
 
 Start = Callable[..., Client]

@@ -13,9 +13,9 @@ from typing import Any, Self
 import pytest
 
 from punchlist.board import Board
-from punchlist.hosts.conversations import find_call
+from punchlist.conversations.bindings import find_call
 from punchlist_hook import inbox_path, socket_folder
-from tests.hosts import hooks
+from tests.hooks import hosts as hooks
 from tests.mcp_server.client import wait_until
 from tests.mcp_server.conftest import Start
 

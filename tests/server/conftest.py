@@ -15,7 +15,7 @@ from punchlist.board import Board
 from punchlist.server.access import Access, guard_routes
 from punchlist.server.app import BoardServer, bind
 from punchlist.server.broadcast import Broadcaster
-from punchlist.server.runs import load_secret
+from punchlist.server.run_files import load_secret
 from punchlist.server.state import ServerState
 
 

@@ -13,7 +13,7 @@ from punchlist.board import Board
 from punchlist.cli import main
 from punchlist.server.access import LONGEST_BODY, SECURITY_HEADERS, Access, Grant
 from punchlist.server.app import bind
-from punchlist.server.runs import load_secret
+from punchlist.server.run_files import load_secret
 from punchlist.settings.environment import login_name
 from tests.server.conftest import Running, add_route, make_token
 

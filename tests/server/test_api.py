@@ -11,10 +11,10 @@ import pytest
 from punchlist import Board
 from punchlist.cli import main
 from punchlist.core.presence import Presence
-from punchlist.hosts.live import LiveRoster
-from punchlist.hosts.presence import record_states
+from punchlist.presence.running_agents import record_states
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.server.access import make_owner
-from punchlist.server.api.calls import Call
+from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.reading import ProjectQuery, show_now
 from tests.server.worlds import OTHERS, OURS, build
 
@@ -161,7 +161,7 @@ def test_an_agent_that_was_seen_after_the_server_asked_the_hosts_is_not_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("punchlist.hosts.live.PRESENCE_SECONDS", 1_000)
+    monkeypatch.setattr("punchlist.presence.screen_feed.PRESENCE_SECONDS", 1_000)
     clock = [datetime.now(UTC)]
     with Board.open(tmp_path / "board.db", clock=lambda: clock[0]) as board:
         live = LiveRoster(board, watches=False)
@@ -169,5 +169,5 @@ def test_an_agent_that_was_seen_after_the_server_asked_the_hosts_is_not_gone(
         clock[0] += timedelta(seconds=1)
         record_states(board, [Presence(host="codex", session="t-1", state="idle", project="/shop")])
         clock[0] += timedelta(seconds=1)
-        (row,) = show_now(Call(board, make_owner(), live=live), ProjectQuery()).agents
+        (row,) = show_now(ApiCall(board, make_owner(), live=live), ProjectQuery()).agents
         assert (row.session, row.state) == ("t-1", "idle")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from punchlist.board import Board
-from punchlist.hosts.sockets import HookServer
-from tests.hosts.hooks import Host
+from punchlist.hooks.sockets import HookServer
+from tests.hooks.hosts import Host
 from tests.server.conftest import Running
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from punchlist.board import Board
 from punchlist.server.access import LONGEST_BODY, MOST_BODIES
-from punchlist.server.runs import load_secret
+from punchlist.server.run_files import load_secret
 from punchlist.server.state import MOST_WRITES, WriteQueue
 from tests.server.conftest import Running
 from tests.server.streams import open_stream

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 from punchlist.board import Board
-from punchlist.server.runs import load_secret
+from punchlist.server.run_files import load_secret
 from tests.server.streams import open_stream
 from tests.sizes import size
 

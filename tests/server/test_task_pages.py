@@ -10,7 +10,7 @@ from punchlist.board import Board
 from punchlist.core.task import TaskStatus
 from punchlist.server.pages.handlers import render_topic
 from punchlist.server.pages.rendering import list_path, task_path
-from punchlist.server.pages.task_graph import HEIGHT, lay_out_graph
+from punchlist.server.pages.tasks import HEIGHT, lay_out_graph
 from punchlist.settings.environment import project_of
 from punchlist.tasks import Tasks
 from tests.server.conftest import Running, make_token

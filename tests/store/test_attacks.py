@@ -14,9 +14,8 @@ import pytest
 
 from punchlist import Board
 from punchlist.errors import StoreDamaged, StoreUnavailable
-from punchlist.store.inspect import inspect
 from punchlist.store.sidecars import SidecarLock
-from punchlist.store.sqlite import SqliteStore
+from punchlist.store.sqlite import SqliteStore, inspect
 from punchlist.testing import FakeClock
 from tests.store.reporters import call, ended, reporter
 from tests.store.writers import PATIENCE, hold, operation, operations_of, start, two_way

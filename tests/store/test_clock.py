@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from punchlist import Board
-from punchlist.reader import SteadyClock
+from punchlist.store.records import SteadyClock
 from punchlist.testing import FakeClock
 from tests.sizes import size
 

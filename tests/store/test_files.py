@@ -230,7 +230,7 @@ def test_the_header_says_whose_file_it_is(tmp_path: Path) -> None:
 _AUDIT = """
 import os, sys, threading
 from punchlist import Board
-from punchlist.store.inspect import inspect
+from punchlist.store.sqlite import inspect
 from tests.store.writers import operation
 
 path = os.path.realpath(sys.argv[1])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from punchlist import Board, PunchlistError
 from punchlist.core import commands as do
 from punchlist.store import Transaction
-from punchlist.store.lines import load_line
+from punchlist.store.current_work import load_line
 from punchlist.store.sqlite import SqliteStore
 from punchlist.testing import FakeClock
 from tests.sizes import size

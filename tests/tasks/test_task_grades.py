@@ -6,7 +6,7 @@ import pytest
 
 from punchlist import Agent, Board
 from punchlist.errors import TaskNotGrounded
-from punchlist.surfaces.tasks import standing_words
+from punchlist.terminal.tasks import standing_words
 
 
 def _working(board: Board, grades: str = "show") -> Agent:

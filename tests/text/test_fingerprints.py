@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.detect.loops import LoopState, add_outcome, judge_start
-from punchlist.text.fingerprints import LONGEST, UNKEYED, Signer, bounded_json
+from punchlist.text.tool_values import LONGEST, UNKEYED, Signer, bounded_json
 from tests.dialects.test_bombs import BOMBS, bomb
 
 NESTED = st.recursive(

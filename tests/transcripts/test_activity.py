@@ -10,8 +10,7 @@ import pytest
 import zstandard
 
 from punchlist.errors import InvalidInput
-from punchlist.transcripts.activity import read_steps
-from punchlist.transcripts.formats import open_transcript
+from punchlist.transcripts.formats import open_transcript, read_steps
 from punchlist.transcripts.steps import CallEnd, CallStart, ListWrite, Step, SubagentStart, UserTurn
 from tests.transcripts.records import line, save
 from tests.transcripts.sessions import START, ClaudeSession, CodexSession

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
-from punchlist.transcripts import reverse
+from punchlist.transcripts import log_files
 from punchlist.transcripts.formats import FORMATS, open_transcript
 from tests.transcripts.records import SESSION, line, meta, output, plan, save, told, write
 from tests.transcripts.test_hermes import BASE
@@ -135,7 +135,7 @@ def test_long_lines_at_both_ends_do_not_hide_the_format(tmp_path: Path, long: in
 def test_lines_too_long_to_read_at_both_ends_do_not_hide_the_format(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reverse, "LARGEST", 400_000)
+    monkeypatch.setattr(log_files, "LARGEST", 400_000)
     talk = line("user", {"type": "text", "text": "x" * 500_000})
     assert told(open_transcript(save(tmp_path / "run.jsonl", [talk, write("t1", "Paint"), talk])).latest()) == ["Paint"]
     with pytest.raises(TranscriptUnknown, match="no line of it can be read"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from punchlist.transcripts import reverse
+from punchlist.transcripts import log_files
 from punchlist.transcripts.formats import open_transcript
 from punchlist.transcripts.values import Transcript
 from tests.sizes import size
@@ -117,7 +117,7 @@ def test_a_broken_entry_still_tells_its_parent(opened: Any) -> None:
 
 
 def test_an_entry_too_long_to_read_still_tells_its_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reverse, "LARGEST", 100_000)
+    monkeypatch.setattr(log_files, "LARGEST", 100_000)
     long = [talk("e3", "e2", "x" * 200_000), {**talk("e4", "e3", "x" * 200_000), "id": "e4"}, talk("e5", "e4")]
     long[1]["type"] = long[1].pop("type")  # its ids do not stand where they are looked for
     given = [HEAD, talk("e1", None), result(phase("A", "> a1"), id="e2", parentId="e1"), *long]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.transcripts import reverse
-from punchlist.transcripts.reverse import Log
+from punchlist.transcripts import log_files
+from punchlist.transcripts.log_files import Log
 
 WORDS = (b'"ab"', b"abc")
 pieces = st.sampled_from([b'"ab"', b"abc", b"a", b"b", b'"', b"\n", b"\n\n", b"x" * 9, b"ab"])
@@ -34,7 +34,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_both_ways_find_the_lines_that_a_plain_look_finds(path: Path, body: bytes, block: int) -> None:
     path.write_bytes(body)
     with pytest.MonkeyPatch.context() as patch, Log(path) as log:
-        patch.setattr(reverse, "BLOCK", block)
+        patch.setattr(log_files, "BLOCK", block)
         expected = plain(body)
         assert [(line.start, line.body) for line in log.backwards(WORDS)] == expected[::-1]
         assert [(line.start, line.body) for line in log.forwards(WORDS, block_size=block)] == expected
@@ -42,7 +42,7 @@ def test_both_ways_find_the_lines_that_a_plain_look_finds(path: Path, body: byte
 
 
 def test_a_line_too_long_for_any_list_is_found_without_its_body(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reverse, "LARGEST", 1000)
+    monkeypatch.setattr(log_files, "LARGEST", 1000)
     path.write_bytes(b"abc\n" + b"abc" * 500 + b"\nabc\n")
     with Log(path) as log:
         assert [(line.start, line.body) for line in log.backwards(WORDS)] == [(1505, b"abc"), (4, None), (0, b"abc")]

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.core.notices import NoticeMemory, PersonNotice
 from punchlist.core.overview import PersonWait
-from punchlist.core.presence import PresenceState
+from punchlist.core.presence import NoticeMemory, PersonNotice, PresenceState
 from punchlist.views.notices import (
     drop_settled,
     find_news,

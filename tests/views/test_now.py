@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec.structs import fields
 
-from punchlist.core.overview import NO_ACTIVITY, PersonWait, TokenTotal
+from punchlist.core.overview import NO_ACTIVITY, PersonWait, SessionLine, SubagentLine, TokenTotal
 from punchlist.core.presence import Presence
-from punchlist.core.session_line import SessionLine, SubagentLine
 from punchlist.views.now import AgentNowView, BoardAgent, DoneSince, Roster, list_agents, view_now
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -128,7 +128,7 @@ def test_eight_tabs_are_live_over_one_connection(tabs: Tabs, board: Board, agent
     for page in pages:
         expect(page.locator("#link")).to_have_text("live")
     for number in range(8):
-        board.handle("main", session=f"tab{number}").edit({"op": "append", "items": [f"More of {number}"]}, by="main")
+        board.agent("main", session=f"tab{number}").edit({"op": "append", "items": [f"More of {number}"]}, by="main")
     for number, page in enumerate(pages):
         expect(page.locator(".item", has_text=f"More of {number}")).to_be_visible()
 

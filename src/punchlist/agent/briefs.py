@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from punchlist.agent.context import AgentBoard
 from punchlist.agent.grading import find_calls, tally_of_family
-from punchlist.core.brief import Brief, ListNews, Noticed, assemble_brief, find_noticed
 from punchlist.core.events import Event
-from punchlist.core.grounding.commits import find_commit_call
+from punchlist.core.grounding.commits import CommitCall, find_commit_call
 from punchlist.core.grounding.evidence import match_evidence
 from punchlist.core.grounding.grades import Grade, judge
 from punchlist.core.grounding.session import SessionState, red_since, session_state
@@ -26,9 +25,14 @@ from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import Subject, ToolCall, is_task, item_key, subject
 from punchlist.core.overview import AgentOverview, KeptItem, PersonWait, is_under_way
 from punchlist.core.report import (
+    Brief,
     ItemReport,
+    ListNews,
+    Noticed,
     Report,
     TaskEntry,
+    assemble_brief,
+    find_noticed,
     fold_task_entry,
     group_by_agent,
     known_stints,
@@ -95,6 +99,12 @@ def brief(board: AgentBoard, after: int, session: str | None, project: Folder) -
     return board.store.read(look)
 
 
+def recent_commit_calls(board: AgentBoard, after: int, project: str) -> tuple[CommitCall, ...]:
+    """Return the calls in a project that make commits, after a cursor, or of the last events if these are more."""
+    now = board.now()
+    return board.store.read(lambda tx: ReportReader(tx, now, None, project).recent_commit_calls(after))
+
+
 def _is_over(tx: Transaction, storm: Noticed, now: datetime) -> bool:
     """True if a storm has ended by itself: the agent makes no calls any more, so no event tells of the end."""
     row = tx.agent(storm.session, storm.agent)
@@ -127,17 +137,25 @@ class ReportReader:
         tasks = self._report_tasks(self._tx.overviews.tasks_since(0))
         items = group_by_agent([*self._report_items(_without_repeats(kept)), *tasks])
         calls = {agent: self._tx.tool_calls.of_agent(agent) for agent in self._rows}
-        commits = (
-            find_commit_call(call, self._lineage(agent, call.item)) for agent, each in calls.items() for call in each
-        )
         return Report(
             sessions=worst_first(map(self._state, dict.fromkeys(row.session for row in self._rows.values()))),
             items=tuple(items),
             elsewhere=self._work_elsewhere(calls),
             totals=total_items(items, [call for each in calls.values() for call in each]),
-            committing=tuple(call for call in commits if call is not None),
+            committing=self._find_commit_calls(calls),
             waits=self._load_waits(),
         )
+
+    def recent_commit_calls(self, after: int) -> tuple[CommitCall, ...]:
+        after = min(after, max(0, self._tx.last_seq() - _FIRST_EVENTS))
+        touched = [agent for agent in self._tx.overviews.agents_since(after) if agent in self._rows]
+        return self._find_commit_calls({agent: self._tx.tool_calls.since(agent, after) for agent in touched})
+
+    def _find_commit_calls(self, calls: Mapping[int, Sequence[ToolCall]]) -> tuple[CommitCall, ...]:
+        found = (
+            find_commit_call(call, self._lineage(agent, call.item)) for agent, each in calls.items() for call in each
+        )
+        return tuple(call for call in found if call is not None)
 
     def brief(self, after: int) -> Brief:
         after = after or self._find_beginning()

@@ -20,6 +20,7 @@ from punchlist.core.events import Draft
 from punchlist.core.flow import FlowCommand
 from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState, TodoList
+from punchlist.detect import list_upkeep
 from punchlist.dialects.base import Invalid, Reply, Result, SubmitPlan, reply_invalid, reply_unknown_tool
 from punchlist.errors import StoreBusy
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
@@ -32,7 +33,7 @@ from punchlist.text.hashing import blake2b
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
 """Returns the reply, and True if something changed."""
 
-Answer = Callable[[AgentContext], tuple[Reply, bool]]
+Answer = Callable[[AgentContext], Reply]
 """A `Decide` for this agent, with its memory."""
 
 View = Callable[[Transaction, AgentRow | None, datetime], Reply | None]
@@ -45,22 +46,20 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_reply = msgspec.json.Decoder(Reply).decode
 
 
-def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -> tuple[Reply, bool]:
-    """Answer a tool call in one transaction; return the reply, and True if the agent's list changed."""
+def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -> Reply:
+    """Answer a tool call in one transaction."""
     found = _find_answer(agent, name, args, size_of_json(args))
     if found is None:
         agent.send_heartbeat()
-        return reply_unknown_tool(agent.tools, str(name)), False
+        return reply_unknown_tool(agent.tools, str(name))
     call_id = None if call_id is None else repair(str(call_id))
     if call_id is not None and len(call_id) > LONGEST_ID:
         text = f"The id of this call has {len(call_id)} characters; at most {LONGEST_ID} fit. Nothing was changed."
-        return reply_invalid(Invalid(text, code="call_id_too_long")), False
+        return reply_invalid(Invalid(text, code="call_id_too_long"))
     fingerprint = b"" if call_id is None else fingerprint_of(f"{agent.dialect.name}/{name}", args)
     durable = call_id is not None or found.view is None  # a read leaves nothing but a count
-    changed = False
 
     def work(ctx: AgentContext) -> Reply:
-        nonlocal changed
         tx, row, now = ctx.tx, ctx.row, ctx.now
         observe_call(ctx)
         if call_id is not None and (stored := tx.call(row, call_id)) is not None:
@@ -69,7 +68,7 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
             reply = _reply_to_restored(agent, tx, row, stored, (name, args, call_id), now)
             tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
             return reply
-        reply, changed = found.decide(ctx)
+        reply = found.decide(ctx)
         if call_id is not None:
             tx.save_call(row, call_id, encode_call(fingerprint, reply), at=now)
         return reply
@@ -79,14 +78,12 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
         stored = None if call_id is None or row is None else tx.call(row, call_id)
         if stored is not None:
             return _replay(stored, fingerprint, call_id or "") if stored.reply else None
-        return None if found.view is None else found.view(tx, row, agent.board.now())
+        return None if found.view is None else found.view(tx, row, agent.now())
 
     wait = None if found.view is None else _VIEW_WAIT
     while True:
-        transact = partial(agent.run, work, durable=durable, wait=wait, call_id=call_id)
         try:
-            reply = transact() if found.task_list is None else agent.board.change_tasks(found.task_list, transact)
-            break
+            return agent.run(work, durable=durable, wait=wait, call_id=call_id)
         except Repeat as repeat:
             repeat.meanwhile()
         except StoreBusy:
@@ -94,9 +91,8 @@ def answer_call(agent: AgentRunner, name: str, args: Any, call_id: str | None) -
                 raise
             reply = agent.board.store.read(view)  # it is not counted
             if reply is not None:
-                break
+                return reply
             wait = None
-    return reply, changed and agent.dialect.layer == "todos"
 
 
 def observe_call(ctx: AgentContext) -> None:
@@ -107,12 +103,11 @@ def observe_call(ctx: AgentContext) -> None:
 
 
 class _Answering(NamedTuple):
-    """The functions that answer a call, and the list of tasks that it may change."""
+    """The functions that answer a call."""
 
     decide: Answer
     view: View | None = None
     """For a call that only reads."""
-    task_list: str | None = None
 
 
 def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> _Answering | None:
@@ -139,9 +134,7 @@ def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> _
             render=agent.dialect.render,
         )
         decide = _count_call(agent, task_call.decide, arguments)
-        if parsed.reads:
-            return _Answering(decide, task_call.view)
-        return _Answering(decide, task_list=agent.task_list)
+        return _Answering(decide, task_call.view if parsed.reads else None)
     if agent.settings.plan_tools is not None and agent.settings.plan_tools.has_tool(name):
         answer = answer_plan_call(agent.settings.plan_tools, name, args, by=agent.name)
         return _Answering(_count_call(agent, answer, arguments))
@@ -151,12 +144,12 @@ def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> _
 def _count_call(agent: AgentRunner, decide: Decide, arguments: Size) -> Answer:
     """Return an answer with the call added to the ledger; for what does not write the list itself."""
 
-    def work(ctx: AgentContext) -> tuple[Reply, bool]:
+    def work(ctx: AgentContext) -> Reply:
         ctx.save()
         reply, changed = decide(ctx.tx, ctx.row, ctx.now)
         ctx.load()  # a task that was completed has changed it
         _count(agent, ctx, arguments, reply, wrote=changed)
-        return reply, changed
+        return reply
 
     return work
 
@@ -184,15 +177,12 @@ def _count(
     ctx.remember(counts=counts)
 
 
-def _answer(
-    agent: AgentRunner, parsed: Command | Query | Invalid, arguments: Size, ctx: AgentContext
-) -> tuple[Reply, bool]:
-    """Return the reply, and whether the list changed."""
+def _answer(agent: AgentRunner, parsed: Command | Query | Invalid, arguments: Size, ctx: AgentContext) -> Reply:
     row, mode_refusal = ctx.row, agent.dialect.refused_in_plan_mode
     if row.mode == "plan" and mode_refusal is not None:
         parsed = Invalid(mode_refusal, code="plan_mode")
     if isinstance(parsed, Invalid):
-        return _refuse(agent, ctx, reply_invalid(parsed), parsed.code, parsed.text, arguments), False
+        return _refuse(agent, ctx, reply_invalid(parsed), parsed.code, parsed.text, arguments)
     if isinstance(parsed, Query):
         return _save_and_reply(agent, ctx, parsed, Applied(row.state), arguments)
     applied = apply(row.state, parsed, agent.policy, ctx.now, by=agent.name)
@@ -200,7 +190,7 @@ def _answer(
         given = grade_change(ctx.tx, row, applied, ctx.now)
         if agent.settings.grades == "require" and (problem := refusal(given)) is not None:
             refused = reply_invalid(Invalid(problem.text, code=problem.code))
-            return _refuse(agent, ctx, refused, problem.code, problem.text, arguments), False
+            return _refuse(agent, ctx, refused, problem.code, problem.text, arguments)
         applied = save_graded(ctx.tx, row, applied, given)
         if agent.settings.grades == "tell" and (problem := doubt(given)) is not None:
             applied = applied._replace(problems=(*applied.problems, problem))
@@ -221,7 +211,7 @@ def _view(agent: AgentRunner, query: Query, _tx: Transaction, row: AgentRow | No
 
 def _save_and_reply(
     agent: AgentRunner, ctx: AgentContext, parsed: Command | Query, applied: Applied, arguments: Size
-) -> tuple[Reply, bool]:
+) -> Reply:
     row, events = ctx.row, applied.events
     state, reply = applied.state, _render(agent, row.state, row.unseen, parsed, applied, ctx.now)
     unseen = row.unseen + 1
@@ -230,17 +220,26 @@ def _save_and_reply(
         state = state if reply.is_error else ListState(state.todos)
     if not events and applied.refused:
         problem = applied.problems[0]
-        return _refuse(agent, ctx, reply, problem.code, problem.text, arguments), False
+        return _refuse(agent, ctx, reply, problem.code, problem.text, arguments)
     _count(agent, ctx, arguments, reply, events)
     ctx.tx.save_list(row, state, unseen=unseen, at=ctx.now)
     ctx.tx.add_events(row, events, by=agent.name, at=ctx.now)
     if isinstance(parsed, Edit):
         save_questions(ctx.tx, row, parsed, before=row.state.todos, after=state.todos, by=agent.name, now=ctx.now)
-    if events:
-        detectors.observe_list_write(ctx, events, agent.settings.staleness, agent.name)
+    _observe_upkeep(agent, ctx, events)
+    return reply
+
+
+def _observe_upkeep(agent: AgentRunner, ctx: AgentContext, drafts: Sequence[Draft]) -> None:
+    """Look at how the agent keeps its list. The context's row still holds the list before this call."""
+    upkeep, now, options = ctx.memory.upkeep, ctx.now, agent.settings.staleness
+    if drafts:
+        events = [ctx.event(draft, agent.name) for draft in drafts]
+        upkeep, found = list_upkeep.observe_write(upkeep, ctx.row.state.todos, events, now, options)
     else:
-        detectors.observe_list_call(ctx, agent.settings.staleness)
-    return reply, state.todos is not row.state.todos
+        upkeep, found = list_upkeep.observe_call(upkeep, now, options)
+    ctx.remember(upkeep=upkeep)
+    ctx.tell(found)
 
 
 def _render(
@@ -277,7 +276,7 @@ def _refuse(agent: AgentRunner, ctx: AgentContext, reply: Reply, code: str, prob
     refused = Draft("list.refused", {"code": code, "problem": problem[:500]})
     _count(agent, ctx, arguments, reply)
     ctx.add(refused)
-    detectors.observe_list_write(ctx, [refused], agent.settings.staleness, agent.name)
+    _observe_upkeep(agent, ctx, [refused])
     return reply
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -28,8 +30,8 @@ from punchlist.tasks.flows import FlowWork
 from punchlist.tasks.handle import TaskBoard
 from punchlist.tasks.work import Work
 from punchlist.text import clean, cut
-from punchlist.text.fingerprints import Signer
 from punchlist.text.redaction import redact
+from punchlist.text.tool_values import Signer
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
@@ -56,11 +58,10 @@ _MOST = 100
 class AgentBoard(TaskBoard, Protocol):
     """The parts of a board that its agents need."""
 
-    @property
-    def offers_tools(self) -> bool: ...
+    offers_tools: bool
+    clock: Callable[[], datetime]
+
     def agent(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
-    def handle(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
-    def changed(self, agent: Any) -> None: ...
     def log_fault(self, problem: str) -> None: ...
     def adopt(self, source: str, target: str, *, by: str = "user") -> int: ...
 
@@ -105,29 +106,15 @@ class AgentContext:
         return Event(0, self.now, draft.kind, by, row.project, row.session, row.name, draft.data)
 
 
-class LostReports:
-    """Reports that could not be recorded, until one can be: the only thing of an agent that a process keeps."""
-
-    def __init__(self) -> None:
-        self._times: dict[tuple[str, str], list[datetime]] = {}
-
-    def add(self, session: str, agent: str, at: datetime) -> None:
-        self._times.setdefault((session, agent), []).append(at)
-
-    def of(self, session: str, agent: str) -> Sequence[datetime]:
-        """Return when reports of an agent were lost that the log does not tell of yet."""
-        return self._times.get((session, agent), ())
-
-    def forget(self, session: str, agent: str, count: int) -> None:
-        del self._times.get((session, agent), [])[:count]
+_lost: WeakKeyDictionary[Store, defaultdict[tuple[str, str], list[datetime]]] = WeakKeyDictionary()
 
 
-_lost: WeakKeyDictionary[Store, LostReports] = WeakKeyDictionary()
+def _lost_reports(store: Store) -> defaultdict[tuple[str, str], list[datetime]]:
+    """Return when reports could not be recorded, by session and agent, until the log tells of them.
 
-
-def lost_reports(store: Store) -> LostReports:
-    """Return the reports that this process could not record in a store."""
-    return _lost.setdefault(store, LostReports())
+    This is the only thing of an agent that a process keeps.
+    """
+    return _lost.setdefault(store, defaultdict(list))
 
 
 class AgentRunner:
@@ -149,6 +136,7 @@ class AgentRunner:
         if profile not in PROFILES:
             raise UnknownName(what="profile", name=profile, known=", ".join(PROFILES))
         self.board = board
+        self.now = board.clock
         self.name = name
         self.session = session
         self.profile = profile
@@ -220,16 +208,15 @@ class AgentRunner:
 
     def settle_due_tasks(self) -> None:
         """Write leases, timers and rests that are over, before the agent's work is read; outside any transaction."""
-        now, row, name = self.board.now(), self.load_row(), self.task_list
+        now, row, name = self.now(), self.load_row(), self.task_list
 
         def is_due(tx: Transaction, row: AgentRow) -> bool:
             return tx.has_tasks and bool(tx.tasks.lists_due_of_agent(row.number, now, session=row.session, name=name))
 
         if row is not None and self.board.store.read(lambda tx: is_due(tx, row)):
             with suppress(StoreBusy):  # a reader does not wait for a process that was stopped with the lock
-                work = self.board.store.transact
-                for changed in work(lambda tx: settle(tx, row, now, name=name), durable=False, wait=REPORT_WAIT):
-                    self.board.tasks_changed(changed)
+                work = partial(settle, row=row, now=now, name=name)
+                self.board.store.transact(work, durable=False, wait=REPORT_WAIT)
 
     def clean_label(self, label: str | None) -> str | None:
         """Return a label as it is kept and shown: one line without secrets. It may be the whole prompt of a child."""
@@ -257,10 +244,10 @@ class AgentRunner:
         call_id: str | None = None,
     ) -> T:
         """Run work on this agent in one transaction, with its memory; note the reports that were lost before."""
-        lost = tuple(lost_reports(self.board.store).of(self.session, self.name))
+        lost = tuple(_lost_reports(self.board.store).get((self.session, self.name), ()))
 
         def step(tx: Transaction) -> T:
-            now = self.board.now()
+            now = self.now()
             ctx = AgentContext(tx, self.join(tx, now, call_id=call_id), now, self.name)
             if lost:
                 _note_lost(ctx, lost)
@@ -270,7 +257,7 @@ class AgentRunner:
 
         result = self.board.store.transact(step, durable=durable, wait=wait)
         if lost:  # only now that it is committed
-            lost_reports(self.board.store).forget(self.session, self.name, len(lost))
+            del _lost_reports(self.board.store)[self.session, self.name][: len(lost)]
         return result
 
     def attempt(self, work: Callable[[AgentContext], T], otherwise: T) -> T:
@@ -285,23 +272,17 @@ class AgentRunner:
         try:
             return self._transact(work)
         except Exception:
-            lost_reports(self.board.store).add(self.session, self.name, self.board.now())
+            _lost_reports(self.board.store)[self.session, self.name].append(self.now())
             return self.log_failure(otherwise)
 
     def _transact(self, work: Callable[[AgentContext], T], *, settles: bool = False) -> T:
-        settled: list[str] = []
-
         def step(ctx: AgentContext) -> T:
             row = ctx.row
-            settled.clear()
             if settles or row.state.todos.focus is None:  # an item in focus is what a report belongs to, not a task
-                settled.extend(settle(ctx.tx, row, ctx.now, name=self.task_list))
+                settle(ctx.tx, row, ctx.now, name=self.task_list)
             return work(ctx)
 
-        result = self.run(step, durable=False, wait=REPORT_WAIT)
-        for name in settled:
-            self.board.tasks_changed(name)
-        return result
+        return self.run(step, durable=False, wait=REPORT_WAIT)
 
     def log_failure(self, otherwise: T) -> T:
         """Log the caught exception; return the fallback."""
@@ -310,7 +291,7 @@ class AgentRunner:
 
     def send_heartbeat(self) -> None:
         """Renew the leases of the agent's tasks by a heartbeat, once a second at most."""
-        now = self.board.now()
+        now = self.now()
         if self._alive_at is not None and now - self._alive_at < _A_SECOND:
             return
         self._alive_at = now
@@ -360,18 +341,16 @@ def check_name(what: str, name: str) -> None:
         raise InvalidInput(problem=f"{shown} cannot name an {what}: use 1 to {_LONGEST_NAME} printable characters.")
 
 
-def settle(tx: Transaction, row: AgentRow, now: datetime, *, name: str) -> list[str]:
-    """Write what has come due in the lists with work of an agent, and in the one of this `name`.
-
-    Return the names of the lists of tasks that changed.
-    """
+def settle(tx: Transaction, row: AgentRow, now: datetime, *, name: str) -> None:
+    """Write what has come due in the lists with work of an agent, and in the one of this `name`."""
     if not tx.has_tasks:
-        return []
+        return
     due = tx.tasks.lists_due_of_agent(row.number, now, session=row.session, name=name)
     if any(each.name == FLOWS for each in due):
         _settle_flows(tx, row, now)
-    lists = [each for each in due if each.name != FLOWS]
-    return [each.name for each in lists if Work(tx, each.name, project=each.project, now=now).settled]
+    for each in due:
+        if each.name != FLOWS:
+            Work(tx, each.name, project=each.project, now=now)  # it writes what has come due
 
 
 def _settle_flows(tx: Transaction, row: AgentRow, now: datetime) -> None:

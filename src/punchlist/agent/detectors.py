@@ -6,8 +6,9 @@ their findings become events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,13 +18,14 @@ from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
 from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before
 from punchlist.detect.list_upkeep import StalenessOptions
-from punchlist.detect.loops import Call, LoopOptions, LoopState
+from punchlist.detect.loops import LoopCall, LoopOptions, LoopState
 from punchlist.detect.rounds import RoundOptions, count_round, has_moved, places
-from punchlist.detect.stalls import StallState
+from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_silence, find_stall
+from punchlist.settings.environment import stall_timings
 from punchlist.settings.options import AgentSettings
-from punchlist.store import AgentRow
-from punchlist.store.runtime import AgentMemory, CallRow, GuardedCall, GuardrailMemory, RoundMemory
-from punchlist.text.fingerprints import Signer
+from punchlist.store import AgentRow, Store, Transaction
+from punchlist.store.runtime import AgentMemory, CallRow, GuardedCall, GuardrailMemory, RememberedAgent, RoundMemory
+from punchlist.text.tool_values import Signer
 
 _MOST_GUARDED = 64
 """Running calls that the guardrail remembers, the latest ones."""
@@ -56,7 +58,7 @@ def _mark_watched(memory: AgentMemory, row: AgentRow, ctx: AgentContext, options
 
 def judge_start(
     ctx: AgentContext, call_id: str, name: str, args: Any, known: CallRow | None, options: LoopOptions, signer: Signer
-) -> tuple[Verdict, Call | None]:
+) -> tuple[Verdict, LoopCall | None]:
     """Judge a call that begins by those before it in the same run, at most `history_size`; return what is recorded.
 
     A call that is reported again is judged again only while it is in that window, and recorded once.
@@ -186,21 +188,6 @@ def end_stall(ctx: AgentContext, state: StallState | None) -> None:
 # How the list is kept.
 
 
-def observe_list_write(ctx: AgentContext, drafts: Iterable[Draft], options: StalenessOptions, by: str) -> None:
-    """Observe the events of a write of the agent's list. The context's row still holds the list before it."""
-    events = [ctx.event(draft, by) for draft in drafts]
-    upkeep, found = list_upkeep.observe_write(ctx.memory.upkeep, ctx.row.state.todos, events, ctx.now, options)
-    ctx.remember(upkeep=upkeep)
-    ctx.tell(found)
-
-
-def observe_list_call(ctx: AgentContext, options: StalenessOptions) -> None:
-    """Observe a call of the agent's todo tool that wrote nothing."""
-    upkeep, found = list_upkeep.observe_call(ctx.memory.upkeep, ctx.now, options)
-    ctx.remember(upkeep=upkeep)
-    ctx.tell(found)
-
-
 def observe_work(ctx: AgentContext, item: str, options: StalenessOptions) -> list[Finding]:
     """Observe a tool call for the item of that id, or for none; return the findings."""
     upkeep, found = list_upkeep.observe_work(ctx.memory.upkeep, item, ctx.now, options)
@@ -315,3 +302,79 @@ def begin_turn(ctx: AgentContext, options: AgentSettings) -> None:
     if options.rounds is not None and rounds is not None:
         ctx.tell(_clear_findings(rounds.raised, "Another turn has begun."))
         ctx.remember(rounds=RoundMemory(places=rounds.places))
+
+
+# Silent agents of a whole board.
+
+
+class Stall(NamedTuple):
+    """An agent without output for too long."""
+
+    project: str
+    session: str
+    agent: str
+    finding: Finding
+    since: datetime
+
+
+def find_stalls(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
+    """Return the agents that are silent now, the longest first; reported stalls included."""
+    options, agents = stall_timings(), store.read(lambda tx: tx.memory.all(project=project))
+    found = [stall for agent in agents if (stall := _find_stall(agent, now, options)) is not None]
+    return sorted(found, key=lambda stall: stall.since)
+
+
+def load_stall_states(
+    store: Store, session: str, agents: Collection[str]
+) -> Mapping[str, tuple[StallState | None, StallOptions]]:
+    """Return the stall state of each of these agents, None if its silence means nothing, and its timings."""
+    otherwise = stall_timings()
+
+    def read(tx: Transaction, name: str) -> tuple[StallState | None, StallOptions]:
+        row = tx.agent(session, name)
+        if row is None:
+            return None, otherwise
+        memory = tx.memory.load(row.number)
+        state = memory.stall
+        return None if state is None or state.over else state, memory.stall_options or otherwise
+
+    return store.read(lambda tx: {name: read(tx, name) for name in agents})
+
+
+def tell_stalls(store: Store, now: datetime) -> int:
+    """Record an event for each new stall; return their number."""
+    options, agents = stall_timings(), store.read(lambda tx: tx.memory.all())
+    new = [agent for agent in agents if _check(agent, now, options)[1] is not None]
+    return (
+        store.transact(lambda tx: sum(_record_stall(tx, one, now, options) for one in new), durable=False) if new else 0
+    )
+
+
+def _check(agent: RememberedAgent, now: datetime, options: StallOptions) -> tuple[StallState | None, Finding | None]:
+    state = agent.memory.stall
+    return (None, None) if state is None else find_stall(state, now, agent.memory.stall_options or options)
+
+
+def _find_stall(agent: RememberedAgent, now: datetime, options: StallOptions) -> Stall | None:
+    state = agent.memory.stall
+    if state is None:
+        return None
+    finding = find_silence(state, now, agent.memory.stall_options or options)
+    if finding is None:
+        return None
+    return Stall(agent.project, agent.session, agent.agent, finding, state.alive_at)
+
+
+def _record_stall(tx: Transaction, known: RememberedAgent, now: datetime, options: StallOptions) -> bool:
+    """Check again under the lock, and record the stall. It replaces one that was reported before."""
+    row = tx.agent(known.session, known.agent)
+    if row is None:
+        return False
+    memory = tx.memory.load(row.number)
+    state, finding = _check(known._replace(memory=memory), now, options)
+    if memory.stall is None or finding is None:
+        return False
+    tx.memory.save(row.number, replace(memory, stall=state))
+    said = [one for one in (clear_stall(memory.stall), finding) if one is not None]
+    tx.add_events(row, [Draft(one.kind, one.data()) for one in said], by=row.name, at=now)
+    return True

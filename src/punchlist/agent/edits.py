@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.grading import add_grades, find_claims, grade_change, save_graded
 from punchlist.core import commands as do
-from punchlist.core.apply import Applied, apply, items_known_to_agent
+from punchlist.core.apply import Applied, apply, items_known_to_agent, undo
 from punchlist.core.commands import Command, Entry, Group, Limits, Operation, Policy, Target
 from punchlist.core.events import Draft, diff, draft_header
 from punchlist.core.todo import Evidence, ListState, TodoList
-from punchlist.core.undo import undo
 from punchlist.dialects.repair import as_id, as_status, key_name
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict, UndoRefused
 from punchlist.store import AgentRow, Transaction
@@ -68,8 +67,6 @@ def change_list(agent: AgentRunner, command: Command, *, by: str, revision: int 
 
 
 def undo_change(agent: AgentRunner, *, by: str, revision: int | None) -> TodoList:
-    """Roll back this author's last change; refuse, and name the items, if they were changed again since."""
-
     def decide(tx: Transaction, row: AgentRow, _now: datetime) -> Applied:
         _check_revision(row, revision)
         undid = tx.history.last_change(row.number, by)
@@ -94,8 +91,6 @@ def undo_change(agent: AgentRunner, *, by: str, revision: int | None) -> TodoLis
 def restore_list(
     agent: AgentRunner, todos: TodoList, *, by: str, source: str, revision: int | None, graded: bool
 ) -> TodoList:
-    """Replace the list by one that was kept elsewhere, as this agent's own; the event names the source."""
-
     def decide(tx: Transaction, row: AgentRow, now: datetime) -> Applied:
         _check_revision(row, revision)
         applied = apply_edit(row.state, replace_list(todos), now, by=by, own=True)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from punchlist.agent import calls, edits, plans, questions, subagents, tool_reports, turns
 from punchlist.agent.context import AgentBoard, AgentRunner, Mode
-from punchlist.core.approval import Plan
+from punchlist.core.approval import Plan, Question
 from punchlist.core.commands import Edit
-from punchlist.core.current_work import CurrentWork
 from punchlist.core.grounding.tally import NOTHING, Tally
-from punchlist.core.question import Question
+from punchlist.core.task import CurrentWork
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Verdict
 from punchlist.dialects.base import Reply, Tool
@@ -113,10 +112,7 @@ class Agent:
 
         The same `call_id` again gets the first reply again, and nothing is applied twice.
         """
-        reply, changed = calls.answer_call(self._runner, name, args, call_id)
-        if changed:
-            self._board.changed(self)
-        return reply
+        return calls.answer_call(self._runner, name, args, call_id)
 
     # Changes that do not come from the model.
 
@@ -128,8 +124,7 @@ class Agent:
         was completed before; what anybody else completes is graded by the agent's work.
         """
         command = Edit(edits.read_operations(ops))
-        todos = edits.change_list(self._runner, command, by=by, revision=revision, person=person)
-        return self._changed_to(todos)
+        return edits.change_list(self._runner, command, by=by, revision=revision, person=person)
 
     def rewrite(self, todos: TodoList, *, by: str, revision: int | None = None, person: bool = False) -> TodoList:
         """Replace the whole list: items that match keep their ids, open ones left out are set aside.
@@ -137,15 +132,14 @@ class Agent:
         `person` as for `edit`.
         """
         command = edits.replace_list(todos)
-        todos = edits.change_list(self._runner, command, by=by, revision=revision, person=person)
-        return self._changed_to(todos)
+        return edits.change_list(self._runner, command, by=by, revision=revision, person=person)
 
     def undo(self, *, by: str, revision: int | None = None) -> TodoList:
         """Roll back this author's last change; refuse, and name the items, if they were changed again since.
 
         With `revision`, only if the list is still at that revision.
         """
-        return self._changed_to(edits.undo_change(self._runner, by=by, revision=revision))
+        return edits.undo_change(self._runner, by=by, revision=revision)
 
     def restore_list(
         self, todos: TodoList, *, by: str, source: str, revision: int | None = None, graded: bool = False
@@ -155,13 +149,7 @@ class Agent:
         With `revision`, only if the list is still at that revision. With `graded`, what it completes is graded as the
         agent's own writes are.
         """
-        restored = edits.restore_list(self._runner, todos, by=by, source=source, revision=revision, graded=graded)
-        return self._changed_to(restored)
-
-    def _changed_to(self, todos: TodoList) -> TodoList:
-        """Tell the observers of the board that the list changed; return it."""
-        self._board.changed(self)
-        return todos
+        return edits.restore_list(self._runner, todos, by=by, source=source, revision=revision, graded=graded)
 
     # Plan mode.
 
@@ -224,10 +212,7 @@ class Agent:
         `PlanMissing`, `PlanRevisionConflict`, `PlanDecided`, `PlanExpired` or `PlanWithoutSteps`. `person=True`: the
         host knows that a person decides. The event says so, and steps that the plan calls done are `confirmed`.
         """
-        plan = plans.approve_plan(self._runner, revision, by=by, todos=todos, person=person)
-        if todos:
-            self._board.changed(self)
-        return plan
+        return plans.approve_plan(self._runner, revision, by=by, todos=todos, person=person)
 
     def reject_plan(self, reason: str, *, by: str = "user", revision: int | None = None, person: bool = False) -> Plan:
         """Reject the plan and say why; plan mode stays on. `revision` and `person` as for `approve_plan`."""
@@ -265,9 +250,7 @@ class Agent:
 
     def ask(self, item: str, question: str, *, of: str | None = None) -> Question:
         """Block an item, named by id or text, until a person answers. Asked again, the new question counts."""
-        asked = questions.ask_person(self._runner, item, question, of)
-        self._board.changed(self)
-        return asked
+        return questions.ask_person(self._runner, item, question, of)
 
     def answer(self, item: str, text: str, *, by: str, person: bool = False) -> Question:
         """Answer the question of an item, and unblock it; the agent is told at its next turn.
@@ -277,9 +260,7 @@ class Agent:
 
         Raises `NotAsked`, `AlreadyAnswered`, or `ItemGone` when the item is closed or no longer there.
         """
-        answered = questions.answer_question(self._runner, item, text, by=by, person=person)
-        self._board.changed(self)
-        return answered
+        return questions.answer_question(self._runner, item, text, by=by, person=person)
 
     def take_answers(self) -> str | None:
         """Return the text about answers and decisions that the model does not know yet, fenced; None without any.
@@ -515,8 +496,6 @@ class Agent:
 
         author = by or self.name
         restored = Recovery(self._runner).restore_list(transcript, written, by=author, force=force, label=label)
-        if restored.changed:
-            self._board.changed(self)
         if restored.continues is not None:
             self._board.adopt(restored.continues, self.session, by=author)
         return restored.taken
@@ -539,10 +518,7 @@ class Agent:
         from punchlist.transcripts.formats import open_transcript
 
         transcript = open_transcript(records_or_path, format)
-        count = Recovery(self._runner).import_history(transcript, session=session, subagent=subagent)
-        if count:
-            self._board.changed(self)
-        return count
+        return Recovery(self._runner).import_history(transcript, session=session, subagent=subagent)
 
     def restore_tasks(self, records_or_path: Any, format: str | None = None) -> int:
         """Replay the task calls of a transcript on this agent's list of tasks; return how many were new.

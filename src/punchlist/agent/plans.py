@@ -51,7 +51,6 @@ def current_plan_mode(agent: AgentRunner) -> PlanMode | None:
 
 
 def begin_plan_mode(agent: AgentRunner, reason: str | None, by: str | None, because: Because | None) -> PlanMode:
-    """Switch plan mode on and return it; where it is on already, nothing changes."""
     wanted = because or ("model_requested" if by in (None, agent.name) else "operator_requested")
     known = get_args(Because)
     if wanted not in known:
@@ -146,8 +145,6 @@ def propose_plan(
 
 
 def approve_plan(agent: AgentRunner, revision: int | None, *, by: str, todos: bool, person: bool) -> Plan:
-    """Agree to the plan and end plan mode. With `todos` its steps become the todo list, in the same transaction."""
-
     def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
         return approve(tx.plans.current(row.number), by=by, now=now, revision=revision)
 
@@ -155,8 +152,6 @@ def approve_plan(agent: AgentRunner, revision: int | None, *, by: str, todos: bo
 
 
 def reject_plan(agent: AgentRunner, reason: str, *, by: str, revision: int | None, person: bool) -> Plan:
-    """Refuse the plan and say why; plan mode stays on."""
-
     def decide(tx: Transaction, row: AgentRow, now: datetime) -> PlanChange:
         return reject(tx.plans.current(row.number), reason, by=by, now=now, revision=revision)
 
@@ -184,7 +179,6 @@ def _decide(
 
 
 def wait_for_plan(agent: AgentRunner, id: str | None, timeout: float | None) -> Plan:
-    """Return the plan once it is decided, superseded or expired; or as it stands after `timeout` seconds."""
     ends = None if timeout is None else monotonic() + timeout
     while True:
         seen = agent.board.store.last_seq()

@@ -10,10 +10,17 @@ from msgspec.structs import replace
 from punchlist.agent.context import AgentRunner, check_name
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.plans import resolve_plan
-from punchlist.core.approval import Plan, PlanState, describe_decision
+from punchlist.core.approval import (
+    ANYBODY,
+    Plan,
+    PlanState,
+    Question,
+    clean_answer,
+    describe_answers,
+    describe_decision,
+)
 from punchlist.core.commands import Ask, Block, Edit, Operation, Start, Target, Unblock
 from punchlist.core.events import Draft
-from punchlist.core.question import ANYBODY, Question, clean_answer, describe_answers
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.dialects.base import Invalid
 from punchlist.dialects.nexo import read_decision
@@ -23,7 +30,6 @@ from punchlist.store import AgentRow, Store, Transaction
 
 
 def ask_person(agent: AgentRunner, item: str, question: str, of: str | None) -> Question:
-    """Block an item, named by id or text, until a person answers. Asked again, the new question counts."""
     said, asked = clean_answer(question), ANYBODY if of is None else of
     check_name("person", asked)
     if not said:
@@ -98,7 +104,6 @@ def _is_task(agent: AgentRunner, tx: Transaction, row: AgentRow, name: str) -> b
 
 
 def answer_question(agent: AgentRunner, item: str, text: str, *, by: str, person: bool) -> Question:
-    """Answer the question of an item, and unblock it; one that was in progress is so again, unless another is."""
     check_name("author", by)
     said = clean_answer(text)
     if not said:
@@ -126,7 +131,6 @@ def answer_question(agent: AgentRunner, item: str, text: str, *, by: str, person
 
 
 def load_new_answers(agent: AgentRunner) -> str | None:
-    """Return the text about answers and decisions that the model does not know yet, once; None if there are none."""
     row = agent.load_row()
     if row is None or not agent.board.store.read(lambda tx: _find_news(tx, row)):
         return None

@@ -12,18 +12,16 @@ from typing import NamedTuple, TypeVar
 
 from punchlist.agent.calls import PASSED, RECORDED, describe_late_write, encode_call, fingerprint_of
 from punchlist.agent.context import AgentRunner, check_name
-from punchlist.core.apply import Applied, apply
+from punchlist.core.apply import Applied, adopt, apply, recover
 from punchlist.core.commands import Policy
 from punchlist.core.events import Draft
-from punchlist.core.recovery import adopt, recover
 from punchlist.core.task import CreateTask, TaskResult, TaskStatus
 from punchlist.core.todo import ListState, TodoList
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Result
 from punchlist.errors import InvalidInput
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.agents import SNAPSHOT_EVERY
-from punchlist.store.records import LastWrite, StoredCall
+from punchlist.store.records import SNAPSHOT_EVERY, LastWrite, StoredCall
 from punchlist.tasks.exchange import record_change, record_new
 from punchlist.tasks.work import Work, parse_task_id
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite, fingerprint_before
@@ -62,14 +60,11 @@ class _Past(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The result of a restore. `taken`: the transcript's list is the agent's now.
-
-    `continues`: the session whose other agents' lists follow.
-    """
+    """The result of a restore. `taken`: the transcript's list is the agent's now."""
 
     taken: bool
-    changed: bool
     continues: str | None
+    """The session whose other agents' lists follow."""
 
 
 class Recovery:
@@ -98,7 +93,7 @@ class Recovery:
                 late = not force and (known or _is_late(base.last, written, past.calls))
                 taken = taken or not late or not applied.events
                 if not late:
-                    calls |= {call.call_id: PASSED for call in past.calls if call.call_id is not None}
+                    calls |= {call.call_id: PASSED for call in past.calls}
                 if known or not late:
                     calls[name_write(written)] = self._reply(written, state, applied, transcript, at)
                 if not late:
@@ -110,7 +105,7 @@ class Recovery:
             if row is not None:
                 for key in [key for key in calls if tx.call(row, key) is None]:
                     tx.save_call(row, key, calls[key], at=now)
-            return Restored(taken, bool(events), base.session)
+            return Restored(taken, base.session)
 
         return self._agent.board.store.transact(work)
 
@@ -142,9 +137,7 @@ class Recovery:
         """Yield sessions in which the board answered these calls: a copied transcript has new ids, not new calls."""
         for call in () if transcript.is_store else calls:
             fingerprint = _fingerprint(transcript.dialect, call)
-            session = tx.history.find_session_of_call(
-                self._agent.project, self._agent.name, call.call_id or "", fingerprint
-            )
+            session = tx.history.find_session_of_call(self._agent.project, self._agent.name, call.call_id, fingerprint)
             if session is not None:
                 yield session
 
@@ -305,8 +298,6 @@ class Recovery:
         while batch := list(islice(writes, _READ)):
             count += self._transact_in_slices(batch, self._replay_tasks)
         self._save_reading(source, reading)
-        if count:
-            self._agent.board.tasks_changed(self._agent.task_list)
         return count
 
     def _read_before(self, source: str) -> int:
@@ -338,12 +329,11 @@ class Recovery:
         for write in writes:
             seen += 1
             call_id = write.call.call_id
-            if call_id is None or tx.call(row, call_id) is None:
+            if tx.call(row, call_id) is None:
                 at = min(write.call.origin.at or now, now)
                 work = Work(tx, self._agent.task_list, project=row.project, now=at, by=self._agent.name, agent=row)
                 answer = _replay_task(work, write)
-                if call_id is not None:
-                    tx.save_call(row, call_id, answer, at=at)
+                tx.save_call(row, call_id, answer, at=at)
                 new += 1
             if time.monotonic() > ends:
                 break

@@ -62,34 +62,30 @@ def _free_name(name: str, taken: Collection[str]) -> str:
 def complete_item_of_parent(agent: AgentRunner) -> None:
     """Complete the parent's item that a child's label names, as its work is done; a fault is logged."""
     try:
-        parent = agent.board.store.transact(lambda tx: _complete(agent, tx, agent.board.now()))
+        agent.board.store.transact(lambda tx: _complete(agent, tx, agent.now()))
     except Exception:
         said = f"the item that {agent.name} in session {agent.session} was started for is not completed"
         agent.board.log_fault(said)
-        return
-    if parent is not None:
-        agent.board.changed(agent.board.handle(parent, session=agent.session, project=agent.project))
 
 
-def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> str | None:
-    """Complete and grade the parent's item; return the parent's name, None if no item is completed."""
+def _complete(agent: AgentRunner, tx: Transaction, now: datetime) -> None:
+    """Complete and grade the parent's item, if there is one."""
     own = tx.agent(agent.session, agent.name)
     name = None if own is None else tx.subagents.parent_of(own.number)
     row = None if name is None else tx.agent(agent.session, name)
     item = None if own is None or row is None else _find_labelled_item(row, own.label).rpartition("/")[2]
     if row is None or not item:
-        return None
+        return
     done = Edit((Done(Target(item=item, by="id"), advance=False),))
     applied = apply_edit(row.state, done, now, by=agent.name, own=False)
     given = grade_change(tx, row, applied, now)
     if agent.settings.grades == "require" and (problem := refusal(given)) is not None:
         refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
         tx.add_events(row, [refused], by=agent.name, at=now)
-        return None
+        return
     applied = save_graded(tx, row, applied, given)
     tx.save_list(row, applied.state, unseen=row.unseen, at=now)
     tx.add_events(row, applied.events, by=agent.name, at=now)
-    return name
 
 
 def _find_labelled_item(row: AgentRow, label: str | None) -> str:

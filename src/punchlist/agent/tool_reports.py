@@ -25,10 +25,9 @@ from punchlist.guidance.tools import classify_call, is_own
 from punchlist.store import Transaction
 from punchlist.store.runtime import CallRow
 from punchlist.text import repair
-from punchlist.text.arguments import as_object
 from punchlist.text.hashing import blake2b
-from punchlist.text.previews import passage, preview
 from punchlist.text.redaction import redact
+from punchlist.text.tool_values import as_object, passage, preview
 
 SAME_CALL: Final = timedelta(seconds=5)
 """A call that has ended and begins again within this time was reported twice; later it is another call."""
@@ -60,7 +59,6 @@ class SeenCall(NamedTuple):
 
 
 def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any, via: str = "") -> Verdict:
-    """Record that a tool call begins; return the verdict on it, from the calls before."""
     try:
         seen = _describe(agent, short(name), args, via)
     except Exception:
@@ -69,7 +67,6 @@ def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any, vi
 
 
 def take_update(agent: AgentRunner, call_id: str | None, text: str, name: str) -> None:
-    """Record output of a tool call that still runs."""
     said, watch = as_text(text), agent.settings.watch
     shown = preview(said, watch.previews, own=watch.secrets)
     agent.attempt(lambda ctx: _record_update(ctx, short(call_id or ""), short(name), said, shown), None)
@@ -85,7 +82,6 @@ def take_end(
     is_error: bool | None,
     exit_code: int | None,
 ) -> None:
-    """Record that a tool call has ended, and how it went."""
     failed = None if is_error is None else bool(is_error)
 
     def work(ctx: AgentContext) -> None:
@@ -97,7 +93,6 @@ def take_end(
 
 
 def take_output(agent: AgentRunner, text: str) -> None:
-    """Record visible output of the agent. It ends a stall."""
     said = as_text(text)
     data = {"characters": len(said), **_preview_fields(agent, said)}
 
@@ -111,7 +106,6 @@ def take_output(agent: AgentRunner, text: str) -> None:
 
 
 def take_finish(agent: AgentRunner, text: str, outcome: str) -> None:
-    """Record that the agent is done. Its open calls are abandoned."""
     data = {"outcome": outcome, **_preview_fields(agent, as_text(text))}
 
     def work(ctx: AgentContext) -> None:
@@ -122,7 +116,6 @@ def take_finish(agent: AgentRunner, text: str, outcome: str) -> None:
 
 
 def take_compaction(agent: AgentRunner) -> None:
-    """Record that the agent's context was compacted; watch the next calls closely for repetition."""
     options = agent.settings.loops
     if options.enabled and options.compaction_window:
         agent.attempt(lambda ctx: detectors.watch_compaction(ctx, options), None)

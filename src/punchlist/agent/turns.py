@@ -14,17 +14,15 @@ from punchlist.agent import detectors
 from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import describe_failing, describe_failing_tasks, record_call_end
 from punchlist.agent.questions import has_approval, take_news
-from punchlist.core.current_work import append_tasks, find_unreachable, own_task_list
 from punchlist.core.events import TURN_ENDS, Draft, Event
 from punchlist.core.grounding.tool_call import Moment
-from punchlist.core.task import Task
+from punchlist.core.task import Task, append_tasks, find_unreachable, own_task_list
 from punchlist.core.todo import ListState, TodoItem, TodoList
 from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block, open_tasks, open_work
 from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
 from punchlist.guidance.layers import PROFILES, Layer, layers
-from punchlist.guidance.ledger import Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
-from punchlist.guidance.memory import Memory
+from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.plan_mode import write_notice
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
@@ -42,8 +40,6 @@ _NOTHING_SPENT: Final = Spent()
 
 
 def note_user_turn(agent: AgentRunner) -> None:
-    """Note that the person spoke: forget the stop guard's tries and the reminders of the last prompt."""
-
     def work(ctx: AgentContext) -> None:
         _turn_over(agent, ctx, asked=True)
         prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision)
@@ -55,7 +51,6 @@ def note_user_turn(agent: AgentRunner) -> None:
 def take_assistant_turn(
     agent: AgentRunner, tools_used: Iterable[str], *, hold_approvals: bool = False
 ) -> list[Injection]:
-    """Note an assistant message with the tools that it used; return the texts for the next request."""
     return agent.attempt(_make_turn(agent, tools_used, hold_approvals=hold_approvals), [])
 
 
@@ -67,7 +62,6 @@ class _Previewed(Exception):
 
 
 def preview_turn(agent: AgentRunner) -> list[Injection]:
-    """Return the texts that `take_assistant_turn` would return now, and change nothing."""
     turn = _make_turn(agent, ())
 
     def work(ctx: AgentContext) -> list[Injection]:
@@ -102,8 +96,6 @@ def _make_turn(
 
 
 def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injection | None:
-    """Return the text with which a model that wants to stop goes on, or None to let it stop."""
-
     def work(ctx: AgentContext) -> Injection | None:
         text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         memory = ctx.memory.guidance
@@ -129,7 +121,6 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
 
 
 def todo_layers(agent: AgentRunner) -> tuple[Layer, ...]:
-    """Return the pieces about the todo tool, by the option `layers`, else by the profile."""
     names = agent.settings.layers
     wanted = PROFILES[agent.profile] if names is None or agent.profile == "off" else names
     return layers(agent.todo_tools, wanted, writers=agent.dialect.writers, verbose=agent.settings.verbose)

@@ -12,8 +12,7 @@
 - Cancelling a call that waits for its turn withdraws it. One that has begun is finished nevertheless, and its changes
   stay: give calls a `call_id` and repeat them.
 - `board.synchronous` is the synchronous board, for bridges that need one: `ClaudeTasks().export(board.synchronous, …)`.
-- Observers (`board.observe`) and `progress` are called on those threads. A handle is announced to observers before
-  its first call, not when it is made.
+- `progress` is called on those threads.
 """
 
 from punchlist.aio.board import Agent, Board, Flows, Opening, Tasks

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import weakref
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
@@ -16,9 +18,8 @@ from typing import Any, ParamSpec, Self, TypeVar, Unpack
 from punchlist.agent import Agent as SyncAgent
 from punchlist.agent import AgentOptions
 from punchlist.agent.plans import seconds_left
-from punchlist.aio.threads import EventWatch, Lane, start_thread
 from punchlist.board import Board as SyncBoard
-from punchlist.board import Clock, Observer, parse_cursor, system_clock
+from punchlist.board import Clock, parse_cursor, system_clock
 from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.errors import StoreClosed
@@ -37,17 +38,17 @@ _TWINS: dict[type[Any], type[Any]] = {}
 """The async class of each synchronous one."""
 
 
-def _make_async(kind: type, *, plain: Collection[str] = (), hidden: Collection[str] = ()) -> Callable[[C], C]:
+def _make_async(kind: type, *, plain: Collection[str] = ()) -> Callable[[C], C]:
     """Decorate an async class: give it each public method and property of `kind` that it does not define itself.
 
     An instance has `synchronous`, the object it stands for, and `_run`, which awaits blocking work. Methods and
-    properties are awaited, except those named in `plain`, which do no I/O. Names in `hidden` are left out.
+    properties are awaited, except those named in `plain`, which do no I/O.
     """
 
     def add_members(twin: C) -> C:
         _TWINS[kind] = twin
         for name in dir(kind):
-            if name.startswith("_") or name in hidden or hasattr(twin, name):
+            if name.startswith("_") or hasattr(twin, name):
                 continue
             member = getattr_static(kind, name)
             if isinstance(member, property):
@@ -99,6 +100,107 @@ def _wrap(owner: object, result: object) -> Any:
     return twin(getattr(owner, "board", owner), result)  # a board is its own owner
 
 
+# Threads: one lane per agent, and one watch for all followers.
+
+
+def _settle(future: Future[T], work: Callable[[], T]) -> None:
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+
+def start_thread(work: Callable[[], T]) -> Future[T]:
+    future: Future[T] = Future()
+    threading.Thread(target=_settle, args=(future, work), name="punchlist").start()
+    return future
+
+
+class Lane:
+    """Run work one piece after the other, in order, on the threads of a pool."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        # Guards `_waiting` and `_runs` together: work added as the lane ends would otherwise never run.
+        self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._runs = False
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        future: Future[T] = Future()
+        with self._lock:
+            if not self._runs:
+                self._pool.submit(self._run)
+            self._runs = True
+            self._waiting.append(lambda: _settle(future, work))
+        return future
+
+    def _run(self) -> None:
+        """Run one piece of work. The rest queues behind other lanes, or runs here once the pool has closed."""
+        while True:
+            with self._lock:
+                settle = self._waiting.popleft()
+            settle()
+            with self._lock:
+                if not self._waiting:
+                    self._runs = False
+                    return
+            with suppress(RuntimeError):
+                self._pool.submit(self._run)
+                return
+
+
+class EventWatch:
+    """One thread that waits for new events for all followers of a board. Ends with the board or its last follower."""
+
+    def __init__(self, store: Store) -> None:
+        self.fault: Exception | None = None
+        self._store = store
+        # Guards `_followers` and `_runs` together: a follower that joins as the thread ends starts a new one.
+        self._lock = threading.Lock()
+        self._runs = False
+        self._followers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+
+    def join(self, wake: asyncio.Event) -> None:
+        """Set the event whenever there may be something new, and when the watch ends."""
+        with self._lock:
+            self._followers[wake] = asyncio.get_running_loop()
+            if not self._runs:
+                self._runs, self.fault = True, None
+                threading.Thread(target=self._run, name="punchlist-follow", daemon=True).start()
+
+    def leave(self, wake: asyncio.Event) -> None:
+        with self._lock:
+            self._followers.pop(wake, None)
+
+    def _run(self) -> None:
+        fault: Exception | None = None
+        try:
+            cursor = self._store.last_seq()
+            # Wake followers before waiting: an event between a follower's read and our cursor would be missed.
+            while self._wake_followers() and self._store.wait(cursor, None):
+                cursor = self._store.last_seq()
+        except Exception as error:
+            fault = error
+        self._wake_followers(ended=True, fault=fault)
+
+    def _wake_followers(self, *, ended: bool = False, fault: Exception | None = None) -> bool:
+        """Wake all followers; True if there are any."""
+        with self._lock:
+            for wake, loop in list(self._followers.items()):
+                try:
+                    loop.call_soon_threadsafe(wake.set)
+                except RuntimeError:  # that loop is closed
+                    del self._followers[wake]
+            if ended:
+                self._runs, self.fault = False, fault
+            return bool(self._followers)
+
+
+# Boards and handles.
+
+
 class _AsyncHandle:
     """Common part of the handles: the public attributes of the synchronous one, and the board's threads."""
 
@@ -123,23 +225,15 @@ class Agent(_AsyncHandle):
     profile: str
     task_list: str
 
-    def __init__(self, board: Board, agent: SyncAgent, announce: Observer | None = None) -> None:
+    def __init__(self, board: Board, agent: SyncAgent) -> None:
         super().__init__(board, agent)
-        self._lane = board.lane(agent.session, agent.name)
-        self._announce = announce
+        self._lane = board.lanes.setdefault((agent.session, agent.name), Lane(board.pool))
         self._run = self._run_in_turn
 
     async def _run_in_turn(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Await blocking work in the order of this agent's calls."""
-
-        def in_turn() -> T:
-            announce, self._announce = self._announce, None
-            if announce is not None:
-                announce(self.synchronous)
-            return work(*args, **kwargs)
-
         self.board.check_open()
-        return await asyncio.wrap_future(self._lane.submit(in_turn))
+        return await asyncio.wrap_future(self._lane.submit(partial(work, *args, **kwargs)))
 
     async def wait_for_plan(
         self,
@@ -196,7 +290,7 @@ class Flows(_AsyncHandle):
     owner: str
 
 
-@_make_async(SyncBoard, plain={"flows", "gate", "gates", "now", "observe", "tasks"}, hidden={"announce", "handle"})
+@_make_async(SyncBoard, plain={"flows", "gate", "gates", "now", "tasks"})
 class Board:
     """One board on one store, for async code. Close it, or use it as an async context."""
 
@@ -204,8 +298,9 @@ class Board:
 
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
         self.synchronous = SyncBoard(store, clock=clock)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="punchlist")
-        self._lanes: weakref.WeakValueDictionary[tuple[str, str], Lane] = weakref.WeakValueDictionary()
+        self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="punchlist")
+        self.lanes: weakref.WeakValueDictionary[tuple[str, str], Lane] = weakref.WeakValueDictionary()
+        """The lane of each agent, shared by all its handles and kept as long as there are any."""
         self._watch = EventWatch(store)
         self._closing: Future[None] | None = None
 
@@ -236,10 +331,10 @@ class Board:
         **options: Unpack[AgentOptions],
     ) -> Agent:
         """Make a handle on one agent's list, as `punchlist.Board.agent` does, without touching the store yet."""
-        made = self.synchronous.handle(
+        made = self.synchronous.agent(
             name, session=session, dialect=dialect, profile=profile, project=project, **options
         )
-        return Agent(self, made, self.synchronous.announce)
+        return Agent(self, made)
 
     async def events(self, after: int | str = 0) -> AsyncGenerator[Event, None]:
         """Yield all events after a cursor, oldest first, up to now."""
@@ -285,20 +380,13 @@ class Board:
     async def on_a_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Await blocking work on a thread of the board."""
         self.check_open()
-        return await asyncio.wrap_future(self._pool.submit(work, *args, **kwargs))
+        return await asyncio.wrap_future(self.pool.submit(work, *args, **kwargs))
 
     _run = on_a_thread
 
     def check_open(self) -> None:
         if self._closing is not None:
             raise StoreClosed(path=self.store.path)
-
-    def lane(self, session: str, name: str) -> Lane:
-        """Return the lane of one agent, shared by all its handles and kept as long as there are any."""
-        lane = self._lanes.get((session, name))
-        if lane is None:
-            lane = self._lanes[session, name] = Lane(self._pool)
-        return lane
 
     async def close(self) -> None:
         """End followers and refuse calls that have not begun; return once those that have are finished."""
@@ -309,7 +397,7 @@ class Board:
 
     def _close(self) -> None:
         self.synchronous.close()
-        self._pool.shutdown()
+        self.pool.shutdown()
 
     async def __aenter__(self) -> Self:
         return self

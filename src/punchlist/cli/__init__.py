@@ -6,9 +6,7 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from punchlist.cli.terminal import replace_unprintable
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreError, suggest
@@ -23,7 +21,7 @@ OK, FAILED, UNUSABLE = 0, 1, 2
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
-class CommandEntry(Struct, frozen=True):
+class CommandEntry(NamedTuple):
     """A command: its module, and its line in the help. The module has a function `parser`, for others `NAME_parser`."""
 
     module: str
@@ -42,14 +40,14 @@ COMMANDS: dict[str, CommandEntry] = {
     "todos": CommandEntry("todos", "show the lists of this project's agents: what is done, under way and open"),
     "todo": CommandEntry("todo", "change a list by hand: append, start, done, edit, undo, …"),
     "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),
-    "plan": CommandEntry("plan", "show the plan that an agent proposes; approve or reject it"),
+    "plan": CommandEntry("answer", "show the plan that an agent proposes; approve or reject it"),
     "answer": CommandEntry("answer", "list what waits on you, and resolve it"),
     "handoff": CommandEntry("sessions", "let another agent continue a session's list"),
     "events": CommandEntry("events", "show what happened, or follow it live"),
     "serve": CommandEntry("serve", "serve the board as a page and an API, on this machine"),
     "token": CommandEntry("serve", "make, list and revoke tokens for the server"),
     "mcp": CommandEntry("mcp", "serve the board to an agent over MCP, on standard input and output"),
-    "hook": CommandEntry("hook", "take a hook event of an agent from standard input"),
+    "hook": CommandEntry("events", "take a hook event of an agent from standard input"),
     "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),
     "report": CommandEntry("report", "show for each item the time, the work that was seen, its grade and evidence"),
     "brief": CommandEntry("report", "show what happened since you last looked: done, doubtful, waiting, stalled"),
@@ -124,7 +122,10 @@ def _run(arguments: list[str]) -> int:
         if name in ("-h", "--help"):
             return _show_help()
         if name == "--version":
-            return _show_version()
+            from punchlist import __version__
+
+            print(f"punchlist {__version__}")
+            return OK
         if name != "--db" or not (given or arguments):
             return complain(f"`{option}` is no option here, or lacks its value; see `punchlist --help`.")
         leading = ["--db", value if given else arguments.pop(0)]
@@ -153,13 +154,6 @@ def _show_help() -> int:
     others = "\n".join(rows[name] for name in COMPATIBILITY)
     about = "The todo and progress layer for AI agents."
     print(f"{_USAGE}\n\n{about}\n\ncommands:\n{own}\n\ncompatibility:\n{others}\n\n{_END}", end="")
-    return OK
-
-
-def _show_version() -> int:
-    from punchlist import __version__
-
-    print(f"punchlist {__version__}")
     return OK
 
 

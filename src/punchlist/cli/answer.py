@@ -1,29 +1,43 @@
-"""`punchlist answer`: list what waits on a person, and resolve it."""
+"""`punchlist answer` and `plan`: list what waits on a person, and resolve it; read plans and decide on them."""
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
 from punchlist.board import Board
-from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, find_folder, open_board
-from punchlist.cli.targets import add_target, find_owner
+from punchlist.cli.arguments import (
+    Parser,
+    Run,
+    author,
+    check_session,
+    command_parser,
+    find_doubt,
+    find_folder,
+    open_board,
+    parse_count,
+)
 from punchlist.cli.terminal import detect_display, show, show_json, tell
-from punchlist.core.matching import find_item
+from punchlist.cli.todo import add_target, find_owner
+from punchlist.core.approval import Plan
 from punchlist.core.overview import PersonWait
-from punchlist.errors import EditRefused
-from punchlist.hosts import answers
-from punchlist.hosts.answers import Outcome
-from punchlist.hosts.back_channel import find_idle
-from punchlist.surfaces.headlines import name_task_list
-from punchlist.surfaces.spans import Display, Line, Span, ago, safe_line
-from punchlist.text import repair
-from punchlist.views.waits import answer_commands, view_wait
+from punchlist.core.todo import find_item
+from punchlist.errors import EditRefused, PlanMissing, PlanRefused
+from punchlist.store.plans import PlanRow
+from punchlist.terminal.reports import name_task_list
+from punchlist.terminal.spans import Display, Line, Span, ago, plural, safe_line
+from punchlist.text import for_terminal, repair
+from punchlist.views.now import answer_commands, view_wait
+
+if TYPE_CHECKING:
+    from punchlist.people.back_channel import Outcome
 
 _EXAMPLES = """\
   punchlist answer                            what waits on you, and how to answer each
@@ -57,6 +71,8 @@ def _answer(options: Namespace) -> None:
     if options.item is None:
         _list(options)
         return
+    from punchlist.people.back_channel import deliver_outcome  # dear: what waits is listed without it
+
     text, query = repair(" ".join(options.text)).strip(), repair(options.item).strip()
     if not query:
         raise EditRefused(problem="Name what you answer; `punchlist answer` lists what waits on you.")
@@ -66,7 +82,7 @@ def _answer(options: Namespace) -> None:
         before = board.store.last_seq()
         outcome, said = resolve_wait(board, options, wait, query, text)
         seconds = _RECEIPT_SECONDS if options.json else 0.0
-        receipt = answers.deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
+        receipt = deliver_outcome(board, wait, before, outcome, wait_seconds=seconds)
     data = asdict(view_wait(wait)) | {"outcome": outcome, "answer": text, "by": author(options), "receipt": receipt}
     tell(options, data, f"{outcome.capitalize()}: {safe_line(wait.title)}{said}")
 
@@ -97,19 +113,15 @@ def _list(options: Namespace) -> None:
 def _lines(waits: Sequence[PersonWait], display: Display, now: datetime) -> Iterator[Line]:
     dot = f" {display.glyphs.dot} "
     for wait in waits:
-        place = [wait.agent, _place(wait)]
+        place = name_task_list(wait.list) if wait.list else ""
+        if wait.session:
+            place = f"session {wait.session}"
         when = "" if wait.since is None else ago(wait.since, now)
-        more = "".join(f"{dot}{safe_line(part)}" for part in (*place, when) if part)
+        more = "".join(f"{dot}{safe_line(part)}" for part in (wait.agent, place, when) if part)
         yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
         yield (Span(f"  {safe_line(_why(wait))}", "warning"),)
         for command in answer_commands(wait):
             yield (Span(f"    {safe_line(command)}", "dim"),)
-
-
-def _place(wait: PersonWait) -> str:
-    if wait.session:
-        return f"session {wait.session}"
-    return name_task_list(wait.list) if wait.list else ""
 
 
 def _why(wait: PersonWait) -> str:
@@ -169,20 +181,22 @@ def _find_by_item(board: Board, options: Namespace, query: str) -> PersonWait:
 
 def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str, text: str) -> tuple[Outcome, str]:
     """Resolve a wait; return what was done in a word, and the rest of the sentence."""
+    from punchlist.people import back_channel
+
     if wait.kind == "question" and not text:
         raise EditRefused(problem=f'Say the answer too, as in `punchlist answer {wait.name} "Use eu-west"`.')
     if wait.kind == "plan" and not _is_decision(wait, query, text):
         ways = " or ".join(f"`{command}`" for command in answer_commands(wait))
         shows = f"`{_plan_command(wait)}` shows it"
         raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")
-    outcome = answers.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)
+    outcome = back_channel.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)
     match wait.kind:
         case "task":
             return outcome, f" (task {wait.id})."
         case "flow":
             return outcome, f" (flow {wait.id[:8]})."
         case "question":
-            when = "now" if find_idle(board, wait.session, wait.agent) else "at its next turn"
+            when = "now" if back_channel.find_idle(board, wait.session, wait.agent) else "at its next turn"
             return outcome, f". {safe_line(wait.agent)} is told {when}."
         case _:
             return outcome, f" ({safe_line(wait.agent)} in session {safe_line(wait.session)})."
@@ -193,3 +207,175 @@ def _is_decision(wait: PersonWait, query: str, text: str) -> bool:
     decision, _, reason = text.partition(" ")
     decides = not reason if decision == "approve" else decision == "reject" and bool(reason.strip())
     return decides and query.lower() == wait.name
+
+
+# Plans.
+
+_PLAN_EXAMPLES = """\
+  punchlist plan show                       the plan that waits, else the latest
+  punchlist plan approve 2 --todos          revision 2; its steps become the todo list
+  punchlist plan reject 2 "Tests first"     the agent stays in plan mode and hears why
+  punchlist plan history
+"""
+
+
+def plan_parser() -> Parser:
+    about = "Shows the plan that an agent proposes, and approves or rejects it. Without a verb: `show`."
+    made = command_parser("plan", about, examples=_PLAN_EXAMPLES)
+    add_verb = made.add_verbs(first="show")
+
+    def verb(name: str, help: str, run: Run, *, decides: bool = False) -> Parser:
+        added = add_verb(name, help, run)
+        added.add_argument("--session", metavar="S", help="the plan of this session (default: the project's)")
+        added.add_argument("--agent", metavar="A", help="the plan of the agent of this name")
+        added.add_all()
+        added.add_json()
+        if decides:
+            added.add_argument("revision", type=parse_count, metavar="REVISION", help="its number, as `plan show` says")
+            added.add_by("who decides")
+        return added
+
+    verb("show", "show the plan that waits, else the latest", _show_plan)
+    added = verb("approve", "approve the revision that you have read", _decide, decides=True)
+    added.set_defaults(reason=None)
+    added.add_argument("--todos", action="store_true", help="make the plan's steps the todo list")
+    added = verb("reject", "reject the revision that you have read, and say why", _decide, decides=True)
+    added.add_argument("reason", nargs="+", metavar="REASON")
+    verb("history", "show every revision, the oldest first", _history)
+    return made
+
+
+def _show_plan(options: Namespace) -> None:
+    with open_board(options, reads=True) as board:
+        row = next(iter(_find_candidates(board, options)), None)
+        now = board.now()
+    if options.json:
+        show_json(None if row is None else plan_data(row, now))
+    elif row is None:
+        print(_describe_nothing(options))
+    else:
+        show(_plan_lines(row, now))
+
+
+def _history(options: Namespace) -> None:
+    with open_board(options, reads=True) as board:
+        row = next(iter(_find_candidates(board, options)), None)
+        now = board.now()
+        plans = () if row is None else board.agent(row.agent, session=row.session).plans
+    if options.json:
+        show_json([] if row is None else [plan_data(row._replace(plan=plan), now) for plan in plans])
+    elif not plans:
+        print(_describe_nothing(options))
+    else:
+        display = detect_display()
+        show(display.cut(_revision_line(plan, now)) for plan in plans)
+
+
+def _decide(options: Namespace) -> None:
+    """Reject a revision for a reason; without one, approve it."""
+    from punchlist.people.back_channel import deliver  # dear: plans are shown without it
+
+    with open_board(options) as board:
+        row = _find_undecided(board, options)
+        agent = board.agent(row.agent, session=row.session, project=row.project)
+        by, person = author(options), find_doubt(options) is None
+        if options.reason is None:
+            plan = agent.approve_plan(options.revision, by=by, todos=options.todos, person=person)
+            deed = f"Approved revision {plan.revision}"
+            if options.todos:
+                deed += f" and made {plural(len(agent.todos.items), 'item')} of it; see `punchlist todos`"
+        else:
+            plan = agent.reject_plan(" ".join(options.reason), by=by, revision=options.revision, person=person)
+            deed = f"Rejected revision {plan.revision}"
+        deliver(board, row.session, row.agent, board.store.last_seq(), is_approval=options.reason is None)
+        now = board.now()
+    where = f"({safe_line(row.agent)} in session {safe_line(row.session)})"
+    tell(options, plan_data(row._replace(plan=plan), now), f"{deed} {where}.")
+
+
+# Which plan is meant.
+
+
+def _find_candidates(board: Board, options: Namespace) -> list[PlanRow]:
+    """Return those that wait, else the latest of each agent; narrowed down by `--session` and `--agent`."""
+    session = options.session or os.environ.get("PUNCHLIST_SESSION")
+    where = None if session else find_folder(options)
+    for waiting in (True, False):
+        rows = [
+            row
+            for row in board.plans(project=where, waiting=waiting)
+            if (not session or row.session == session) and options.agent in (None, row.agent)
+        ]
+        if rows:
+            return rows
+    return []
+
+
+def _find_undecided(board: Board, options: Namespace) -> PlanRow:
+    rows = _find_candidates(board, options)
+    if not rows:
+        check_session(board, options)
+        raise PlanMissing
+    if len(rows) > 1 and rows[0].plan.waits(board.now()):
+        names = "; ".join(f"--session {quote(row.session)} --agent {quote(row.agent)}" for row in rows[:5])
+        raise PlanRefused(problem=f"{len(rows)} plans wait here; say which one is meant: {names}.")
+    return rows[0]
+
+
+def _describe_nothing(options: Namespace) -> str:
+    if options.session or options.agent:
+        return "No plan was proposed under that name; `punchlist plan show --all` shows the latest of the board."
+    where = "on this board" if options.all else "of this project"
+    more = "" if options.all else "; `punchlist plan show --all` looks in every project"
+    return f"No agent {where} has proposed a plan. One comes from an agent in plan mode{more}."
+
+
+# How a plan looks.
+
+
+def plan_data(row: PlanRow, now: datetime) -> dict[str, Any]:
+    """Return a plan as JSON values. Every key is always there."""
+    place = {"session": row.session, "agent": row.agent, "project": row.project}
+    return {**place, **asdict(row.plan), "waits": row.plan.waits(now)}
+
+
+def _state(plan: Plan, now: datetime) -> str:
+    return "expired" if plan.expired(now) else plan.state.value
+
+
+def _when_and_who(plan: Plan, now: datetime) -> tuple[str, str]:
+    when = plan.decided_at or plan.proposed_at or plan.created_at or now
+    return ago(when, now), f" by {safe_line(plan.decided_by)}" if plan.decided_by else ""
+
+
+def _plan_lines(row: PlanRow, now: datetime) -> Iterator[Line]:
+    """Yield a plan and, while it waits, the commands that decide on it alone, also once more are proposed."""
+    display, plan = detect_display(), row.plan
+    dot = f" {display.glyphs.dot} "
+    when, who = _when_and_who(plan, now)
+    rest = f"{dot}session {safe_line(row.session)}{dot}revision {plan.revision}{dot}{_state(plan, now)}{who} "
+    yield display.cut((Span(safe_line(row.agent), "bold"), Span(rest), Span(when, "dim")))
+    yield ()
+    for line in plan.text.split("\n"):
+        yield (Span(for_terminal(line)),)
+    if plan.reason:
+        yield ()
+        yield (Span(f"Rejected: {safe_line(plan.reason)}", "warning"),)
+    if plan.waits(now):
+        steps = len(plan.todos.items)
+        todos = f" (--todos: {plural(steps, 'step')} for the list)" if steps else ""
+        place = safe_line(f"--session {quote(row.session)} --agent {quote(row.agent)}")
+        yield ()
+        yield (Span(f"punchlist plan approve {plan.revision} {place}{todos}", "dim"),)
+        yield (Span(f"punchlist plan reject {plan.revision} REASON {place}", "dim"),)
+
+
+def _revision_line(plan: Plan, now: datetime) -> Line:
+    when, who = _when_and_who(plan, now)
+    why = f": {safe_line(plan.reason)}" if plan.reason else ""
+    return (
+        Span(f"{plan.revision:>3}  ", "dim"),
+        Span(f"{_state(plan, now):<10}  ", "good" if plan.state.value == "approved" else "plain"),
+        Span(safe_line(plan.title), "bold"),
+        Span(f"  {when}{who}{why}", "dim"),
+    )

@@ -1,4 +1,4 @@
-"""Options and parsers that commands share, and opening the board that they name."""
+"""What commands share: their parsers and options, and the boards, sessions and files that options name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns, is_typed
-from punchlist.core.person import doubt_person
+from punchlist.core.programs import doubt_person
 from punchlist.errors import (
     AgentUnknown,
     BoardMissing,
     FolderMissing,
+    InvalidInput,
     PunchlistError,
     SessionAmbiguous,
     SessionUnknown,
@@ -42,6 +43,9 @@ _SHORTEST_PART = 4
 
 _MOST_SESSIONS = 5
 """Sessions that are named where a part of an id may mean several."""
+
+_MOST_READ = 16 * 1024 * 1024
+"""Characters that are read of a file: far more than any list has, and less than would fill the memory."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -85,10 +89,10 @@ class Parser(ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        what = f"`{action.option_strings[-1] if action.option_strings else action.metavar or action.dest}`"
-        if action.nargs == argparse.PARSER:
-            what = "verb"
-        known = "" if action.nargs == argparse.PARSER else f"; use one of {', '.join(action.choices)}"
+        what, known = "verb", ""
+        if action.nargs != argparse.PARSER:
+            what = f"`{action.option_strings[-1] if action.option_strings else action.metavar or action.dest}`"
+            known = f"; use one of {', '.join(action.choices)}"
         self.error(f"There is no {what} `{value}`{suggest(str(value), action.choices)}{known}")
 
     def error(self, message: str) -> NoReturn:
@@ -229,7 +233,7 @@ def open_board(options: Namespace, *, reads: bool = False) -> Board:
     url = board_url(options, reads=reads)
     board = Board.open(url)
     if has_inbox(url):
-        from punchlist.hosts.inbox import ingest  # most boards have none
+        from punchlist.hooks.inbox import ingest  # most boards have none
 
         try:
             ingest(board)
@@ -276,7 +280,6 @@ def settle_due_tasks(board: BoardReader) -> None:
 
 
 def _check_agent(board: BoardReader, options: Namespace) -> None:
-    """Raise `AgentUnknown` if `--agent` names none of the session, or of the board."""
     session: str | None = getattr(options, "session", None)
     agent: str | None = getattr(options, "agent", None)
     if not agent:
@@ -308,3 +311,46 @@ def check_session(board: BoardReader, options: Namespace) -> None:
     session: str | None = getattr(options, "session", None)
     if session and board.store.read(lambda tx: tx.session_project(session)) is None:
         raise SessionUnknown(session=session)
+
+
+# Files: read whole, replaced whole or not at all, never written through a link.
+
+
+def read_file(path: str) -> str:
+    """Return the text of a file, or of standard input for `-`."""
+    if path == "-":
+        return sys.stdin.read(_MOST_READ)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(_MOST_READ)
+
+
+def check_place(path: str) -> None:
+    """Raise if a file of that name cannot be put there."""
+    if os.path.islink(path):
+        raise InvalidInput(problem=f"`{path}` is a symbolic link and is not written through; name its target instead.")
+    if os.path.isdir(path):
+        raise InvalidInput(problem=f"`{path}` is a folder; name a file in it.")
+
+
+def replace_file(path: str, text: str, *, private: bool = False) -> None:
+    """Put a new file in place of the old one, whole or not at all; a `private` one is readable by its owner alone.
+
+    An `OSError` names the file that was asked for. A link that appears meanwhile is replaced, never followed.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        handle = os.open(temporary, flags, 0o600 if private else 0o666)
+        with open(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path) and not private:
+            os.chmod(temporary, os.stat(path).st_mode & 0o777)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+    finally:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)

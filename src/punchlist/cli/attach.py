@@ -6,12 +6,7 @@ import os
 import sys
 from argparse import BooleanOptionalAction, Namespace
 
-from punchlist.bridges.programs import find_attachable, find_settings, is_found
-from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, board_url, command_parser
-from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
-from punchlist.core.programs import ATTACHABLE, AgentProgram
-from punchlist.hosts.attach import (
+from punchlist.attach.attachments import (
     ChangePlan,
     find_status_line,
     make_board_folder,
@@ -19,11 +14,16 @@ from punchlist.hosts.attach import (
     plan_detach,
     remove_board_folder,
 )
-from punchlist.hosts.changes import show_change
-from punchlist.hosts.plugin import NAME, find_launch, server_entry
-from punchlist.hosts.status import HostStatus, find_status
+from punchlist.attach.file_changes import show_change
+from punchlist.attach.plugin import NAME, find_launch, server_entry
+from punchlist.attach.status import HostStatus, find_status
+from punchlist.cli import FAILED, OK, UNUSABLE, complain
+from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
+from punchlist.core.programs import ATTACHABLE, AgentProgram
+from punchlist.logs.programs import find_attachable, find_settings, is_found
 from punchlist.store import store_path
-from punchlist.surfaces.spans import safe_line
+from punchlist.terminal.spans import safe_line
 from punchlist.text import for_terminal
 
 _ATTACH_EXAMPLES = """\
@@ -74,7 +74,12 @@ def _attach(options: Namespace) -> int:
     if not board:
         return complain("A board in memory ends with its program; name a file with --db or $PUNCHLIST_DB.")
     if options.agent == "mcp":
-        return _print_server(board, is_wanted=options.print)
+        if not options.print:
+            return complain(
+                "`attach mcp` changes no file; add --print to see what to put into your program's settings."
+            )
+        show_json({"mcpServers": {NAME: server_entry(find_launch(board), "mcp")}})
+        return OK
     host = find_attachable(options.agent)
     if not is_found(host) and not options.force:
         problem = (
@@ -128,34 +133,25 @@ def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
             print()
             for line in show_change(change):
                 print(for_terminal(line))
-    if not options.yes:
-        if not is_typed():
-            complain("Nothing was changed: there is no terminal to ask on; add --yes.", FAILED)
-            return False
-        if not ask(question):
-            print("Nothing was changed.")
-            return False
+    if not options.yes and not is_typed():
+        complain("Nothing was changed: there is no terminal to ask on; add --yes.", FAILED)
+        return False
+    if not options.yes and not ask(question):
+        print("Nothing was changed.")
+        return False
     plan.apply()
     return True
 
 
-def _print_server(board: str, *, is_wanted: bool) -> int:
-    if not is_wanted:
-        return complain("`attach mcp` changes no file; add --print to see what to put into your program's settings.")
-    show_json({"mcpServers": {NAME: server_entry(find_launch(board), "mcp")}})
-    return OK
-
-
-def _show_status(options: Namespace) -> int:
+def _show_status(options: Namespace) -> None:
     found = [find_status(host) for host in ATTACHABLE.values()]
     if options.json:
         show_json({"agents": found})
-        return OK
+        return
     for status in found:
         print(_describe(status, ATTACHABLE[status.name]))
         for line in status.missing:
             print(f"  - {safe_line(line)}")
-    return OK
 
 
 def _describe(status: HostStatus, host: AgentProgram) -> str:

@@ -39,7 +39,7 @@ class CompletedOption(Struct, frozen=True):
     has_files: bool = False
 
 
-class Place(Struct, frozen=True):
+class CompletionPlace(Struct, frozen=True):
     """The words that may come after those of a place: the next words, each with its help, options and files."""
 
     words: str
@@ -65,20 +65,23 @@ def _print(options: Namespace) -> None:
 # What there is to complete.
 
 
-def list_places() -> list[Place]:
+def list_places() -> list[CompletionPlace]:
     """Return every place, from the parsers of all commands."""
     leading = (
         CompletedOption(("--db",), "the board", has_value=True, has_files=True),
         CompletedOption(("--version",), "print the version"),
         CompletedOption(("-h", "--help"), "print help"),
     )
-    found = [Place("", {name: entry.help for name, entry in COMMANDS.items()}, leading)]
+    found = [CompletionPlace("", {name: entry.help for name, entry in COMMANDS.items()}, leading)]
     for name in COMMANDS:
         found += _describe_parser(name, load_parser(name))
-    return [*found, *_describe_settings()]
+    for key, entry in list_entries().items():
+        if values := _list_setting_values(entry):
+            found.append(CompletionPlace(f"config set {key}", dict.fromkeys(values, "")))
+    return found
 
 
-def _describe_parser(words: str, parser: ArgumentParser) -> Iterator[Place]:
+def _describe_parser(words: str, parser: ArgumentParser) -> Iterator[CompletionPlace]:
     verbs: dict[str, ArgumentParser] = {}
     following: dict[str, str] = {}
     has_files = False
@@ -95,7 +98,7 @@ def _describe_parser(words: str, parser: ArgumentParser) -> Iterator[Place]:
     if first:  # its options may stand without it
         known = {option.names for option in options}
         options += [option for option in _describe_options(verbs[first]) if option.names not in known]
-    yield Place(words, following, tuple(options), has_files)
+    yield CompletionPlace(words, following, tuple(options), has_files)
     for verb, inner in verbs.items():
         yield from _describe_parser(f"{words} {verb}", inner)
 
@@ -118,14 +121,6 @@ def _describe_options(parser: ArgumentParser) -> Iterator[CompletedOption]:
             values = tuple(map(str, action.choices or ()))
             has_files = action.metavar in _FILES
             yield CompletedOption(tuple(action.option_strings), action.help or "", action.nargs != 0, values, has_files)
-
-
-def _describe_settings() -> Iterator[Place]:
-    """Yield the places after `config set KEY`, with the values of that key."""
-    for key, entry in list_entries().items():
-        values = _list_setting_values(entry)
-        if values:
-            yield Place(f"config set {key}", dict.fromkeys(values, ""))
 
 
 def _list_setting_values(entry: SettingEntry) -> tuple[str, ...]:
@@ -268,37 +263,31 @@ complete -c punchlist -f
 """
 
 
-def write_bash(places: Iterable[Place]) -> str:
-    """Return the script for bash."""
-    places = list(places)
-
+def _write_bash(places: list[CompletionPlace]) -> str:
     def write_values(values: Iterable[str], has_files: bool) -> str:
         joined = " ".join(values)
         return f'values="{joined}" files={1 if has_files else ""}'
 
-    def write_place(place: Place) -> str:
+    def write_place(place: CompletionPlace) -> str:
         options = " ".join(name for option in place.options for name in option.names)
         return f'{write_values(place.next, place.has_files)} options="{options}"'
 
     return _fill(_BASH, '""', places, write_place, lambda option: write_values(option.values, option.has_files))
 
 
-def write_zsh(places: Iterable[Place]) -> str:
-    """Return the script for zsh."""
-    places = list(places)
-
+def _write_zsh(places: list[CompletionPlace]) -> str:
     def write_array(name: str, rows: Mapping[str, str]) -> str:
         joined = " ".join(_quote(f"{word}:{_shorten(text)}" if text else word) for word, text in rows.items())
         return f"{name}=({joined})"
 
-    def write_place(place: Place) -> str:
+    def write_place(place: CompletionPlace) -> str:
         options = {name: option.help for option in place.options for name in option.names}
-        parts = [write_array("values", place.next), write_array("options", options)]
-        return " ".join([*parts, *(["files=1"] if place.has_files else [])])
+        files = " files=1" if place.has_files else ""
+        return f"{write_array('values', place.next)} {write_array('options', options)}{files}"
 
     def write_option(option: CompletedOption) -> str:
-        parts = [write_array("values", dict.fromkeys(option.values, ""))]
-        return " ".join([*parts, *(["files=1"] if option.has_files else [])])
+        files = " files=1" if option.has_files else ""
+        return write_array("values", dict.fromkeys(option.values, "")) + files
 
     return _fill(_ZSH, "()", places, write_place, write_option)
 
@@ -306,8 +295,8 @@ def write_zsh(places: Iterable[Place]) -> str:
 def _fill(
     script: str,
     none: str,
-    places: list[Place],
-    write_place: Callable[[Place], str],
+    places: list[CompletionPlace],
+    write_place: Callable[[CompletionPlace], str],
     write_option: Callable[[CompletedOption], str],
 ) -> str:
     """Return a script for bash or zsh with its three tables: places, values of options, and known words."""
@@ -330,9 +319,8 @@ def _fill(
     )
 
 
-def write_fish(places: Iterable[Place]) -> str:
-    """Return the script for fish."""
-    places, rules = list(places), list[str]()
+def _write_fish(places: list[CompletionPlace]) -> str:
+    rules: list[str] = []
     for place in places:
         start = f"complete -c punchlist -n {_quote_fish(f'__punchlist_at {place.words}'.rstrip())}"
         if place.has_files:
@@ -368,4 +356,8 @@ def _quote_fish(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-_SHELLS: dict[str, Callable[[Iterable[Place]], str]] = {"bash": write_bash, "zsh": write_zsh, "fish": write_fish}
+_SHELLS: dict[str, Callable[[list[CompletionPlace]], str]] = {
+    "bash": _write_bash,
+    "zsh": _write_zsh,
+    "fish": _write_fish,
+}

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Sequence
 from typing import Any
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.terminal import show, show_json
@@ -26,7 +22,7 @@ from punchlist.settings.table import (
     set_setting,
     show_value,
 )
-from punchlist.surfaces.spans import Line, Span, Style, safe_line
+from punchlist.terminal.spans import Line, Span, Style, safe_line
 
 _EXAMPLES = """\
   punchlist config get                    every setting, its value and where that comes from
@@ -34,18 +30,6 @@ _EXAMPLES = """\
   punchlist config set redact 'ACME-[0-9]+' 'corp_.*'
   $EDITOR "$(punchlist config path)"
 """
-
-
-class ShownSetting(Struct, frozen=True):
-    """A setting as it is in force."""
-
-    key: str
-    value: Any
-    source: str
-    """`environment`, `file` or `default`."""
-    allowed: str
-    meaning: str
-    variable: str
 
 
 def parser() -> Parser:
@@ -61,7 +45,7 @@ def parser() -> Parser:
     verb = add_verb("set", "write one setting into the file; comments and all else stay", _set)
     verb.add_argument("key", metavar="KEY", help="a key such as `lease` or `stall.after`")
     verb.add_argument("words", metavar="VALUE", nargs="+", help="its value; several for a list, '' for an empty one")
-    add_verb("path", "print the path of the file, which may not be there yet", _print_path)
+    add_verb("path", "print the path of the file, which may not be there yet", lambda _: print(settings_path()))
     return made
 
 
@@ -71,30 +55,30 @@ def _get(options: Namespace) -> None:
     in_file = load_settings_table()
     found = [_find_value(entry, in_file) for entry in entries]
     if not options.key:  # a list is looked at by others, too
-        secret = {entry.key for entry in entries if entry.is_secret}
-        found = [replace(one, value=HIDDEN) if one.key in secret and one.value else one for one in found]
+        for entry, one in zip(entries, found, strict=True):
+            if entry.is_secret and one["value"]:
+                one["value"] = HIDDEN
     if options.json:
         show_json(found[0] if options.key else found)
-        return
-    if options.key:
-        print(f"{_show_value(found[0])}  {found[0].source}")
-        return
-    key_column = max(len(one.key) for one in found)
-    source_column = max(len(one.source) for one in found)
-    show(_line(one, key_column, source_column) for one in found)
+    elif options.key:
+        print(f"{_show_value(found[0])}  {found[0]['source']}")
+    else:
+        key_column = max(len(one["key"]) for one in found)
+        source_column = max(len(one["source"]) for one in found)
+        show(_line(one, key_column, source_column) for one in found)
 
 
-def _line(one: ShownSetting, key_column: int, source_column: int) -> Line:
-    style: Style = "dim" if one.source == "default" else "plain"
-    source = Span(f"  {one.source:<{source_column}}  ", style)
-    return (Span(f"{one.key:<{key_column}}", "bold"), source, Span(_show_value(one), style))
+def _line(one: dict[str, Any], key_column: int, source_column: int) -> Line:
+    style: Style = "dim" if one["source"] == "default" else "plain"
+    source = Span(f"  {one['source']:<{source_column}}  ", style)
+    return (Span(f"{one['key']:<{key_column}}", "bold"), source, Span(_show_value(one), style))
 
 
-def _show_value(one: ShownSetting) -> str:
-    return safe_line(show_value(one.value)) or "-"
+def _show_value(one: dict[str, Any]) -> str:
+    return safe_line(show_value(one["value"])) or "-"
 
 
-def _find_value(entry: SettingEntry, in_file: dict[str, Any]) -> ShownSetting:
+def _find_value(entry: SettingEntry, in_file: dict[str, Any]) -> dict[str, Any]:
     """Return a setting as it is in force. Patterns of secrets add up, all other settings replace each other."""
     value, source = default_path() if entry.key == "db" else entry.default, "default"
     if entry.key in in_file:
@@ -104,14 +88,19 @@ def _find_value(entry: SettingEntry, in_file: dict[str, Any]) -> ShownSetting:
         value, source = [*value, text], "environment" if source == "default" else "environment and file"
     elif text:
         value, source = text if entry.key == "db" else parse_words(entry, [text], name=entry.variable), "environment"
-    return ShownSetting(entry.key, value, source, entry.allowed, entry.meaning, entry.variable)
+    described = {"allowed": entry.allowed, "meaning": entry.meaning, "variable": entry.variable}
+    return {"key": entry.key, "value": value, "source": source, **described}
 
 
 def _set(options: Namespace) -> None:
     entry = find_entry(options.key)
     value = parse_words(entry, options.words)
     if entry.key == "dialect":
-        _check_dialects(value)
+        try:
+            ToolSet(value)
+        except PunchlistError as error:  # an unknown dialect, or two with the same tool
+            problem, shown = str(error).rstrip("."), safe_line(show_value(value))[:80]
+            raise ConfigInvalid(name="dialect", value=shown, problem=problem) from None
     path = settings_path()
     set_setting(path, entry.key, value)
     shown = HIDDEN if entry.is_secret and value else safe_line(show_value(value)) or "nothing"
@@ -120,16 +109,3 @@ def _set(options: Namespace) -> None:
         print(f"${entry.variable} is set, too, and is above the file.")
     if entry.key == "db":
         print("Agents that are attached stay on their board; `punchlist attach AGENT` moves one to the new board.")
-
-
-def _check_dialects(names: Sequence[str]) -> None:
-    """Raise `ConfigInvalid` for an unknown dialect, and for two with the same tool."""
-    try:
-        ToolSet(names)
-    except PunchlistError as error:
-        problem = str(error).rstrip(".")
-        raise ConfigInvalid(name="dialect", value=safe_line(show_value(names))[:80], problem=problem) from None
-
-
-def _print_path(_options: Namespace) -> None:
-    print(settings_path())

@@ -8,16 +8,16 @@ import os
 import time
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import suppress
 
 from punchlist.board import Board
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.screen import Screen, can_draw
 from punchlist.cli.terminal import detect_display, show
-from punchlist.hosts.demo_script import PERSON, Scene, Troupe
-from punchlist.surfaces.lists import board_lines
-from punchlist.surfaces.panel import Frame, find_news, frame_lines
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plain, safe_line
+from punchlist.terminal.lists import Frame, board_lines, find_news, frame_lines
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import Glyphs, Line, Span, Style, plain, safe_line
+from punchlist.testing.demo_script import PERSON, Scene, Troupe
 
 _TITLE = "Punchlist: three agents at work"
 _FRAME_SECONDS = 0.1
@@ -40,13 +40,10 @@ def parser() -> Parser:
 
 
 def _parse_speed(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not math.isfinite(value) or value < 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is no speed; use a number from 0 up, such as 2")
-    return value
+    with suppress(ValueError):
+        if 0 <= float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"`{text}` is no speed; use a number from 0 up, such as 2")
 
 
 def _play(options: Namespace) -> None:
@@ -73,7 +70,6 @@ class Play:
         self._seen = board.store.last_seq()
 
     def perform(self, scene: Scene, glyphs: Glyphs) -> list[Line]:
-        """Perform a scene and return the lines that it adds to the feed."""
         self.caption = scene.caption or self.caption
         scene.act()
         self.rows = self.board.lists(session=self.session)
@@ -137,7 +133,6 @@ def _play_plainly(play: Play, speed: float) -> None:
 
 
 def _next_steps(session: str | None) -> Iterator[Line]:
-    narrow = (detect_display().columns or 100) < 90
     yield ()
     yield (Span(" Now with your own work:", "bold"),)
     first = f"punchlist todos --session {session}" if session else 'punchlist todo append "My first item"'
@@ -146,8 +141,5 @@ def _next_steps(session: str | None) -> Iterator[Line]:
         ("punchlist todos", "see what is open, of people and agents"),
         ("punchlist todos --follow", "watch it change, live, from another terminal"),
     ):
-        if narrow:
-            yield (Span(f"   {command}", "focus"),)
-            yield (Span(f"     {meaning}", "dim"),)
-        else:
-            yield (Span(f"   {command:<40} ", "focus"), Span(meaning, "dim"))
+        yield (Span(f"   {command}", "focus"),)
+        yield (Span(f"     {meaning}", "dim"),)

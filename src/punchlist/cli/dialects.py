@@ -12,7 +12,7 @@ from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.commands import Limits
 from punchlist.dialects import REGISTRY, dialect
 from punchlist.dialects.base import Dialect
-from punchlist.surfaces.spans import Line, Span
+from punchlist.terminal.spans import Line, Span
 
 _FOCUS = {
     "accept": "several at once are accepted",
@@ -62,22 +62,19 @@ def _data(one: Dialect) -> dict[str, Any]:
 def describe_dialect(one: Dialect) -> dict[str, str]:
     """Return the traits of a dialect in a few words each, for the terminal and for the page of the docs."""
     wiped = "a list that is all completed is cleared; " if one.policy.wipe_finished else ""
+    whose = "each with its own list" if one.layer == "todos" else "who share what it writes"
+    offer = f"to subagents, {whose}" if one.subagents == "own_list" else "not to subagents"
+    if one.withheld_in:
+        offer += f"; not in the context {' or '.join(f'`{name}`' for name in sorted(one.withheld_in))}"
     return {
         "statuses": ", ".join(one.statuses),
         "limits": "; ".join([*_describe_limits(one.policy.limits), *one.limits]) or "none of its own",
         "focus": f"{wiped}{_FOCUS[one.policy.focus]}",
         "plan mode": "may be used" if one.refused_in_plan_mode is None else "refused",
-        "offered": _describe_offer(one),
+        "offered": offer,
         "repairs": ", ".join(sorted(one.repairs)) or "none",
         "lossy": "; ".join(one.lossy) or "nothing is lost",
     }
-
-
-def _describe_offer(one: Dialect) -> str:
-    whose = "each with its own list" if one.layer == "todos" else "who share what it writes"
-    children = f"to subagents, {whose}" if one.subagents == "own_list" else "not to subagents"
-    contexts = " or ".join(f"`{name}`" for name in sorted(one.withheld_in))
-    return f"{children}; not in the context {contexts}" if contexts else children
 
 
 def _describe_limits(limits: Limits) -> Iterator[str]:

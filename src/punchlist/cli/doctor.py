@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shlex
 import sqlite3
 import stat
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal
 
 from msgspec import Struct
 
 from punchlist import __version__
-from punchlist.bridges.programs import find_home
+from punchlist.attach.status import HostStatus, explain_native_todos, find_status, read_faults
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, board_url, command_parser, open_board, open_reader
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.programs import ATTACHABLE, PROGRAMS, AgentProgram
 from punchlist.errors import ConfigInvalid, PunchlistError, StoreBusy, StoreError, StoreUnavailable
-from punchlist.hosts.status import HostStatus, explain_native_todos, find_status, read_faults
+from punchlist.logs.programs import find_home
 from punchlist.settings import settings_path
 from punchlist.settings.environment import REPLACED_VARIABLES, list_variables
 from punchlist.settings.table import list_entries, load_settings, read_setting
 from punchlist.store import store_path
 from punchlist.store.files import SCHEMA, WAL_BYTES, check_board
-from punchlist.store.inspect import inspect
 from punchlist.store.migrate import list_backups
 from punchlist.store.sidecars import SidecarLock
-from punchlist.store.sqlite import faults
-from punchlist.surfaces.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
+from punchlist.store.sqlite import faults, inspect
+from punchlist.terminal.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
 from punchlist_hook import log_path
 
 CheckState = Literal["ok", "note", "wrong"]
@@ -90,7 +87,9 @@ def _examine(options: Namespace) -> int:
     about_hooks = _check_hooks(options, is_current=is_current) if is_usable else ()
     usual = "" if getattr(options, "db", None) or not is_usable else store_path(board_url(options))
     found = [
-        *_check_installation(),
+        Checkup("punchlist", "ok", __version__),
+        Checkup("python", "ok", f"{platform.python_version()} ({platform.system()} {platform.machine()})"),
+        _check_sqlite(),
         _check_settings_file(),
         *about_board,
         *_check_agents(usual),
@@ -120,16 +119,7 @@ def _lines(found: list[Checkup], display: Display) -> Iterator[Line]:
             Span(safe_line(checkup.text), "bad" if checkup.state == "wrong" else "plain"),
         )
         if checkup.fix:
-            yield (
-                Span(" " * (column + 4)),
-                Span(f"fix: {safe_line(checkup.fix)}", "warning"),
-            )
-
-
-def _check_installation() -> Iterator[Checkup]:
-    yield Checkup("punchlist", "ok", __version__)
-    yield Checkup("python", "ok", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
-    yield _check_sqlite()
+            yield (Span(" " * (column + 4)), Span(f"fix: {safe_line(checkup.fix)}", "warning"))
 
 
 def _check_settings_file() -> Checkup:
@@ -190,15 +180,13 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
 
 
 def _explain_wal(path: str) -> Checkup:
-    """Say what keeps the WAL file from being cut to its usual size."""
     readers = find_readers(f"{path}-shm")
     limit = _size_text(WAL_BYTES)
     if not readers:
         return Checkup("wal", "ok", f"over {limit}; no program keeps it so, and the next writes cut it to that")
     said = f"over {limit}, because an old state of the board is still being read by {', '.join(readers)}"
-    return Checkup(
-        "wal", "note", said, "wait for that program, or end it if it hangs; the next writes then cut the file"
-    )
+    fix = "wait for that program, or end it if it hangs; the next writes then cut the file"
+    return Checkup("wal", "note", said, fix)
 
 
 def _find_size(path: str) -> int | None:
@@ -211,20 +199,17 @@ def _find_size(path: str) -> int | None:
 
 def _explain_denial(path: str) -> str:
     """Return who owns the innermost part of the path that can be looked at, and what to do."""
+    from pathlib import Path  # few boards are denied
+
     while not os.path.exists(path):
         path = os.path.dirname(path)
     found = os.stat(path)
-    whose = f"`{path}` belongs to user {_user_name(found.st_uid)} and has mode {stat.S_IMODE(found.st_mode):04o}"
-    return f"{whose}; have its owner let you in, or name a board of your own with --db or $PUNCHLIST_DB"
-
-
-def _user_name(number: int) -> str:
     try:
-        import pwd  # not on every system
-
-        return pwd.getpwuid(number).pw_name
-    except (ImportError, KeyError):
-        return str(number)
+        owner = Path(path).owner()
+    except (KeyError, NotImplementedError):  # a user without a name, or a system without users
+        owner = str(found.st_uid)
+    whose = f"`{path}` belongs to user {owner} and has mode {stat.S_IMODE(found.st_mode):04o}"
+    return f"{whose}; have its owner let you in, or name a board of your own with --db or $PUNCHLIST_DB"
 
 
 def _check_sqlite() -> Checkup:
@@ -232,12 +217,9 @@ def _check_sqlite() -> Checkup:
     if sqlite3.sqlite_version_info >= _WAL_FIXED:
         return Checkup("sqlite", "ok", version)
     fixed = ".".join(map(str, _WAL_FIXED))
-    return Checkup(
-        "sqlite",
-        "note",
-        f"{version}: before {fixed} several processes that write at once can damage a WAL file; "
-        "Punchlist's own lock covers that, as long as no other program writes to the board",
-    )
+    damage = f"before {fixed} several processes that write at once can damage a WAL file"
+    cover = "Punchlist's own lock covers that, as long as no other program writes to the board"
+    return Checkup("sqlite", "note", f"{version}: {damage}; {cover}")
 
 
 def _size_text(size: int) -> str:
@@ -248,7 +230,6 @@ def _size_text(size: int) -> str:
 
 
 def _check_permissions(path: str) -> Iterator[Checkup]:
-    """Check that the board's files and its folder are for their owner alone."""
     folder = os.path.dirname(path)
     parts = [path + part for part in ("", "-wal", "-shm", ".lock", ".notify") if os.path.exists(path + part)]
     parts += list_backups(os.path.realpath(path))
@@ -315,14 +296,13 @@ def find_lock_holder(path: str, locks: str = "/proc/locks") -> str | None:
 
 def find_readers(path: str, locks: str = "/proc/locks") -> list[str]:
     """Return the processes that read a snapshot of a board, by their locks on its -shm file."""
-    found = [row[4] for row in _list_locks(path, locks) if row[1] == "POSIX" and row[3] == "READ" and _is_reading(row)]
-    return [_name_process(process) for process in dict.fromkeys(found)]
-
-
-def _is_reading(row: list[str]) -> bool:
-    """True if a lock covers one of the bytes by which SQLite marks readers; one that is just open has the next byte."""
-    start, end = row[6:8]
-    return int(start) <= _READ_MARKS[-1] and (end == "EOF" or int(end) >= _READ_MARKS[0])
+    found: list[str] = []
+    for _, kind, _, mode, process, _, start, end, *_ in _list_locks(path, locks):
+        # The lock of a reader covers one of these bytes; that of a connection which is just open, the next byte.
+        marks = int(start) <= _READ_MARKS[-1] and (end == "EOF" or int(end) >= _READ_MARKS[0])
+        if kind == "POSIX" and mode == "READ" and marks:
+            found.append(_name_process(process))
+    return list(dict.fromkeys(found))
 
 
 def _list_locks(path: str, locks: str) -> list[list[str]]:
@@ -350,10 +330,7 @@ def _check_content(path: str) -> Iterator[Checkup]:
     except PunchlistError as error:
         yield Checkup("content", "wrong", str(error), "move the file aside, then restore a copy of it")
         return
-    counts = ", ".join(
-        plural(count, noun)
-        for count, noun in ((found.sessions, "session"), (found.agents, "agent"), (found.events, "event"))
-    )
+    counts = f"{plural(found.sessions, 'session')}, {plural(found.agents, 'agent')}, {plural(found.events, 'event')}"
     yield Checkup("content", "ok", f"{counts}; format {found.format}")
     if found.format < SCHEMA:
         said = f"{found.format}; the next command upgrades the board to {SCHEMA}, and keeps a backup of it"
@@ -378,11 +355,10 @@ def _check_agents(board: str) -> Iterator[Checkup]:
         if board and status.attached and os.path.realpath(status.board or board) != os.path.realpath(board):
             fix = f"`punchlist attach {status.name}` moves it to {board}"
             yield Checkup(status.name, "note", "it is attached to another board than the one that commands use", fix)
-    homes = {name: find_home(name) for name in PROGRAMS if name not in ATTACHABLE}
-    others = {name: home for name, home in homes.items() if os.path.isdir(home)}
-    for agent, folder in others.items():
+    others = [name for name in PROGRAMS if name not in ATTACHABLE and os.path.isdir(find_home(name))]
+    for name in others:
         fix = "`punchlist restore` brings its list to the board"
-        yield Checkup(agent, "note", f"on this machine ({folder}), not attached", fix)
+        yield Checkup(name, "note", f"on this machine ({find_home(name)}), not attached", fix)
     if not found and not others:
         yield Checkup("agents", "note", "none of the agents that Punchlist knows is on this machine")
 
@@ -390,13 +366,10 @@ def _check_agents(board: str) -> Iterator[Checkup]:
 def _check_host(status: HostStatus, host: AgentProgram) -> Iterator[Checkup]:
     """Check an agent that can be attached: its attachment, what keeps that from working, and its own todo tool."""
     where = f"{host.title} {status.version or '(version unknown)'} ({status.program or status.home})"
-    how = _find_connection() if host.name == "claude-code" else ""
     if status.attached:
         rows = ", with rows under the prompt" if status.status_line == "ours" else ""
         state: CheckState = "ok" if status.up_to_date else "note"
         yield Checkup(host.name, state, f"{where}, attached to {status.board}{rows}")
-    elif how:
-        yield Checkup(host.name, "ok", f"{where}, connected: {how}")
     else:
         yield Checkup(host.name, "note", f"{where}, not attached", f"`punchlist attach {host.name}` connects it")
     for sentence in status.missing:
@@ -407,14 +380,12 @@ def _check_host(status: HostStatus, host: AgentProgram) -> Iterator[Checkup]:
 
 
 def _check_hooks(options: Namespace, *, is_current: bool) -> Iterator[Checkup]:
-    """Say when the last hook of an agent was heard, and what went wrong in hooks."""
     path, now = store_path(board_url(options)), datetime.now(UTC)
     if path and _find_size(path) and is_current:  # to open an older board would upgrade it
         with open_reader(options) as board:
             heard = board.store.read(lambda tx: tx.hosts.conversations(None))[:1]
         for one in heard:
-            said = f"last heard of {one.host}: {one.event}, {ago(one.seen_at, now)}"
-            yield Checkup("hooks", "ok", said)
+            yield Checkup("hooks", "ok", f"last heard of {one.host}: {one.event}, {ago(one.seen_at, now)}")
         if not heard:
             fix = "restart an attached agent: sessions that ran before `attach` have no hooks"
             yield Checkup("hooks", "note", "no hook of an agent was heard yet", fix)
@@ -423,15 +394,6 @@ def _check_hooks(options: Namespace, *, is_current: bool) -> Iterator[Checkup]:
         at, problem = faults[-1]
         said = f"{plural(len(faults), 'fault')} in {log_path(path)}; the last, {ago(at, now)}: {problem}"
         yield Checkup("hook faults", "note", said, "the agent went on; delete the file once that is mended")
-
-
-def _find_connection() -> str:
-    """Return how Claude Code is connected by a command in its settings; empty if it is not."""
-    path = find_home("claude-code", "settings.json")
-    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
-        if re.search(r"\bpunchlist (statusline|todos|brief)\b", file.read()):
-            return f"{path} calls punchlist"
-    return ""
 
 
 def _check_settings() -> Iterator[Checkup]:

@@ -1,19 +1,23 @@
-"""`punchlist events`: show the log of the board, or follow it live."""
+"""`punchlist events` and `hook`: show the log of the board, follow it live, and take the events of agents' hooks."""
 
 from __future__ import annotations
 
+import os
+import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from functools import partial
 from itertools import islice
 
-from punchlist.cli.arguments import Parser, command_parser, open_reader, parse_count
+from punchlist.cli.arguments import Parser, board_url, command_parser, open_reader, parse_count
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.events import Event, make_filter
+from punchlist.core.programs import ATTACHABLE
 from punchlist.reader import BoardReader
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Display, Span, pad, safe_line
+from punchlist.store import store_path
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import Display, Span, pad, safe_line
 
 Filter = Callable[[Event], bool]
 
@@ -52,14 +56,12 @@ def _show(options: Namespace) -> None:
                 write(event)
 
 
-def _read_past(
-    board: BoardReader, options: Namespace, last: int, is_wanted: Callable[[Event], bool]
-) -> Iterator[Event]:
+def _read_past(board: BoardReader, options: Namespace, last: int, is_wanted: Filter) -> Iterable[Event]:
     """Yield the log up to `last`: all of it after `--after`, else the latest events."""
     if options.after is not None:
         later = (event for event in board.events(options.after) if event.seq <= last and is_wanted(event))
         return islice(later, options.limit)
-    return iter(_read_latest(board, last, _LAST if options.limit is None else options.limit, is_wanted))
+    return _read_latest(board, last, _LAST if options.limit is None else options.limit, is_wanted)
 
 
 def _read_latest(board: BoardReader, last: int, limit: int, is_wanted: Filter) -> list[Event]:
@@ -94,3 +96,41 @@ def clock(at: datetime, today: date) -> str:
     """Return the local time, with the date where that is not today."""
     local = at.astimezone()
     return local.strftime("%H:%M:%S" if local.date() == today else "%Y-%m-%d %H:%M:%S")
+
+
+# Hooks.
+
+_HOOK_EXAMPLES = """\
+  punchlist hook claude-code < event.json
+"""
+
+
+def hook_parser() -> Parser:
+    about = (
+        "Takes one hook event, a JSON object on standard input, and prints the answer for the agent; nothing for most "
+        "events. Agents start `punchlist-hook`, which does the same and is quicker."
+    )
+    made = command_parser("hook", about, run=_take_event, examples=_HOOK_EXAMPLES)
+    made.add_argument("host", metavar="HOST", choices=tuple(ATTACHABLE), help=f"the agent: {', '.join(ATTACHABLE)}")
+    return made
+
+
+def _take_event(options: Namespace) -> None:
+    """Print the answer to an event. Never an error: an agent must not fail by its todo list."""
+    import json  # the log is shown without these
+
+    from punchlist.hooks.inbox import answer_hook
+    from punchlist_hook import append_line, log_error, make_line, read_event
+
+    board = ""
+    try:
+        board = os.path.realpath(store_path(board_url(options)))
+        line = make_line(options.host, read_event(sys.stdin.fileno()))
+        append_line(board, line)
+        answer = answer_hook(board, line)
+    except Exception as error:
+        if board:
+            log_error(board, f"{type(error).__name__}: {error}")
+        return
+    if answer:
+        print(json.dumps(answer))  # in ASCII, whatever the locale of the agent is

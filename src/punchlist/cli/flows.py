@@ -16,10 +16,10 @@ from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.core.events import Event
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, parse_condition
 from punchlist.errors import FlowUnknown, InvalidInput
-from punchlist.surfaces.lists import waiting_lines
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import Display, Line, Span, Style, ago, pad, plural, safe_line
 from punchlist.tasks.flows import Flows
+from punchlist.terminal.lists import waiting_lines
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import Display, Line, Span, Style, ago, pad, plural, safe_line
 
 _EXAMPLES = """\
   punchlist flows list --status waiting
@@ -168,7 +168,6 @@ def _prune(options: Namespace) -> None:
 
 
 def _make_row(flow: Flow, now: datetime, display: Display) -> Line:
-    """Return a flow on one line: the beginning of its id, its status, its step and its goal."""
     return display.cut(
         (
             Span(f"{flow.id[:_SHORT]}  ", "dim"),
@@ -190,7 +189,6 @@ def _more(flow: Flow) -> str:
 
 
 def _condition(flow: Flow) -> str:
-    """Return the condition of a waiting flow in a few words."""
     found = parse_condition(flow.wait)
     if found is None:
         return "something of its own"
@@ -204,7 +202,6 @@ def _condition(flow: Flow) -> str:
 def _make_card(
     flow: Flow, steps: Sequence[FlowStep], events: Sequence[Event], now: datetime, display: Display
 ) -> Iterator[Line]:
-    """Yield all facts about one flow. `events` come the latest first."""
     yield (Span(safe_line(flow.goal), "bold"),)
     facts = {
         "id": flow.id,

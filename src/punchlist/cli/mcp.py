@@ -13,8 +13,7 @@ from punchlist.cli import complain, leave
 from punchlist.cli.arguments import Parser, command_parser
 from punchlist.dialects import REGISTRY
 from punchlist.errors import InvalidInput, StoreTooNew, UnknownName
-from punchlist.mcp.hooks import HookListener
-from punchlist.mcp.server import McpServer, ToolSet
+from punchlist.mcp.server import HookListener, McpServer, ToolSet
 from punchlist.mcp.stdio import Connection, Dispatcher
 from punchlist.settings.table import load_settings, read_setting
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 
-from punchlist.bridges.programs import find_home, find_logs, is_found
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, shorten_home, show, show_json
 from punchlist.core.programs import ATTACHABLE, PROGRAMS
-from punchlist.hosts.roster import load_first_screen
+from punchlist.logs.programs import find_home, find_logs, is_found
+from punchlist.presence.roster import load_first_screen
 from punchlist.settings.environment import project_of
-from punchlist.surfaces.now import now_lines
-from punchlist.surfaces.spans import Line, Span, safe_line
+from punchlist.terminal.now import now_lines
+from punchlist.terminal.spans import Line, Span, safe_line
 from punchlist.views.now import Roster, view_now
 
 _EXAMPLES = """\
@@ -37,12 +37,12 @@ def _show(options: Namespace) -> None:
         roster = load_first_screen(board, project=options.project, who=author(options))
     if options.json:
         show_json(view_now(roster))
-    elif roster.agents or roster.waits:
-        display = detect_display()
+        return
+    display = detect_display()
+    if roster.agents or roster.waits:
         show(now_lines(roster, display))
         show(map(display.cut, _offer_attach(roster)))
     else:
-        display = detect_display()
         show(map(display.cut, explain_nothing(options.project)))
 
 
@@ -51,7 +51,7 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
     seen = {row.host for row in roster.agents if not row.on_board and row.state != "gone"}
     if not seen:
         return
-    from punchlist.hosts.attach import list_attached  # most people have attached their agents
+    from punchlist.attach.attachments import list_attached  # most people have attached their agents
 
     gains = "gives its agents a list, checks and answers from here"
     attached = list_attached()
@@ -64,7 +64,7 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
 
 def explain_nothing(project: str | None) -> Iterator[Line]:
     """Yield what was looked for, and how to attach what is installed."""
-    from punchlist.hosts.attach import list_attached  # few people have no agent
+    from punchlist.attach.attachments import list_attached  # few people have no agent
 
     where = f" in {safe_line(project_of(project))}" if project else " on this machine"
     yield (Span(f"No agent runs{where}, and nothing waits on you.", "bold"),)
@@ -78,18 +78,16 @@ def explain_nothing(project: str | None) -> Iterator[Line]:
             yield (Span(f"  {host.title:<12}  "), Span("is attached", "good") if host in attached else offer)
     yield ()
     yield (Span("Looked for:", "plain" if installed else "bold"),)
-    for title, place in _list_places():
-        yield (Span(f"  {title:<12}  {shorten_home(place)}", "dim"),)
+    places = {
+        "claude-code": find_home("claude-code", "sessions"),
+        "codex": f"{find_home('codex')} (its daemon and sessions)",
+        "gemini": find_logs("gemini"),
+        "opencode": find_logs("opencode"),
+    }
+    for name, place in places.items():
+        yield (Span(f"  {PROGRAMS[name].title:<12}  {shorten_home(place)}", "dim"),)
     logs = ", ".join(program.title for program in PROGRAMS.values() if program.name not in ATTACHABLE)
     yield (Span(f"  {'others':<12}  logs of {logs}", "dim"),)
     yield (Span(f"  {'your own':<12}  agents of your programs, on the board", "dim"),)
     yield ()
     yield (Span("`punchlist demo` "), Span("shows how it looks when agents are at work.", "dim"))
-
-
-def _list_places() -> Iterator[tuple[str, str]]:
-    """Yield where running agents are looked for, each by its program."""
-    yield "Claude Code", find_home("claude-code", "sessions")
-    yield "Codex", f"{find_home('codex')} (its daemon and sessions)"
-    for name in ("gemini", "opencode"):
-        yield PROGRAMS[name].title, find_logs(name)

@@ -8,22 +8,28 @@ import subprocess
 from argparse import Namespace
 from contextlib import suppress
 
-import msgspec
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.replay import replay_in_memory
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, author, command_parser, find_folder, open_board, parse_count
-from punchlist.cli.files import check_place, replace_file
-from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.core.brief import Brief
+from punchlist.cli.arguments import (
+    Parser,
+    author,
+    check_place,
+    command_parser,
+    find_folder,
+    open_board,
+    parse_count,
+    replace_file,
+)
+from punchlist.cli.terminal import detect_display, json_text, show, show_json
+from punchlist.core.report import Brief
 from punchlist.errors import InvalidInput, StoreBusy
-from punchlist.hosts.reports import LoadedReport, load_brief, load_report, save_mark
+from punchlist.logs.replay import replay_in_memory
+from punchlist.reports.work_reports import LoadedReport, load_brief, load_report, save_mark
 from punchlist.settings.environment import project_of
-from punchlist.surfaces.brief import brief_lines, is_empty
-from punchlist.surfaces.reports import report_lines, report_markdown
-from punchlist.surfaces.spans import UNICODE, plain_text, safe_line
+from punchlist.terminal.reports import brief_lines, is_empty, report_lines, report_markdown
+from punchlist.terminal.spans import UNICODE, plain_text, safe_line
 from punchlist.views.reports import Around, Changes, view_brief, view_report
 
 _FORMATS = ("text", "markdown", "json", "html")
@@ -54,15 +60,14 @@ def _report(options: Namespace) -> None:
     with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
         project = None if options.session else find_folder(options)
         loaded = load_report(board, session=options.session, project=project)
-        page = _render_page(board, loaded, options) if options.format == "html" else ""
+        is_shown = options.format == "text" and not options.output
+        text = "" if is_shown else _render(board, loaded, options)
     report, around, changes = loaded
     if options.output:
-        _write(options.output, page or _render(loaded, options))
+        _write(options.output, text)
         print(f"Wrote the report on {len(report.items)} items to {safe_line(options.output)}.")
-    elif options.format == "json":
-        show_json(view_report(report, around, changes))
-    elif options.format != "text":
-        print(page or _render(loaded, options), end="")
+    elif not is_shown:
+        print(text, end="")
     elif not report.items and not report.elsewhere:
         more = "" if options.all or options.transcript else "; `punchlist report --all` looks at every project"
         print(f"Nothing to report here yet{more}.")
@@ -82,25 +87,22 @@ def _replay_board(options: Namespace) -> Board:
     return board
 
 
-def _render(loaded: LoadedReport, options: Namespace) -> str:
+def _render(board: Board, loaded: LoadedReport, options: Namespace) -> str:
     report, around, changes = loaded
     root = project_of(options.project)
     match options.format:
         case "json":
-            data = msgspec.json.encode(view_report(report, around, changes))
-            return msgspec.json.format(data, indent=2).decode() + "\n"
+            return json_text(view_report(report, around, changes)) + "\n"
         case "markdown":
             return report_markdown(report, around, changes, root=root)
+        case "html":
+            from punchlist.server.pages.report import render_report  # loads Jinja2
+
+            where = "all projects" if options.all else os.path.basename(root)
+            whose = f"session {options.session}" if options.session else where
+            return render_report(board, loaded, f"Work report: {whose}")
         case _:
             return plain_text(report_lines(report, around, changes, UNICODE, root=root))
-
-
-def _render_page(board: Board, loaded: LoadedReport, options: Namespace) -> str:
-    from punchlist.server.pages.report import render_report  # loads Jinja2
-
-    where = "all projects" if options.all else os.path.basename(project_of(options.project))
-    whose = f"session {options.session}" if options.session else where
-    return render_report(board, loaded, f"Work report: {whose}")
 
 
 def _write(path: str, text: str) -> None:
@@ -134,8 +136,13 @@ def brief_parser() -> Parser:
 
 
 def _brief(options: Namespace) -> int:
-    if options.push is not None and (problem := _check_command(options.push)):
-        return complain(problem, UNUSABLE)
+    if options.push is not None:
+        try:
+            words = shlex.split(options.push)
+        except ValueError as error:
+            return complain(f"`--push` cannot be read as a command: {error}.", UNUSABLE)
+        if not words:
+            return complain('`--push` needs a command, as in --push "mail -s Brief ada".', UNUSABLE)
     with open_board(options, reads=True) as board:
         project = find_folder(options)
         found, around, changes, mark, spent = load_brief(board, options.after, project=project, who=author(options))
@@ -174,11 +181,3 @@ def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
             return OK
         problem = f"ended with code {ended.returncode}"
     return complain(f"`{shlex.split(command)[0]}` {problem}; your mark stays where it is.", FAILED)
-
-
-def _check_command(command: str) -> str:
-    """Return why a text is no command; empty if it is one."""
-    try:
-        return "" if shlex.split(command) else '`--push` needs a command, as in --push "mail -s Brief ada".'
-    except ValueError as error:
-        return f"`--push` cannot be read as a command: {error}."

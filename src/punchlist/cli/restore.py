@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from punchlist.agent import Agent
 from punchlist.board import Board
-from punchlist.bridges import homes
-from punchlist.bridges.replay import ReplayedCalls, replay_work
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, author, command_parser, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.events import Draft
-from punchlist.core.overview import NO_ACTIVITY
 from punchlist.errors import InvalidInput
-from punchlist.hosts.own_lists import MAIN, name_session
+from punchlist.logs.replay import (
+    FoundTranscript,
+    ReplayedCalls,
+    find_newest,
+    find_session,
+    list_subagents,
+    replay_work,
+    subagent_name,
+)
 from punchlist.store import Transaction
-from punchlist.surfaces.spans import Span, plural, safe_line
-from punchlist.transcripts.activity import read_steps
+from punchlist.terminal.spans import Span, plural, safe_line
 from punchlist.transcripts.claude_code import TaskReading, TaskWrite
-from punchlist.transcripts.formats import list_sessions, open_transcript
+from punchlist.transcripts.formats import list_sessions, open_transcript, read_steps
 from punchlist.transcripts.lines import LineTranscript
 from punchlist.transcripts.steps import CallStart
 from punchlist.transcripts.values import Transcript, Written
+from punchlist.views.list_owners import MAIN, load_owner_activity, name_path_session
 
 _EXAMPLES = """\
   punchlist restore                       from the newest transcript of this project
@@ -75,56 +81,51 @@ def _restore(options: Namespace) -> int:
         return _show_found(options, transcript, written)
     with open_board(options) as board:
         agent = _choose_agent(board, options, transcript, written)
-        label = f"from {os.path.basename(place.path)}"
-        before, is_copy = agent.todos.revision, _is_copy(agent)
-        work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
-        if options.history:
+        with _noting_copy(agent, transcript, options):
+            before, label = agent.todos.revision, f"from {os.path.basename(place.path)}"
+            work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
+            if not options.history:
+                return _take_over(agent, options, transcript, written, label=label, before=before, work=work)
             count = agent.import_history(place.path, transcript.format, session=conversation)
-            calls = _replay_tasks(agent, transcript) + (0 if work is None else work.tasks)
-            text = f"Imported {plural(count, 'write')} of {_owner(agent)}{_source(transcript)}."
-            found = {**_data(options, transcript, written), "imported": count, "task_calls": calls, **_work_data(work)}
-            _report(options, transcript, found, text + _describe_replay(agent, calls) + _describe_work(work))
-            code = OK
-        else:
-            code = _take_over(agent, options, transcript, written, label=label, before=before, work=work)
-        if is_copy:
-            _mark_copy(agent, transcript, options)
-        return code
+            calls = _replay_tasks(agent, transcript, work)
+            text = f"Imported {plural(count, 'write')} of {_owner(agent)} from {_source(transcript)}."
+            found = {**_data(options, transcript, written), "imported": count}
+            _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
+    return OK
 
 
 # Copies: an agent that is known from its log alone does not see what people change here.
 
 
-def _is_copy(agent: Agent) -> bool:
-    """True if the board has heard of the agent by a transcript alone, or not at all."""
+@contextmanager
+def _noting_copy(agent: Agent, transcript: Transcript, options: Namespace) -> Generator[None]:
+    """After a restore, note that the list and the session's tasks are copies, unless the agent itself was heard of."""
 
-    def look(tx: Transaction) -> bool:
-        row = tx.agent(agent.session, agent.name)
-        activity = NO_ACTIVITY if row is None else tx.overviews.load_activity(row.number)
+    def is_copy(tx: Transaction) -> bool:
+        activity = load_owner_activity(tx, agent.name, agent.session)
         return activity.state == "new" or bool(activity.copy_of)
-
-    return agent.board.store.read(look)
-
-
-def _mark_copy(agent: Agent, transcript: Transcript, options: Namespace) -> None:
-    """Note that the list and the session's tasks are copies, unless there are none or that is known."""
 
     def note(tx: Transaction) -> None:
         row = tx.agent(agent.session, agent.name)
         if row is None or tx.overviews.load_activity(row.number).copy_of:
             return
-        if not row.state.todos.revision and tx.tasks.find_list(agent.task_list) is None:
-            return
-        copied = Draft("agent.copied", {"source": transcript.source, "format": transcript.format})
-        tx.add_events(row, [copied], by=author(options), at=agent.board.now())
+        if row.state.todos.revision or tx.tasks.find_list(agent.task_list) is not None:
+            copied = Draft("agent.copied", {"source": transcript.source, "format": transcript.format})
+            tx.add_events(row, [copied], by=author(options), at=agent.board.now())
 
-    agent.board.store.transact(note)
+    was_copy = agent.board.store.read(is_copy)
+    yield
+    if was_copy:
+        agent.board.store.transact(note)
 
 
 def _show_found(options: Namespace, transcript: Transcript, written: Written | None) -> int:
     calls = sum(1 for _ in _read_task_writes(transcript))
     found = {**_data(options, transcript, written, tasks=calls > 0), "task_calls": calls}
-    text = _describe_found(transcript, written, calls)
+    text = _describe_found(transcript, written)
+    if calls:
+        lists = "" if written is None else f" {text}"
+        text = f"Found {plural(calls, 'task call')} in {_source(transcript)}.{lists}"
     if options.with_work:
         work = sum(isinstance(step, CallStart) for step in read_steps(transcript))
         found["tool_calls"] = work
@@ -149,13 +150,12 @@ def _take_over(
     work: ReplayedCalls | None,
 ) -> int:
     """Restore the list, those of subagents and the tasks of a transcript, and report it."""
-    if work is not None and work.has_list:
-        taken = True
-    else:
+    taken = work is not None and work.has_list
+    if not taken:
         taken = agent.take_over(transcript, written, by=author(options), force=options.force, label=label)
     children = _restore_subagents(agent, transcript, options)
     changed = agent.todos.revision != before
-    calls = _replay_tasks(agent, transcript) + (0 if work is None else work.tasks)
+    calls = _replay_tasks(agent, transcript, work)
     all_known = not (taken or calls) and next(_read_task_writes(transcript), None) is not None
     restored = taken or calls > 0 or all_known or (work is not None and work.seen > 0)
     found = {
@@ -163,8 +163,6 @@ def _take_over(
         "restored": restored,
         "changed": changed or calls > 0,
         "subagents": children,
-        "task_calls": calls,
-        **_work_data(work),
     }
     text = ""
     if written is not None or taken or not (calls or all_known):
@@ -173,7 +171,7 @@ def _take_over(
         text += f" Subagents: {', '.join(children)}."
     if all_known:
         text += f" The tasks of {safe_line(transcript.source)} are all on the board."
-    _report(options, transcript, found, (text + _describe_replay(agent, calls) + _describe_work(work)).strip())
+    _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
     return OK if restored else FAILED
 
 
@@ -191,36 +189,22 @@ def _replay_work(
     return replay_work(agent, transcript, label=label)
 
 
-def _work_data(work: ReplayedCalls | None) -> dict[str, Any]:
-    return {} if work is None else {"tool_calls": work.seen, "new_tool_calls": work.new}
-
-
-def _describe_work(work: ReplayedCalls | None) -> str:
-    if work is None:
-        return ""
-    if work.new:
-        return f" Put {plural(work.new, 'tool call')} on the board."
-    return (
-        f" Its {plural(work.seen, 'tool call')} were on the board already." if work.seen else " It has no tool calls."
-    )
-
-
 # The tasks of a Claude Code session.
 
 
-def _replay_tasks(agent: Agent, transcript: Transcript) -> int:
-    """Replay the task calls of a Claude Code session and of its subagents; return how many were new."""
-    return sum(agent.restore_tasks(file, transcript.format) for file in _find_task_files(transcript))
+def _replay_tasks(agent: Agent, transcript: Transcript, work: ReplayedCalls | None) -> int:
+    """Replay the task calls of a session and of its subagents; return how many were new, with those of its `work`."""
+    known = 0 if work is None else work.tasks
+    return known + sum(agent.restore_tasks(file, transcript.format) for file in _find_task_files(transcript))
 
 
 def _find_task_files(transcript: Transcript) -> list[str]:
     if transcript.format != "claude-code" or not os.path.isfile(transcript.source):
         return []
-    return [transcript.source, *(file for _, file in homes.list_subagents(transcript.source))]
+    return [transcript.source, *(file for _, file in list_subagents(transcript.source))]
 
 
 def _read_task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
-    """Yield the task calls of a transcript, replayed before or not."""
     for file in _find_task_files(transcript):
         found = open_transcript(file, transcript.format)
         if isinstance(found, LineTranscript):
@@ -230,18 +214,18 @@ def _read_task_writes(transcript: Transcript) -> Iterator[TaskWrite]:
 # Which transcript, and which agent.
 
 
-def _find_place(options: Namespace) -> homes.Place:
+def _find_place(options: Namespace) -> FoundTranscript:
     """Return the transcript that is meant: a file, that of a session, or the newest of this project."""
     what: str | None = options.what
     if what is not None and (os.path.exists(os.path.expanduser(what)) or os.sep in what):
-        return homes.Place(os.path.expanduser(what), "", None, 0.0)
-    found = homes.find_newest(os.getcwd()) if what is None else homes.find_session(what)
-    if found is not None:
-        return found
-    if what is None:
-        raise InvalidInput(problem="No transcript of this project was found; name a file, or the id of a session.")
+        return FoundTranscript(os.path.expanduser(what), "", None, 0.0)
     problem = f"`{what}` is neither a file nor the id of a session whose transcript could be found."
-    raise InvalidInput(problem=problem)
+    if what is None:
+        problem = "No transcript of this project was found; name a file, or the id of a session."
+    found = find_newest(os.getcwd()) if what is None else find_session(what)
+    if found is None:
+        raise InvalidInput(problem=problem)
+    return found
 
 
 def _choose_agent(board: Board, options: Namespace, transcript: Transcript, written: Written | None) -> Agent:
@@ -259,13 +243,13 @@ def _choose_session(options: Namespace, transcript: Transcript, written: Written
     """
     origin = transcript.origin if written is None else written.origin
     own = options.target or transcript.origin.session or origin.session
-    return own or name_session(os.path.realpath(transcript.source))
+    return own or name_path_session(os.path.realpath(transcript.source))
 
 
 def _choose_subagent(board: Board, session: str, transcript: Transcript, written: Written | None) -> Agent:
     """Return the subagent whose transcript this is: a child of the main agent, unless the session is its own."""
     own, project = transcript.origin.agent, transcript.origin.cwd
-    name = homes.subagent_name(transcript.source, transcript.format, own)
+    name = subagent_name(transcript.source, transcript.format, own)
     if written is None or session == own:
         return board.agent(name, session=session, dialect=transcript.dialect, project=project, subagent=True)
     main = board.agent(MAIN, session=session, dialect=transcript.dialect, project=project)
@@ -277,17 +261,15 @@ def _restore_subagents(agent: Agent, transcript: Transcript, options: Namespace)
     if transcript.format != "claude-code" or transcript.origin.agent != MAIN:
         return []
     names: list[str] = []
-    for own, file in homes.list_subagents(transcript.source):
+    for own, file in list_subagents(transcript.source):
         inner = open_transcript(file, transcript.format)
         written = inner.latest()
         if written is not None and written.counts[0] < written.counts[1]:
-            name = homes.subagent_name(file, transcript.format, own)
+            name = subagent_name(file, transcript.format, own)
             child = agent.spawn(name, id=own, label=f"from {os.path.basename(file)}")
-            is_copy = _is_copy(child)
-            if child.take_over(inner, written, by=author(options), force=options.force):
-                names.append(child.name)
-            if is_copy:
-                _mark_copy(child, inner, options)
+            with _noting_copy(child, inner, options):
+                if child.take_over(inner, written, by=author(options), force=options.force):
+                    names.append(child.name)
     return names
 
 
@@ -299,27 +281,19 @@ def _progress(written: Written) -> str:
     return f"{done}/{total}"
 
 
-def _source(transcript: Transcript) -> str:
-    return f" from {safe_line(transcript.source)} ({transcript.format})"
-
-
 def _owner(agent: Agent) -> str:
     return f"{safe_line(agent.name)} in session {safe_line(agent.session)}"
 
 
-def _describe_replay(agent: Agent, calls: int) -> str:
-    return f" Replayed {plural(calls, 'task call')} on the list {safe_line(agent.task_list)}." if calls else ""
+def _source(transcript: Transcript) -> str:
+    return f"{safe_line(transcript.source)} ({transcript.format})"
 
 
-def _describe_found(transcript: Transcript, written: Written | None, calls: int = 0) -> str:
-    where = f"in {safe_line(transcript.source)} ({transcript.format})"
-    if calls:
-        lists = "" if written is None else f" {_describe_found(transcript, written)}"
-        return f"Found {plural(calls, 'task call')} {where}.{lists}"
+def _describe_found(transcript: Transcript, written: Written | None) -> str:
     if written is None:
-        return f"There is no list {where}."
+        return f"There is no list in {_source(transcript)}."
     at = "" if written.origin.at is None else f", written {written.origin.at:%Y-%m-%d %H:%M:%S} UTC"
-    return f"Found {_progress(written)}{at}, {where}."
+    return f"Found {_progress(written)}{at}, in {_source(transcript)}."
 
 
 def _describe_outcome(
@@ -327,7 +301,7 @@ def _describe_outcome(
 ) -> str:
     if taken and changed:
         what = _progress(written) if written is not None else "the session that this one goes on from"
-        return f"Restored {what} for {_owner(agent)}{_source(transcript)}."
+        return f"Restored {what} for {_owner(agent)} from {_source(transcript)}."
     if taken:
         return f"The list of {_owner(agent)} is already what {safe_line(transcript.source)} ends with."
     if written is None:
@@ -338,11 +312,25 @@ def _describe_outcome(
     )
 
 
+def _add_calls(found: dict[str, Any], agent: Agent, calls: int, work: ReplayedCalls | None) -> str:
+    """Add the numbers of task calls and tool calls to what was found; return them in words."""
+    found["task_calls"] = calls
+    text = f" Replayed {plural(calls, 'task call')} on the list {safe_line(agent.task_list)}." if calls else ""
+    if work is None:
+        return text
+    found |= {"tool_calls": work.seen, "new_tool_calls": work.new}
+    if work.new:
+        return f"{text} Put {plural(work.new, 'tool call')} on the board."
+    if work.seen:
+        return f"{text} Its {plural(work.seen, 'tool call')} were on the board already."
+    return f"{text} It has no tool calls."
+
+
 def _report(options: Namespace, transcript: Transcript, found: dict[str, Any], text: str) -> None:
     if options.json:
         show_json(found)
         return
-    print(text)
+    print(text.strip())
     if transcript.skipped:
         lines = "line was" if transcript.skipped == 1 else "lines were"
         print(f"{transcript.skipped} {lines} broken and skipped.")

@@ -11,7 +11,7 @@ import re
 import select
 import signal
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Final, Self
@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 from msgspec import Struct
 
 from punchlist.cli.terminal import glyphs, has_colours, paint
-from punchlist.surfaces.spans import ASCII, Display, Line
+from punchlist.terminal.spans import ASCII, Display, Line
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
@@ -199,8 +199,8 @@ class FullScreen(Screen):
 
     # Keys.
 
-    def wake(self) -> None:
-        """End a `wait` for keys, of whichever thread."""
+    def wake(self, *_: object) -> None:
+        """End a wait for keys, from whichever thread; also a handler of signals."""
         with suppress(BlockingIOError):  # full: it wakes anyhow
             os.write(self._waker, b".")
 
@@ -251,7 +251,7 @@ class FullScreen(Screen):
     def __enter__(self) -> Self:
         self._begin()
         for number, handler in (
-            (signal.SIGWINCH, self._on_resize),
+            (signal.SIGWINCH, self.wake),
             (signal.SIGTSTP, self._on_stop),
             (signal.SIGTERM, self._on_end),
             (signal.SIGHUP, self._on_end),
@@ -268,7 +268,11 @@ class FullScreen(Screen):
     def left(self) -> Generator[None]:
         """Give the terminal to another program, and take it again. Ctrl-C and Ctrl-Z are that program's meanwhile."""
         self._leave()
-        wanted = {signal.SIGINT: _ignore, signal.SIGTSTP: signal.SIG_DFL}
+        # Ours does nothing; SIG_IGN would be inherited by that program, and a handler is not.
+        wanted: dict[int, Callable[[int, FrameType | None], None] | signal.Handlers] = {
+            signal.SIGINT: lambda _number, _frame: None,
+            signal.SIGTSTP: signal.SIG_DFL,
+        }
         before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
         try:
             yield
@@ -289,9 +293,6 @@ class FullScreen(Screen):
             sys.stdout.flush()
         _restore_keyboard(self._keyboard)
 
-    def _on_resize(self, *_: object) -> None:
-        self.wake()
-
     def _on_end(self, number: int, _: FrameType | None) -> None:
         if not self._is_ended:  # a second signal must not end the way out
             self._is_ended = True
@@ -310,7 +311,3 @@ class FullScreen(Screen):
         os.kill(os.getpid(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, self._on_stop)
         self._begin()
-
-
-def _ignore(*_: object) -> None:
-    """Handle a signal by nothing. A program that we start gets the signal all the same: it inherits no handlers."""

@@ -14,7 +14,7 @@ from punchlist.cli import FAILED, OK, leave
 from punchlist.cli.arguments import Parser, board_url, command_parser, is_number, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.errors import InvalidInput
-from punchlist.server.runs import (
+from punchlist.server.run_files import (
     RunningServer,
     ServerRecord,
     describe_unit,
@@ -27,7 +27,7 @@ from punchlist.server.runs import (
 )
 from punchlist.settings.environment import login_name, project_of
 from punchlist.store import Transaction, store_path
-from punchlist.surfaces.spans import Span, ago, safe_line
+from punchlist.terminal.spans import Span, ago, safe_line
 
 _EXAMPLES = """\
   punchlist serve                 open the link that it prints
@@ -73,7 +73,13 @@ def _run(options: Namespace) -> int:
         print(describe_unit(board, _list_arguments(options)), end="")
         return OK
     if options.background:
-        return _start(options, board)
+        running = find_running(board)
+        if running is not None:
+            return _tell_running(running, options, board)
+        running = start_in_background(board, _list_arguments(options))
+        print(f"Punchlist is at {running.make_link(board)}")
+        print(f"`punchlist serve --stop` stops it; its log is {log_path(board)}")
+        return OK
     if options.stop:
         stopped = stop_running(board)
         print("No server runs for this board." if stopped is None else f"Stopped the server at {stopped.origin}/")
@@ -95,16 +101,6 @@ def _list_arguments(options: Namespace) -> list[str]:
     if options.port is not None:
         given += ["--port", str(options.port)]
     return [*given, "--no-watch"] if options.no_watch else given
-
-
-def _start(options: Namespace, board: str) -> int:
-    running = find_running(board)
-    if running is None:
-        running = start_in_background(board, _list_arguments(options))
-        print(f"Punchlist is at {running.make_link(board)}")
-        print(f"`punchlist serve --stop` stops it; its log is {log_path(board)}")
-        return OK
-    return _tell_running(running, options, board)
 
 
 def _tell_running(running: RunningServer, options: Namespace, board: str) -> int:
@@ -221,18 +217,11 @@ def _list(options: Namespace) -> None:
         return
     if not rows:
         print("There are no tokens; `punchlist token create NAME` makes one.")
-        return
     display = detect_display()
-    show(
-        display.cut(
-            (
-                Span(f"{safe_line(row.name):<24}", "bold"),
-                Span(f"  {row.scope:<7}  {ago(row.created_at, now):<15}", "dim"),
-                Span(f"  {safe_line(row.project)}" if row.project else ""),
-            )
-        )
-        for row in rows
-    )
+    for row in rows:
+        name = Span(f"{safe_line(row.name):<24}", "bold")
+        facts = Span(f"  {row.scope:<7}  {ago(row.created_at, now):<15}", "dim")
+        show([display.cut((name, facts, Span(f"  {safe_line(row.project)}" if row.project else "")))])
 
 
 def _revoke(options: Namespace) -> None:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec.structs import asdict
 
-from punchlist.bridges.programs import find_program
 from punchlist.cli import FAILED, complain
 from punchlist.cli.arguments import Parser, author, command_parser, complete_session, find_folder, open_board, parse_age
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.programs import PROGRAMS
+from punchlist.logs.programs import find_program
 from punchlist.store import SessionRow
-from punchlist.store.inspect import count_old_agents
-from punchlist.surfaces.lists import state_spans, waiting_lines
-from punchlist.surfaces.spans import Display, Line, Span, ago, cells, pad, plural, safe_line
+from punchlist.store.sqlite import count_old_agents
+from punchlist.terminal.lists import state_spans, waiting_lines
+from punchlist.terminal.spans import Display, Line, Span, ago, cells, pad, plural, safe_line
 from punchlist.text import for_terminal
 
 _EXAMPLES = """\
@@ -69,16 +67,12 @@ def _list(options: Namespace) -> None:
         print(f"There are no sessions {where}.")
     else:
         display = detect_display()
-        width = _choose_width(rows, display)
+        # All that the ids need, unless the terminal is too narrow for that.
+        width = max(_NARROW, *(cells((Span(safe_line(row.id)),)) for row in rows))
+        if display.columns is not None and display.columns < width + _REST:
+            width = _NARROW
         show(_row(row, waits[row.id], width, display, now, project=options.all) for row in rows)
         show(waiting_lines(waits.total()))
-
-
-def _choose_width(rows: Sequence[SessionRow], display: Display) -> int:
-    """Return the cells for the ids: all that they need, unless the terminal is too narrow for that."""
-    longest = max(_NARROW, *(cells((Span(safe_line(row.id)),)) for row in rows))
-    is_wide = display.columns is None or display.columns >= longest + _REST
-    return longest if is_wide else _NARROW
 
 
 def _row(row: SessionRow, waits: int, width: int, display: Display, now: datetime, *, project: bool) -> Line:
@@ -122,14 +116,8 @@ def _prune(options: Namespace) -> None:
             total = count_old_agents(board.store.path, before) if board.store.durable else 0
             print(f"Would delete {plural(total, 'agent')} of sessions untouched since then; nothing was deleted.")
             return
-        deleted = board.prune(before, progress=_show_progress if sys.stderr.isatty() else None)
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr)
+        deleted = board.prune(before)
     print(f"Deleted {plural(deleted, 'agent')} with their lists and events.")
-
-
-def _show_progress(total: int) -> None:
-    print(f"\rDeleting: {plural(total, 'agent')} so far", end="", file=sys.stderr, flush=True)
 
 
 # Handoffs.
@@ -141,7 +129,7 @@ _HANDOFF_EXAMPLES = """\
 
 
 def handoff_parser() -> Parser:
-    from punchlist.hosts.handoff import TARGETS  # dear: the other commands here do without what attaches agents
+    from punchlist.attach.handoff import TARGETS  # dear: the other commands here do without what attaches agents
 
     about = (
         "Lets another agent continue a session: prints, or starts, its command with the open items, notes, blockers "
@@ -158,7 +146,7 @@ def handoff_parser() -> Parser:
 
 
 def _hand_off(options: Namespace) -> int:
-    from punchlist.hosts.handoff import make_handoff
+    from punchlist.attach.handoff import make_handoff
 
     host = PROGRAMS[options.to]
     if options.start and find_program(host) is None:

@@ -9,7 +9,7 @@ from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.guidance.ledger import Cost, sum_costs
-from punchlist.surfaces.costs import (
+from punchlist.terminal.reports import (
     COST_HEADINGS,
     COST_LEGEND,
     cost_cells,
@@ -17,8 +17,8 @@ from punchlist.surfaces.costs import (
     cost_title,
     tokens_each,
 )
-from punchlist.surfaces.spans import Line, Span, plural, safe_line
-from punchlist.views.costs import said_size, view_cost
+from punchlist.terminal.spans import Line, Span, Style, plural, safe_line
+from punchlist.views.reports import said_size, view_cost
 
 _EXAMPLES = """\
   punchlist stats                                              of this project
@@ -43,7 +43,7 @@ def _show(options: Namespace) -> int:
         rows = board.costs(project=project, session=options.session)
     costs = sum_costs(row.cost for row in rows)
     if options.compare:
-        return _compare(costs, *options.compare, as_json=options.json)
+        return _compare(costs, options.compare, as_json=options.json)
     if options.json:
         show_json([view_cost(cost) for cost in costs])
     elif not costs:
@@ -66,9 +66,9 @@ def _describe_nothing(options: Namespace) -> str:
     )
 
 
-def _compare(costs: list[Cost], one: str, other: str, *, as_json: bool) -> int:
+def _compare(costs: list[Cost], names: list[str], *, as_json: bool) -> int:
     found: list[Cost] = []
-    for name in (one, other):
+    for name in names:
         cost = _find_cost(costs, name)
         if cost is None:
             known = ", ".join(f"`{cost_title(cost)}`" for cost in costs) or "nothing yet"
@@ -93,9 +93,8 @@ def _find_cost(costs: Iterable[Cost], name: str) -> Cost | None:
 
 def _table(costs: Sequence[Cost]) -> Iterator[Line]:
     """Yield a row for each dialect and profile, in estimated tokens, and below it what is out of the ordinary."""
-    name = max(len(cost_title(cost)) for cost in costs)
     rows = [(cost_title(cost), *cost_cells(cost)) for cost in costs]
-    wide = [max(len(COST_HEADINGS[at]), *(len(row[at + 1]) for row in rows)) for at in range(len(COST_HEADINGS))]
+    name, *wide = (max(map(len, column)) for column in zip(("", *COST_HEADINGS), *rows, strict=True))
     heads = "  ".join(head.rjust(width) for head, width in zip(COST_HEADINGS, wide, strict=True))
     yield (Span(f"{'':<{name}}  {heads}", "dim"),)
     for cost, (called, *cells) in zip(costs, rows, strict=True):
@@ -107,14 +106,11 @@ def _table(costs: Sequence[Cost]) -> Iterator[Line]:
 
 def _comparison(one: Cost, other: Cost) -> Iterator[Line]:
     """Yield two costs side by side; where it makes sense, per turn, so that long and short sessions compare."""
-    rows = list(_comparison_rows(one, other))
-    names = (cost_title(one), cost_title(other))
-    label = max(len(row[0]) for row in rows)
-    left = max(len(names[0]), *(len(row[1]) for row in rows))
-    right = max(len(names[1]), *(len(row[2]) for row in rows))
-    yield Span(f"{'':<{label}}  {names[0]:>{left}}  {names[1]:>{right}}", "bold"), Span("   ratio", "dim")
+    rows = [("", cost_title(one), cost_title(other), "ratio"), *_comparison_rows(one, other)]
+    label, left, right = (max(len(row[column]) for row in rows) for column in range(3))
     for what, first, second, ratio in rows:
-        yield Span(f"{what:<{label}}  {first:>{left}}  {second:>{right}}"), Span(f"  {ratio:>6}", "dim")
+        style: Style = "plain" if what else "bold"
+        yield Span(f"{what:<{label}}  {first:>{left}}  {second:>{right}}", style), Span(f"  {ratio:>6}", "dim")
 
 
 def _comparison_rows(one: Cost, other: Cost) -> Iterable[tuple[str, str, str, str]]:

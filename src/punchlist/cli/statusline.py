@@ -15,15 +15,14 @@ import msgspec
 
 import punchlist_statusline
 from punchlist.cli.arguments import Parser, board_url, command_parser, settle_due_tasks
-from punchlist.core.overview import NO_ACTIVITY, summarise_list
-from punchlist.core.session_line import AgentWork, SessionLine, prepare_line
+from punchlist.core.overview import NO_ACTIVITY, AgentWork, SessionLine, prepare_line, summarise_list
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import PunchlistError
-from punchlist.hosts.own_lists import MAIN
 from punchlist.reader import BoardReader, system_clock
 from punchlist.store import store_path
-from punchlist.store.lines import load_line
+from punchlist.store.current_work import load_line
 from punchlist.store.sqlite import SqliteStore
+from punchlist.views.list_owners import MAIN
 
 _LOCK_SECONDS = 1.0
 _MOST_AGENTS = 100
@@ -75,8 +74,7 @@ def _load_board_line(options: Namespace, session: Any, given: dict[str, Any]) ->
         return {}
     with BoardReader(SqliteStore(path, lock_timeout=_LOCK_SECONDS)) as board:
         settle_due_tasks(board)
-        if not session:
-            session = _find_session(board, _find_folder(given))
+        session = session or _find_session(board, _find_folder(given))
         line = board.store.read(lambda tx: load_line(tx, session, board.now(), agent=options.agent))
         return {} if line is None else _as_json(line)
 
@@ -105,20 +103,17 @@ def _find_folder(given: dict[str, Any]) -> str:
 
 def _load_file_line(session: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return the line for the tasks in Claude Code's own files, else for the list in the transcript."""
-    todos = _read_task_files(session) if isinstance(session, str) and session else TodoList()
+    from punchlist.logs.claude_files import read_session  # most sessions are on the board
+
+    todos = TodoList()
+    if isinstance(session, str) and session:
+        with suppress(PunchlistError):  # an id that names no folder
+            todos = read_session(session)
     path = given.get("transcript_path")
     if not todos.items and isinstance(path, str) and os.path.isfile(os.path.expanduser(path)):
         todos = _read_transcript(path)
     agent = AgentWork(0, MAIN, None, NO_ACTIVITY, summarise_list(todos))
     return _as_json(prepare_line([agent], state="idle", check="", waits=(), now=system_clock()))
-
-
-def _read_task_files(session: str) -> TodoList:
-    from punchlist.bridges.task_files import read_session
-
-    with suppress(PunchlistError):  # an id that names no folder
-        return read_session(session)
-    return TodoList()
 
 
 def _read_transcript(path: str) -> TodoList:

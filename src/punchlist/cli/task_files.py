@@ -10,22 +10,21 @@ from typing import Any
 
 import msgspec
 
-from punchlist.bridges.claude_tasks import ClaudeTasks
-from punchlist.bridges.programs import find_home
-from punchlist.bridges.task_files import TaskFile, TaskFolder
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import open_board
-from punchlist.cli.files import check_place, read, replace_file
-from punchlist.cli.task_commands import describe_empty, list_name, open_tasks, report
+from punchlist.cli.arguments import check_place, open_board, read_file, replace_file
+from punchlist.cli.tasks import describe_empty, list_name, open_tasks, report
 from punchlist.cli.terminal import json_text, show_json, tell
 from punchlist.core.task import Task
 from punchlist.errors import InvalidInput, TaskError
+from punchlist.logs.claude_files import TaskFile, TaskFolder
+from punchlist.logs.claude_tasks import ClaudeTasks
+from punchlist.logs.programs import find_home
 from punchlist.markdown import dumps, loads
 from punchlist.store import Transaction
-from punchlist.surfaces.spans import plural, safe_line
 from punchlist.tasks.exchange import ForeignTask, as_todos, dump, from_todos, import_tasks, load
+from punchlist.terminal.spans import plural, safe_line
 from punchlist.text import for_terminal
-from punchlist.views.tasks import view_task
+from punchlist.views.lists import view_task
 
 _OURS, _CLAUDE = "json", "claude"
 
@@ -62,7 +61,7 @@ def import_(options: Namespace) -> int:
     kind = _choose_format(options)
     if kind == _CLAUDE:
         return _import_folder(options)
-    text = read(options.path)
+    text = read_file(options.path)
     found = _parse(text, kind, options.path)
     key = blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
     with open_tasks(options) as tasks:
@@ -70,10 +69,9 @@ def import_(options: Namespace) -> int:
         def bring_all(tx: Transaction) -> tuple[Task, ...]:
             return import_tasks(tasks.within(tx), found, key=key, in_order=options.in_order)
 
-        board = tasks.board
         # A checklist has no ids: only as a whole can it be seen to be this list.
         is_own = kind != _OURS and text == _write_checklist(tasks.list(), kind)
-        added = () if is_own else board.change_tasks(tasks.name, lambda: board.store.transact(bring_all))
+        added = () if is_own else tasks.board.store.transact(bring_all)
     if options.json:
         for task in added:
             show_json(view_task(task), indent=0)
@@ -121,8 +119,7 @@ def _parse(text: str, kind: str, path: str) -> list[ForeignTask]:
 
 
 def _check_replaceable(path: str, kind: str) -> None:
-    """Raise if a file is there that is no export of ours."""
-    if not os.path.exists(path) or not (text := read(path)).strip():
+    if not os.path.exists(path) or not (text := read_file(path)).strip():
         return
     try:
         is_ours = bool(_parse(text, kind, path))
@@ -142,7 +139,9 @@ def _import_folder(options: Namespace) -> int:
     whole = os.path.abspath(os.path.expanduser(options.path))
     if not os.path.isdir(whole):
         raise InvalidInput(problem=f"`{options.path}` is no folder; name one such as ~/.claude/tasks/LIST.")
-    if not _holds_tasks(TaskFolder(whole)):
+    files = TaskFolder(whole)
+    # A list that was cleared has a watermark and no files.
+    if not files.watermark() and not any(isinstance(files.read(number), TaskFile) for number in files.numbers()):
         problem = f"`{options.path}` holds no task files of Claude Code's, 1.json and so on"
         raise InvalidInput(problem=f"{problem}; name a list's folder, such as ~/.claude/tasks/LIST.")
     folder, name = os.path.split(whole)
@@ -158,13 +157,7 @@ def _import_folder(options: Namespace) -> int:
     return OK
 
 
-def _holds_tasks(folder: TaskFolder) -> bool:
-    """True if this is a list of Claude Code's, perhaps a cleared one."""
-    return folder.watermark() > 0 or any(isinstance(folder.read(number), TaskFile) for number in folder.numbers())
-
-
 def _export_folder(options: Namespace) -> None:
-    """Write the list to its folder, below the one that is named."""
     bridge = ClaudeTasks(None if options.path == "-" else options.path)
     with open_board(options, reads=True) as board:
         tasks = board.tasks(list_name(options))

@@ -20,7 +20,7 @@ import msgspec
 
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import author, board_url
-from punchlist.cli.task_commands import name_of, open_tasks, report, reserved_files
+from punchlist.cli.tasks import name_of, open_tasks, report, reserved_files
 from punchlist.core.task import Task, TaskStatus
 from punchlist.errors import CancelPending, FenceStale, ReservationRefused, StoreError, TaskError, TaskUnknown
 from punchlist.settings.environment import own_secrets
@@ -28,7 +28,7 @@ from punchlist.store import store_path
 from punchlist.tasks import Tasks
 from punchlist.text import clean, cut, repair
 from punchlist.text.redaction import redact, redact_value
-from punchlist.views.tasks import view_task
+from punchlist.views.lists import view_task
 
 MOST_OUTPUT = 256 * 1024
 """Bytes of a command's output that are kept: the last ones."""
@@ -50,13 +50,8 @@ StopReason = Literal["stopped", "lost", "cancelled"]
 """Why a command is told to end: we are to end, the task is another's by now, or it is to be cancelled."""
 
 
-class TaskOutcome(msgspec.Struct, frozen=True):
-    """A task after its command, the deed in a word, and whether the worker counts it as a success."""
-
-    task: Task
-    word: str
-    good: bool
-
+TaskOutcome = tuple[Task, str, bool]
+"""A task after its command, the deed in a word, and whether the worker counts it as a success."""
 
 _OWN_ENDS = {
     "task.completed": ("Completed", True),
@@ -164,7 +159,7 @@ class Worker:
             try:
                 reason = self._watch(task, child)
             except BaseException:
-                child.kill()
+                child.tell(signal.SIGKILL)
                 raise
         self._record(task, child, reason)
         return True
@@ -193,7 +188,7 @@ class Worker:
                 child.tell()
             late = told_at is not None and now - told_at >= self._options.grace
             if late or len(self._signals) > 1:
-                child.kill()
+                child.tell(signal.SIGKILL)
         return reason
 
     def _check_claim(self, task: Task, *, beat: bool) -> StopReason | None:
@@ -219,7 +214,7 @@ class Worker:
     def _record(self, task: Task, child: Child, reason: StopReason | None) -> None:
         """Write and report the outcome. The result for a task that is another's by now is kept next to it."""
         try:
-            outcome = self._settle_with_retries(task, child, reason)
+            after, word, is_good = self._settle_with_retries(task, child, reason)
         except TaskUnknown:
             self._failed += 1
             with suppress(TaskError):
@@ -233,9 +228,12 @@ class Worker:
                 if self._options.json:
                     report(self._options, self._tasks.get(task.id), "")
         else:
-            self._failed += not outcome.good
-            after = outcome.task
-            report(self._options, after, f"{outcome.word} {name_of(after)}{_describe_failure(after)}")
+            self._failed += not is_good
+            said = f"{word} {name_of(after)}"
+            if after.status in {TaskStatus.FAILED, TaskStatus.PENDING} and after.failure:
+                again = "; it is retried after a pause" if after.not_before is not None else ""
+                said += f" ({after.failure}){again}"
+            report(self._options, after, said)
 
     def _settle_with_retries(self, task: Task, child: Child, reason: StopReason | None) -> TaskOutcome:
         # Finished work should not be lost to a disk that is full or a board that is locked for a moment.
@@ -251,14 +249,14 @@ class Worker:
         seen = self._tasks.get(task.id)
         own_end = self._own_end(task, seen)
         if own_end is not None:
-            return TaskOutcome(seen, *_OWN_ENDS[own_end])
+            return seen, *_OWN_ENDS[own_end]
         # Completing the task itself is the one end that leaves the command its fence.
         ours = {TaskStatus.PENDING, TaskStatus.IN_PROGRESS}
         if reason is None:
             ours.add(TaskStatus.FAILED)  # the last attempt ran out of time, and nobody has it since
         is_over = seen.fence == task.fence and seen.status not in ours
         after = seen if is_over else self._write_end(task, child, reason, seen)
-        return TaskOutcome(after, _WORDS[after.status], after.status is TaskStatus.COMPLETED)
+        return after, _WORDS[after.status], after.status is TaskStatus.COMPLETED
 
     def _own_end(self, task: Task, seen: Task) -> str | None:
         """Return the kind of the event by which the command itself gave up its claim; None if it did not."""
@@ -286,13 +284,6 @@ class Worker:
             raise
         except TaskError as refused:  # its checklist, a gate or a blocker says that it is not done
             return self._tasks.fail(task.id, str(refused), fence=task.fence)
-
-
-def _describe_failure(task: Task) -> str:
-    if task.status not in {TaskStatus.FAILED, TaskStatus.PENDING} or not task.failure:
-        return ""
-    again = "; it is retried after a pause" if task.not_before is not None else ""
-    return f" ({task.failure}){again}"
 
 
 # What a command is given.
@@ -373,9 +364,6 @@ class Child:
         if self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
-
-    def kill(self) -> None:
-        self.tell(signal.SIGKILL)
 
     @property
     def result(self) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from punchlist.surfaces.spans import ASCII, UNICODE, Display, Glyphs, Line, Span, Style, plain, safe_line
+from punchlist.terminal.spans import ASCII, UNICODE, Display, Glyphs, Line, Style, plain, safe_line
 from punchlist.text import for_terminal
 from punchlist_statusline import shows_colours, shows_unicode
 
@@ -60,7 +60,6 @@ def columns(stream: TextIO) -> int | None:
 
 
 def has_colours() -> bool:
-    """True if standard output shows colours."""
     return shows_colours(sys.stdout.isatty())
 
 
@@ -99,14 +98,12 @@ def paint(line: Line, *, colour: bool, strikes: bool = True) -> str:
     """Return a line as a terminal shows it; one that only shows ASCII may not be able to strike text through."""
     if not colour:
         return plain(line).rstrip()
-    return "".join(_paint_span(span, strikes=strikes) for span in line)
-
-
-def _paint_span(span: Span, *, strikes: bool) -> str:
-    if span.style not in _SGR or not span.text:
-        return span.text
-    style: Style = "dim" if span.style == "struck" and not strikes else span.style
-    return f"\x1b[{_SGR[style]}m{span.text}\x1b[0m"
+    codes = _SGR if strikes else _SGR | {"struck": _SGR["dim"]}
+    painted = ""
+    for span in line:
+        is_plain = span.style not in codes or not span.text
+        painted += span.text if is_plain else f"\x1b[{codes[span.style]}m{span.text}\x1b[0m"
+    return painted
 
 
 def show(lines: Iterable[Line]) -> None:
@@ -129,11 +126,8 @@ def tell(options: Namespace, value: Any, text: str) -> None:
 
 def json_text(value: Any, *, indent: int = 2) -> str:
     """Return JSON that is safe to look at: a character that a terminal could obey is written as its escape."""
+    import json  # msgspec writes it; this is for the escapes alone
+
     body = msgspec.json.encode(value)
     text = (msgspec.json.format(body, indent=indent) if indent else body).decode()
-    return re.sub(_HIDDEN, lambda found: _escape(found[0]), text)
-
-
-def _escape(character: str) -> str:
-    units = character.encode("utf-16-be")
-    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
+    return re.sub(_HIDDEN, lambda found: json.dumps(found[0])[1:-1], text)

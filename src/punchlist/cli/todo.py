@@ -7,30 +7,51 @@ Text that a person wrote in an editor is never lost.
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import subprocess
+import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from punchlist.agent import Agent
+from punchlist.board import Board
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, author, command_parser, explain_doubt, find_doubt, open_board
-from punchlist.cli.editor import FORMAT, ListDraft, describe_saved
-from punchlist.cli.files import check_place, read, replace_file
-from punchlist.cli.targets import add_target, choose_list, describe_list, find_last_changed, find_owner
+from punchlist.cli.arguments import (
+    Parser,
+    author,
+    check_place,
+    check_session,
+    command_parser,
+    explain_doubt,
+    find_doubt,
+    open_board,
+    read_file,
+    replace_file,
+)
 from punchlist.cli.terminal import ask
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
-from punchlist.core.matching import find_item, find_phase
-from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
-from punchlist.errors import EditRefused, InvalidInput, RevisionConflict
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.core.task import FLOWS, Task, find_tasks
+from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
+from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
 from punchlist.markdown import dumps, loads
-from punchlist.surfaces.spans import plural, safe_line
+from punchlist.settings.environment import project_of
+from punchlist.store import ListRow
+from punchlist.terminal.spans import plural, safe_line
 from punchlist.text import for_terminal, repair
+from punchlist.views.list_owners import MAIN, is_personal_list, name_path_session, open_list_owner
 
 _TRIES = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
+
+_MOST_LISTS = 1000
+_MOST_NAMED = 5
+_FORMAT = "punchlist"
+"""The dialect whose checkboxes a list is written with."""
 
 _EXAMPLES = """\
   punchlist todo append Fix the login page         to the project's only open list, else to your own
@@ -50,7 +71,6 @@ class ListEdit(Struct, frozen=True):
 
 
 EditPlanner = Callable[[TodoList], ListEdit]
-TargetPlanner = Callable[[TodoList, Target, str], ListEdit]
 
 
 def parser() -> Parser:
@@ -72,9 +92,9 @@ def parser() -> Parser:
     added.add_argument("words", nargs="+", metavar="ITEM")
     for name, line, run in (
         ("done", "mark an item, a phase or all as completed", _done),
-        ("drop", "mark an item, a phase or all as cancelled", _drop),
-        ("rm", "remove an item, a phase or all", _remove),
-        ("unblock", "unblock an item, a phase or all", _unblock),
+        ("drop", "mark an item, a phase or all as cancelled", partial(_change_target, "Marked cancelled", do.Drop)),
+        ("rm", "remove an item, a phase or all", partial(_change_target, "Removed", partial(do.Remove, phases=True))),
+        ("unblock", "unblock an item, a phase or all", partial(_change_target, "Unblocked", do.Unblock)),
     ):
         added = verb(name, line, run)
         added.add_argument("words", nargs="*", metavar="ITEM|PHASE")
@@ -102,7 +122,7 @@ def parser() -> Parser:
     ):
         added = verb(name, line, run)
         added.add_argument("path", nargs="?", default="TODO.md", help="the file (default: TODO.md), or `-`")
-        added.add_argument("--format", default=FORMAT, metavar="F", help="whose checkboxes (default: punchlist)")
+        added.add_argument("--format", default=_FORMAT, metavar="F", help="whose checkboxes (default: punchlist)")
         if name == "export":
             added.add_argument("--force", action="store_true", help="also over a file that is no checklist")
     verb("undo", "roll back your last change", _undo)
@@ -112,27 +132,26 @@ def parser() -> Parser:
 def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
     """Plan the edit on the list as it stands, apply it and report it."""
     by, doubt = author(options), find_doubt(options)
-    tries = 0
-    while True:
+    for tries_left in reversed(range(_TRIES)):
         todos = agent.todos
         edit = plan(todos)
         try:
             agent.edit(edit.operation, by=by, revision=todos.revision, person=doubt is None)
-            break
         except RevisionConflict:
-            tries += 1
-            if tries == _TRIES:
+            if not tries_left:
                 raise
-    _report(agent, edit.message)
-    if isinstance(edit.operation, do.Done) and doubt is not None:
-        print(explain_doubt(doubt))
+            continue
+        _report(agent, edit.message)
+        if isinstance(edit.operation, do.Done) and doubt is not None:
+            print(explain_doubt(doubt))
+        return
 
 
 def _report(agent: Agent, message: str) -> None:
     """Print what was done, and to whose list; tell its agent, if that is idle."""
     print(f"{message} ({describe_list(agent.session, agent.name, agent.project)})", flush=True)
-    if not is_own_list(agent.session, agent.name, agent.project):
-        from punchlist.hosts.back_channel import deliver  # a person's own list has no agent to tell
+    if not is_personal_list(agent.session, agent.name, agent.project):
+        from punchlist.people.back_channel import deliver  # a person's own list has no agent to tell
 
         deliver(agent.board, agent.session, agent.name, agent.board.store.last_seq())
 
@@ -206,47 +225,32 @@ def _reword(options: Namespace) -> None:
 
 def _done(options: Namespace) -> int:
     proof = () if options.evidence is None else (Evidence(repair(options.evidence)),)
-
-    def plan(todos: TodoList, target: Target, name: str) -> ListEdit:
-        known = None if target.item is None else todos.find(target.item)
-        if known is None or known.status is not Status.COMPLETED:
-            return ListEdit(do.Done(target, proof), f"Marked completed: {name}")
-        again = "Confirmed" if find_doubt(options) is None else "Was completed before"
-        return ListEdit(do.Done(target, proof), f"{again}: {name}")
-
-    return _change_target(options, plan)
+    again = "Confirmed" if find_doubt(options) is None else "Was completed before"
+    return _change_target("Marked completed", lambda target: do.Done(target, proof), options, again=again)
 
 
-def _drop(options: Namespace) -> int:
-    return _change_target(options, lambda _, target, name: ListEdit(do.Drop(target), f"Marked cancelled: {name}"))
-
-
-def _remove(options: Namespace) -> int:
-    return _change_target(
-        options,
-        lambda _, target, name: ListEdit(do.Remove(target, phases=True), f"Removed: {name}"),
-        asks=not options.yes,
-    )
-
-
-def _unblock(options: Namespace) -> int:
-    return _change_target(options, lambda _, target, name: ListEdit(do.Unblock(target), f"Unblocked: {name}"))
-
-
-def _change_target(options: Namespace, plan: TargetPlanner, *, asks: bool = False) -> int:
-    """Change an item, a phase or, with `--all`, a whole list; `asks` first before that."""
+def _change_target(deed: str, change: Callable[[Target], do.Operation], options: Namespace, again: str = "") -> int:
+    """Change an item, a phase or, with `--all`, a whole list. `again` is the deed if the item was completed before."""
     query = _join(options.words)
     if bool(query) is options.all:
         return complain("Name an item or a phase, or use --all for every item of the list; nothing was changed.")
+
+    def plan(todos: TodoList) -> ListEdit:
+        target, name = _find_target(todos, query)
+        known = None if target.item is None else todos.find(target.item)
+        was_done = known is not None and known.status is Status.COMPLETED
+        return ListEdit(change(target), f"{again if again and was_done else deed}: {name}")
+
     with open_board(options) as board:
         if options.all:
             agent = choose_list(board, options)
             whose = describe_list(agent.session, agent.name, agent.project)
+            asks = not getattr(options, "yes", True)  # only to remove them is dangerous
             if asks and not ask(f"Remove {plural(len(agent.todos.items), 'item')} ({whose})?"):
                 return complain("Nothing was removed; --yes removes them without a question.", FAILED)
         else:
             agent = find_owner(board, options, query, phases=True, wanted="item or phase")
-        _apply(agent, options, lambda todos: plan(todos, *_find_target(todos, query)))
+        _apply(agent, options, plan)
     return OK
 
 
@@ -299,7 +303,224 @@ def _moved_on_error(query: str) -> EditRefused:
     return EditRefused(problem=f'"{query}" was changed meanwhile; see `punchlist todos`.')
 
 
+# Which list is meant: by `--session`, `--agent` and `--mine`, else by the item that is named.
+
+
+def add_target(parser: Parser) -> None:
+    parser.add_argument("--session", metavar="S", help="only lists of this session (default: of this project)")
+    parser.add_argument("--agent", metavar="A", help="only the list of the agent of this name")
+    parser.set_defaults(mine=False)
+    parser.add_by("who makes the change")
+
+
+def find_owner(
+    board: Board,
+    options: Namespace,
+    query: str,
+    *,
+    phases: bool = False,
+    omitted: bool = False,
+    wanted: str = "item",
+) -> Agent:
+    """Return the agent whose list has the only item that the query may mean; with `phases`, else the only phase.
+
+    Lists under way are searched first, then the others. With `omitted` the items are those that rewrites left out.
+    `wanted` says in the error what was looked for.
+    """
+    lists = _find_lists(board, options)
+    for rows in lists:
+        matches = find_items([row.todos.omitted if omitted else row.todos.items for row in rows], query)
+        found = [(rows[match.place], match.item.content) for match in matches]
+        is_number = any(match.item.id == query.removeprefix("#") for match in matches)
+        if not found and phases:
+            named = [(row, find_phase(row.todos.phases, query)) for row in rows]
+            found = [(row, phase.name) for row, phase in named if phase is not None]
+        if len(found) > 1 or (is_number and len(rows) > 1):
+            raise _several_error(query, found, is_number=is_number)
+        if found:
+            row = found[0][0]
+            return open_list_owner(board, row.agent, row.session, row.project)
+    if (task := _find_task(board, options, query)) is not None:
+        how = f"punchlist tasks done {task.id} --list {shlex.quote(task.list)}"
+        raise EditRefused(problem=f"“{task.subject}” is a task: `{how}` completes it; see `punchlist tasks --help`.")
+    if not any(lists):
+        raise _nothing_error(options)
+    raise EditRefused(problem=f'No {wanted} matched "{query}"; `punchlist todos` shows the lists.')
+
+
+def choose_list(
+    board: Board, options: Namespace, *, create: bool = False, agents_first: bool = False, reads: bool = False
+) -> Agent:
+    """Return the agent of the only list under way; if there is none, of the only list. Several are refused.
+
+    With `create`, the person's own list is made where none is under way. With `agents_first` it is chosen only where
+    no agent has one under way. A copy is refused, unless the command only `reads` it.
+    """
+    rows, others = _find_lists(board, options)
+    session = _named_session(options)
+    if agents_first and session is None and options.agent is None:
+        rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
+    if not rows and create and options.agent is None and (session is None or not others):
+        return open_list_owner(board, MAIN, session or name_path_session(project_of()))
+    rows = rows or others
+    if len(rows) == 1:
+        return open_list_owner(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
+    if not rows:
+        raise _nothing_error(options)
+    places = "; ".join(_place_of(row) for row in rows[:_MOST_NAMED])
+    raise EditRefused(problem=f"There are {len(rows)} lists: {places}. Name one with --agent, --session or --mine.")
+
+
+def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
+    """Return the agent whose list this author changed last."""
+    session, project = _named_session(options), project_of()
+    for place in board.store.read(lambda tx: tx.history.lists_changed_by(by, project=project, session=session)):
+        if options.agent in (None, place.agent):
+            return open_list_owner(board, place.agent, place.session, project)
+    raise NothingToUndo(by=by) if any(_find_lists(board, options)) else _nothing_error(options)
+
+
+def describe_list(session: str, agent: str, project: str) -> str:
+    """Return whose list it is, and its session."""
+    whose = "yours" if is_personal_list(session, agent, project) else safe_line(agent)
+    return f"{whose}, session {safe_line(session)}"
+
+
+def _named_session(options: Namespace) -> str | None:
+    if options.mine:
+        return name_path_session(project_of())
+    return options.session or os.environ.get("PUNCHLIST_SESSION") or None
+
+
+def _find_lists(board: Board, options: Namespace) -> tuple[list[ListRow], list[ListRow]]:
+    """Return the lists that a command may mean: those under way, and the others."""
+    session = _named_session(options)
+    if session is None:
+        rows = board.lists(project=os.getcwd(), limit=_MOST_LISTS)
+    else:
+        check_session(board, options)
+        rows = board.lists(session=session)
+    if options.agent:
+        # A person's own list has the name of a main agent, and no agent: it is meant by its session or `--mine`.
+        rows = [row for row in rows if row.agent == options.agent]
+        if session is None:
+            rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
+    activities = board.store.read(lambda tx: [tx.overviews.load_activity(row.number) for row in rows])
+    under_way: list[ListRow] = []
+    others: list[ListRow] = []
+    for row, activity in zip(rows, activities, strict=True):
+        is_under_way = activity.is_live and any(item.is_open for item in row.todos.items)
+        (under_way if is_under_way else others).append(row)
+    return under_way, others
+
+
+def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
+    """Return the only task in the agents' current work that a query may mean; None if there is none, or several."""
+    session = _named_session(options)
+    rows = board.work(project=None if session else os.getcwd(), session=session, limit=_MOST_LISTS)
+    tasks = [task for row in rows if options.agent in (None, row.agent) for task in row.tasks if task.list != FLOWS]
+    found = [task for task in tasks if query == f"#{task.id}"] or find_tasks(tasks, query)
+    return found[0] if len(found) == 1 else None
+
+
+def _several_error(query: str, found: Sequence[tuple[ListRow, str]], *, is_number: bool) -> EditRefused:
+    named = "; ".join(f"“{text}” ({_place_of(row)})" for row, text in found[:_MOST_NAMED])
+    verb = "matches" if len(found) == 1 else "match"
+    if len({row.number for row, _ in found}) == 1 and not is_number:
+        how = "Use more of its text, or its number from `punchlist todos --ids`"
+    elif is_number:
+        how = "There are several lists, so a number needs --agent, --session or --mine"
+    else:
+        how = "Use more of its text, or name its list with --agent, --session or --mine"
+    more = "; …" if len(found) > _MOST_NAMED else ""
+    return EditRefused(problem=f'{plural(len(found), "item")} {verb} "{query}": {named}{more}. {how}.')
+
+
+def _place_of(row: ListRow) -> str:
+    return describe_list(row.session, row.agent, row.project)
+
+
+def _nothing_error(options: Namespace) -> EditRefused:
+    begin = '`punchlist todo append "My first item"` begins one'
+    problem = f"There is no list here; {begin}, and --session or --agent names another."
+    if options.agent:
+        problem = f"There is no list of `{options.agent}` here; `punchlist todos --all` shows every list."
+    return EditRefused(problem=problem)
+
+
 # The list as a Markdown file.
+
+
+class ListDraft:
+    """A list that is being edited: a file in a private folder, with all that an editor leaves next to it."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.before = agent.todos
+        self._text = dumps(self.before, markers=_FORMAT)
+        self._folder = tempfile.mkdtemp(prefix="punchlist-")
+        self.path = os.path.join(self._folder, "list.todo.md")
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(self._text)
+
+    def edit(self) -> bool:
+        """Open the file in the person's editor; True if it was changed. Raise if the editor fails."""
+        command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        try:
+            status = subprocess.call([*shlex.split(command), self.path])
+        except (OSError, ValueError) as error:
+            if not self._is_changed():
+                self._delete()
+            raise InvalidInput(
+                problem=f"The editor `{command}` cannot be started ({error}); set $VISUAL or $EDITOR to one that can."
+            ) from error
+        is_changed = self._is_changed()
+        if not is_changed:
+            self._delete()
+        if status != 0:
+            kept = f" Your text is kept in `{self.path}`." if is_changed else ""
+            raise EditRefused(problem=f"The editor ended with status {status}; nothing was changed.{kept}")
+        return is_changed
+
+    def apply(self, *, by: str, person: bool) -> TodoList:
+        """Put the text in the place of the list, unless that moved on; return the list. Raise where the text is."""
+        todos, errors = loads(read_file(self.path), markers=_FORMAT)
+        if errors:
+            listed = "".join(f"\n  {error}" for error in errors)
+            problem = f"Could not parse the edited list, so nothing was changed:{listed}\n{self._kept} once mended."
+            raise EditRefused(problem=problem)
+        try:
+            after = self.agent.rewrite(todos, by=by, revision=self.before.revision, person=person)
+        except RevisionConflict as error:
+            raise EditRefused(
+                problem="The list changed while you were editing, so yours was not put in its place. "
+                f"See `punchlist todos`. {self._kept} over what is there now."
+            ) from error
+        except EditRefused as error:
+            raise EditRefused(problem=f"{error} {self._kept} once mended.") from error
+        self._delete()
+        return after
+
+    @property
+    def _kept(self) -> str:
+        agent = self.agent
+        is_own = is_personal_list(agent.session, agent.name, agent.project)
+        whose = "" if is_own else f" --session {shlex.quote(agent.session)} --agent {shlex.quote(agent.name)}"
+        return f"Your text is kept in `{self.path}`; `punchlist todo import {self.path}{whose}` takes it"
+
+    def _is_changed(self) -> bool:
+        return os.path.exists(self.path) and read_file(self.path) != self._text
+
+    def _delete(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def describe_saved(after: TodoList) -> str:
+    """Return what an edit left, in a sentence without its end."""
+    omitted = len(after.omitted)
+    aside = f"; {omitted} left out are set aside, `punchlist todo restore` brings them back" if omitted else ""
+    return f"Saved the list: {plural(len(after.items), 'item')}{aside}"
 
 
 def _edit(options: Namespace) -> None:
@@ -333,18 +554,16 @@ def _export(options: Namespace) -> None:
 
 
 def _check_checklist(path: str, format: str) -> None:
-    """Raise if a file holds more than a checklist."""
-    text = read(path)
+    text = read_file(path)
     found, problems = loads(text, markers=format)
     is_empty = text.strip() in ("", dumps(TodoList(), markers=format).strip())
     if problems or not (found.items or is_empty):
-        raise InvalidInput(
-            problem=f"`{path}` holds more than a checklist of this format; name another file, or use --force."
-        )
+        problem = f"`{path}` holds more than a checklist of this format; name another file, or use --force."
+        raise InvalidInput(problem=problem)
 
 
 def _import(options: Namespace) -> int:
-    todos, errors = loads(read(options.path), markers=options.format)
+    todos, errors = loads(read_file(options.path), markers=options.format)
     if errors:
         listed = "\n  ".join(errors)
         return complain(f"Could not parse {options.path}:\n  {listed}\nNothing was changed.", FAILED)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import asdict
@@ -12,14 +14,17 @@ from msgspec.structs import asdict
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.arguments import Parser, command_parser, find_folder, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, show, show_json
-from punchlist.core.current_work import find_shown_focus
 from punchlist.core.overview import show_left_open
-from punchlist.hosts.own_lists import is_own_list
+from punchlist.core.task import find_shown_focus
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
-from punchlist.surfaces.lists import Helped, board_lines, waiting_lines, with_tasks
+from punchlist.terminal.lists import STATES, Helped, board_lines, waiting_lines, with_tasks
+from punchlist.terminal.spans import Glyphs, Line, Span, plain, safe_line
+from punchlist.views.list_owners import is_personal_list
 
+_FRAME_SECONDS = 0.1
+_FEED = 40
 _EXAMPLES = """\
   punchlist todos                      the lists of this project, the latest first
   punchlist todos --follow             live, as agents work
@@ -52,20 +57,13 @@ def _show(options: Namespace) -> int:
         waits = _count_waits(board, options)
         shown = _show_work(board, rows, helped)
     if options.json:
-        show_json(
-            [
-                {
-                    **_list_data(row, rows),
-                    "session_state": states[row.session],
-                    "helpers": helped.get(row.number, {}),
-                }
-                for row in rows
-            ]
-        )
+        show_json([_list_data(row, rows, states[row.session], helped.get(row.number, {})) for row in rows])
     elif rows:
-        rows = [_label_own(row) for row in shown]
+        for place, row in enumerate(shown):
+            if row.label is None and is_personal_list(row.session, row.agent, row.project):
+                shown[place] = row._replace(label="yours")
         display = detect_display()
-        show(board_lines(rows, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
+        show(board_lines(shown, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
         show(waiting_lines(waits))
     else:
         print(_describe_nothing(options))
@@ -87,19 +85,56 @@ def _count_waits(board: BoardReader, options: Namespace) -> int:
 
 
 def _follow(options: Namespace) -> int:
-    from punchlist.cli.live import follow_lists
-    from punchlist.cli.screen import can_draw
+    """Draw the lists until the person interrupts, and how much waits on them."""
+    from punchlist.cli.screen import Screen, can_draw  # the plain list starts without these
+    from punchlist.terminal.lists import Frame, find_news, frame_lines
+    from punchlist.terminal.sentences import sentence
 
     if options.json or not can_draw():
         return complain("`--follow` draws on a terminal; in a pipe use `punchlist events --follow`.", UNUSABLE)
-    with open_reader(options, reads=False) as board:
+    with open_reader(options, reads=False) as board, Screen() as screen, suppress(KeyboardInterrupt):
         title = "Every project" if options.all else os.path.basename(project_of(options.project))
-
-        def find_shown() -> list[ListRow]:
-            return _show_work(board, _find_lists(board, options))
-
-        follow_lists(board, find_shown, lambda: _count_waits(board, options), title, _describe_nothing(options))
+        tick, seen = 0, board.store.last_seq()
+        feed: deque[Line] = deque(maxlen=_FEED)
+        rows, waits = _show_work(board, _find_lists(board, options)), _count_waits(board, options)
+        while True:
+            now = board.now()
+            shown = [row for row in rows if row.todos.items]
+            caption = "".join(map(plain, waiting_lines(waits))) if shown else _describe_nothing(options)
+            clock = f"{now.astimezone():%H:%M:%S}"
+            notes = _describe_sessions(board, shown, screen.display.glyphs)
+            frame = Frame(title, clock, caption, shown, list(feed), notes, tick, now=now)
+            screen.draw(frame_lines(frame, screen.display, screen.height - 1))
+            if board.store.wait(seen, _FRAME_SECONDS):
+                events = list(board.events(seen))
+                # After the events, so that the lists show all that those tell.
+                rows, waits = _show_work(board, _find_lists(board, options)), _count_waits(board, options)
+                sessions = {row.session: _name_session(row) for row in rows}
+                for event in find_news([event for event in events if event.session in sessions]):
+                    name = sessions[event.session or ""] if len(sessions) > 1 else ""
+                    before = f"{event.at.astimezone():%H:%M:%S}  {name}".rstrip()
+                    feed.append((Span(f"{before}  ", "dim"), Span(sentence(event, screen.display.glyphs))))
+                seen = max([seen, *(event.seq for event in events)])
+            tick += 1
     return 0
+
+
+def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyphs) -> dict[int, Line]:
+    states = board.store.read(lambda tx: tx.session_states({row.session for row in rows}))
+    notes: dict[int, Line] = {}
+    for row in rows:
+        words = [_name_session(row), *([safe_line(row.label)] if row.label else [])]
+        dot, state = f" {glyphs.dot} ", states[row.session]
+        first = (Span(state, STATES[state]), Span(dot, "dim")) if state != "idle" else ()
+        notes[row.number] = (*first, Span(dot.join(words), "dim"))
+    return notes
+
+
+def _name_session(row: ListRow) -> str:
+    from punchlist.views.findings import short_session
+
+    is_own = is_personal_list(row.session, row.agent, row.project)
+    return "yours" if is_own else safe_line(short_session(row.session))
 
 
 def _show_work(
@@ -117,11 +152,6 @@ def _show_work(
     return found
 
 
-def _label_own(row: ListRow) -> ListRow:
-    is_own = is_own_list(row.session, row.agent, row.project)
-    return row._replace(label="yours") if is_own and row.label is None else row
-
-
 def _describe_nothing(options: Namespace) -> str:
     if options.session or options.agent:
         return "There are no lists under that name; `punchlist todos --all` shows every list."
@@ -133,9 +163,9 @@ def _describe_nothing(options: Namespace) -> str:
     )
 
 
-def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
+def _list_data(row: ListRow, rows: Sequence[ListRow], state: str, helped: Helped) -> dict[str, Any]:
     """Return an agent's list and tasks as JSON values. Every key is always there; `progress` counts both."""
-    from punchlist.views.tasks import view_task  # the plain list starts without it
+    from punchlist.views.lists import view_task  # the plain list starts without it
 
     todos, shown = row.todos, with_tasks(row).todos
     focus = find_shown_focus(row.todos, row.tasks)
@@ -156,4 +186,6 @@ def _list_data(row: ListRow, rows: Sequence[ListRow]) -> dict[str, Any]:
         "items": [asdict(item) for item in todos.items],
         "tasks": [view_task(task) for task in row.tasks],
         "omitted": [asdict(item) for item in todos.omitted],
+        "session_state": state,
+        "helpers": helped,
     }

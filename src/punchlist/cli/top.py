@@ -7,7 +7,7 @@ import sys
 import time
 from argparse import Namespace
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Final
@@ -19,23 +19,21 @@ from punchlist.board import Board
 from punchlist.cli import complain
 from punchlist.cli.answer import resolve_wait
 from punchlist.cli.arguments import Parser, author, command_parser, find_doubt, open_board
-from punchlist.cli.editor import ListDraft, describe_saved
 from punchlist.cli.now import explain_nothing
 from punchlist.cli.screen import FullScreen, Key, can_draw
+from punchlist.cli.todo import ListDraft, describe_saved
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
 from punchlist.core.overview import Activity, PersonWait
 from punchlist.core.todo import Evidence, TodoItem, TodoList
 from punchlist.errors import EditRefused, PunchlistError
-from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.copies import explain_attaching, load_activity, open_agent
-from punchlist.hosts.live import LiveRoster
-from punchlist.hosts.notices import Notifier
+from punchlist.people.back_channel import deliver
+from punchlist.people.notices import PersonNotifier
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.settings import settings_path
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import load_settings, set_setting
 from punchlist.store import ListRow
-from punchlist.surfaces.spans import safe_line
-from punchlist.surfaces.top import (
+from punchlist.terminal.now import (
     PANE_COLUMNS,
     Detail,
     Subject,
@@ -48,7 +46,9 @@ from punchlist.surfaces.top import (
     key_of,
     top_lines,
 )
+from punchlist.terminal.spans import safe_line
 from punchlist.text import graphemes, repair
+from punchlist.views.list_owners import explain_attaching, load_owner_activity, open_list_owner
 from punchlist.views.now import AgentNow, Roster
 
 _SPIN_SECONDS: Final = 0.5
@@ -106,7 +106,7 @@ class Prompt(Struct):
     label: str
     act: Callable[[str], str]
     typed: str = ""
-    on_change: Callable[[str], None] | None = None
+    on_change: Callable[[str], object] | None = None
     may_be_empty: bool = False
 
 
@@ -122,13 +122,11 @@ class Top:
         self._feed = feed
         self._sender = sender
         self._display, self._height = screen.measure()
-        self._made: tuple[Roster, str, int | None] | None = None
-        """The roster, the filter and the width of which the rows were made."""
         self._roster = feed.roster
         self._rows = TopRows((), {}, 0)
         panel = load_settings().panel
         self._is_expanded = panel.lists
-        self._notifier: Notifier | None = None
+        self._notifier: PersonNotifier | None = None
         self._looked: tuple[Roster, float] | None = None
         """The agents that the notifier saw last, and when it looks again all the same."""
         self._escapes: deque[str] = deque()
@@ -184,12 +182,16 @@ class Top:
         self._arrange()
         subject = self._find_subject()
         try:
-            detail = None if subject is None or not self._shows_detail() else self._load_detail(subject)
+            has_detail = self._view in ("list", "plan") or (self._display.columns or 0) >= PANE_COLUMNS
+            detail = self._load_detail(subject) if subject is not None and has_detail else None
             lists = self._load_lists() if self._is_expanded and self._view == "agents" else None
         except PunchlistError as error:
             detail = lists = None
             self._say(str(error), is_problem=True)
         prompt = self._prompt
+        feed = "live, watching" if self._feed.watches else "live"
+        if self._notifier is not None:
+            feed += ", notifying"
         return TopFrame(
             roster=self._roster,
             rows=self._rows,
@@ -206,32 +208,17 @@ class Top:
             is_problem=self._is_problem,
             prompt=None if prompt is None else prompt.label,
             typed="" if prompt is None else prompt.typed,
-            feed=", ".join(self._describe_feed()),
+            feed=feed,
             tick=int(time.monotonic() / _SPIN_SECONDS),
         )
 
-    def _describe_feed(self) -> Iterator[str]:
-        yield "live"
-        if self._feed.watches:
-            yield "watching"
-        if self._notifier is not None:
-            yield "notifying"
-
     def _arrange(self) -> None:
-        """Take the agents as they are now, and put them in rows if they, the filter or the width changed.
+        """Put the agents in rows as they are now. Keep the selected row; if it is gone, select the one in its place.
 
         Keys mean the rows of the last picture: what a person pressed was meant for what they saw.
         """
-        made = (self._feed.roster, self._filter, self._display.columns)
-        if self._made is not None and self._made[0] is made[0] and self._made == made:
-            return
-        self._made = made
-        self._roster = made[0]
+        self._roster = self._feed.roster
         self._rows = arrange_rows(self._roster, self._display, self._filter)
-        self._choose()
-
-    def _choose(self) -> None:
-        """Keep the selected row; if it is gone, select the one in its place."""
         keys = [key_of(row.of) for row in self._rows.rows]
         if self._selected in keys:
             self._place = keys.index(self._selected)
@@ -246,9 +233,6 @@ class Top:
         rows = self._rows.rows
         return opened or (rows[self._place].of if rows else None)
 
-    def _shows_detail(self) -> bool:
-        return self._view in ("list", "plan") or (self._display.columns or 0) >= PANE_COLUMNS
-
     def _load_lists(self) -> dict[SubjectKey, Sequence[ListRow]]:
         """Return the lists of the agents that may be on the screen: so many rows around the selected one."""
         near = self._rows.rows[max(0, self._place - self._height) : self._place + self._height]
@@ -261,7 +245,7 @@ class Top:
         hint = ""
         if place.session:
             rows = list(self._board.work(session=place.session, limit=_MOST_LISTS))
-            known = self._board.store.read(lambda tx: load_activity(tx, place.agent, place.session))
+            known = self._board.store.read(lambda tx: load_owner_activity(tx, place.agent, place.session))
             if known.copy_of:
                 hint = f"Only watched, {explain_attaching(known, place.agent, place.session)}."
         elif isinstance(subject, AgentNow):
@@ -277,7 +261,6 @@ class Top:
         return Detail(title=place.name, text=text, rows=rows, hint=hint)
 
     def _say(self, text: str, *, is_problem: bool = False) -> None:
-        """Show a sentence for a while, a problem for longer."""
         self._status, self._is_problem = text, is_problem
         self._status_ends = time.monotonic() + _STATUS_SECONDS * (1 + 2 * is_problem)
 
@@ -317,12 +300,12 @@ class Top:
                 self._screen.redraw()
             case "/":
                 self._view, self._opened = "agents", None
-                self._prompt = Prompt("filter:", self._set_filter, self._filter, self._change_filter, may_be_empty=True)
+                change = self._change_filter
+                self._prompt = Prompt("filter:", change, self._filter, change, may_be_empty=True)
             case letter:
                 self._press_on_subject(letter)
 
     def _press_on_subject(self, letter: str) -> None:
-        """Act on the agent, the wait or the plan that is selected or open."""
         subject = self._find_subject()
         if subject is None or self._view == "help":
             return
@@ -393,11 +376,8 @@ class Top:
             self._filter = ""
         self._open("agents", None)
 
-    def _change_filter(self, text: str) -> None:
+    def _change_filter(self, text: str) -> str:
         self._filter, self._place, self._selected = text, 0, None
-
-    def _set_filter(self, text: str) -> str:
-        self._filter = text
         return ""
 
     # Notifications.
@@ -417,7 +397,7 @@ class Top:
 
     def _begin_notifying(self) -> None:
         project = project_of(self._options.project) if self._options.project else ""
-        self._notifier = Notifier(
+        self._notifier = PersonNotifier(
             self._board, load_settings().notify, write=self._escapes.append, report=self._feed.report, project=project
         )
         self._looked = None
@@ -433,7 +413,7 @@ class Top:
             self._looked = (roster, now + _NOTIFY_SECONDS)
             self._sender.submit(self._look, self._notifier, replace(roster, at=self._board.now()))
 
-    def _look(self, notifier: Notifier, roster: Roster) -> None:
+    def _look(self, notifier: PersonNotifier, roster: Roster) -> None:
         try:
             notifier.look(roster)
         except (PunchlistError, OSError) as error:
@@ -462,7 +442,6 @@ class Top:
         self._open("plan", own[0])
 
     def _resolve(self, wait: PersonWait, text: str) -> str:
-        """Answer, decide or let go on; return what was done."""
         before = self._board.store.last_seq()
         outcome, said = resolve_wait(self._board, self._options, wait, wait.name, text)
         if wait.kind not in ("task", "flow"):
@@ -474,42 +453,42 @@ class Top:
         self._go_back()
         return said
 
-    def _find_list(self, subject: Subject) -> Place:
+    def _find_list(self, subject: Subject) -> ListPlace:
         """Return the place of a list that can be changed; raise how to attach its agent, if it cannot."""
         place = find_place(subject)
         if place.session:
-            open_agent(self._board, place.agent, place.session, place.project)
+            open_list_owner(self._board, place.agent, place.session, place.project)
             return place
         if isinstance(subject, AgentNow):
             raise EditRefused(problem=explain_unattached(subject))
         raise EditRefused(problem=f"This {subject.kind} belongs to no agent's list.")
 
-    def _add(self, place: Place, text: str) -> str:
+    def _add(self, place: ListPlace, text: str) -> str:
         def plan(todos: TodoList) -> Operation:
             return Append((Entry(content=text),), todos.phases[-1].name if todos.phases else None)
 
         self._edit(place, plan)
         return f"Added to {place.name}: {safe_line(text)}"
 
-    def _ask_done(self, place: Place) -> None:
+    def _ask_done(self, place: ListPlace) -> None:
         """Ask first: the agent may have gone on to another item since the picture was drawn."""
-        focus = self._board.handle(place.agent, session=place.session, project=place.project).todos.focus
+        focus = self._board.agent(place.agent, session=place.session, project=place.project).todos.focus
         if focus is None:
             raise EditRefused(problem=f"{place.name} has no item in progress.")
         label = f"Done: {safe_line(focus.content)}? Enter, or what shows it:"
         self._prompt = Prompt(label, lambda text: self._mark_done(place, focus, text), may_be_empty=True)
 
-    def _mark_done(self, place: Place, item: TodoItem, text: str) -> str:
+    def _mark_done(self, place: ListPlace, item: TodoItem, text: str) -> str:
         proof = (Evidence(text),) if text else ()
         self._edit(place, lambda _: Done(Target(item=item.id, by="id"), proof))
         return f"Marked completed: {safe_line(item.content)}; `punchlist todo undo` takes it back"
 
-    def _edit_list(self, place: Place) -> None:
-        agent = open_agent(self._board, place.agent, place.session, place.project)
+    def _edit_list(self, place: ListPlace) -> None:
+        agent = open_list_owner(self._board, place.agent, place.session, place.project)
         if said := self._edit_draft(place, ListDraft(agent)):
             self._say(said)
 
-    def _edit_draft(self, place: Place, draft: ListDraft) -> str:
+    def _edit_draft(self, place: ListPlace, draft: ListDraft) -> str:
         """Give the terminal to the person's editor, then apply the text; offer to mend one that cannot be read."""
         before = self._board.store.last_seq()
         with self._screen.left():
@@ -528,9 +507,9 @@ class Top:
         self._deliver(place.session, place.agent, before)
         return f"{describe_saved(after)} ({place.name})"
 
-    def _edit(self, place: Place, plan: Callable[[TodoList], Operation]) -> None:
+    def _edit(self, place: ListPlace, plan: Callable[[TodoList], Operation]) -> None:
         before = self._board.store.last_seq()
-        agent = open_agent(self._board, place.agent, place.session, place.project)
+        agent = open_list_owner(self._board, place.agent, place.session, place.project)
         person = find_doubt(self._options) is None
         agent.edit(plan(agent.todos), by=author(self._options), person=person)
         self._deliver(place.session, place.agent, before)
@@ -545,7 +524,7 @@ class Top:
         self._sender.submit(send)
 
 
-class Place(Struct, frozen=True):
+class ListPlace(Struct, frozen=True):
     """An agent's list on the board; `session` is empty if it has none. `name` is for people, and clean."""
 
     name: str
@@ -554,14 +533,17 @@ class Place(Struct, frozen=True):
     project: str
 
 
-def find_place(subject: Subject) -> Place:
+def find_place(subject: Subject) -> ListPlace:
     """Return the list of an agent, or of the agent that waits."""
-    folder = os.path.basename(subject.project)
+    words = [os.path.basename(subject.project)]
     if isinstance(subject, PersonWait):
-        words = [folder, subject.agent or subject.kind]
-        return Place(" / ".join(map(safe_line, filter(None, words))), subject.session, subject.agent, subject.project)
-    words = [folder, subject.host, subject.agent if subject.agent != "main" or not subject.host else ""]
-    return Place(" / ".join(map(safe_line, filter(None, words))), subject.list_session, subject.agent, subject.project)
+        session = subject.session
+        words += [subject.agent or subject.kind]
+    else:
+        session = subject.list_session
+        words += [subject.host, subject.agent if subject.agent != "main" or not subject.host else ""]
+    name = " / ".join(map(safe_line, filter(None, words)))
+    return ListPlace(name, session, subject.agent, subject.project)
 
 
 def explain_unattached(row: AgentNow) -> str:

@@ -6,29 +6,29 @@ import sys
 import threading
 import time
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from punchlist.board import Board
-from punchlist.bridges.notifications import notice_data
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import Parser, command_parser, open_board, parse_age
 from punchlist.cli.events import make_writer
 from punchlist.cli.terminal import detect_display, glyphs, has_colours, paint, show_json, warn
-from punchlist.core.notices import FACT_KINDS, PersonNotice
+from punchlist.core.presence import FACT_KINDS, PersonNotice
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, StoreFull
-from punchlist.hosts.live import LiveRoster
-from punchlist.hosts.notices import Notifier
-from punchlist.hosts.presence import PRESENCE_SECONDS, PresenceLog
-from punchlist.hosts.watch import CodexPlans, Watcher, WatchProgress
-from punchlist.hosts.watch.scope import find_beginning
+from punchlist.logs.discovery import find_beginning
+from punchlist.logs.watcher import Watcher, WatchProgress
+from punchlist.people.notices import PersonNotifier, notice_data
+from punchlist.presence.running_agents import PRESENCE_SECONDS, PresenceLog
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.settings.table import NotifySettings, load_settings
-from punchlist.surfaces.spans import Glyphs, Line, Span, Style, plural, safe_line
+from punchlist.terminal.spans import Glyphs, Line, Span, Style, plural, safe_line
 from punchlist.views.now import Roster
 
 _DRAW_SECONDS = 0.1
@@ -59,19 +59,14 @@ def parser() -> Parser:
 def _watch(options: Namespace) -> int:
     with open_board(options) as board:
         before, began = board.store.last_seq(), time.monotonic()
-        with closing(_open_watcher(board, options.since)) as watcher:  # it reads stores at once
+        since = find_beginning(board.now()) if options.since is None else board.now() - options.since
+        with closing(Watcher(board, since=since, report=warn)) as watcher:  # it reads stores at once
             _catch_up(watcher)
             calls = sum(event.kind == "tool.started" for event in board.events(before))
             _describe_start(watcher, calls, time.monotonic() - began)
             if not options.once:
-                with CodexPlans(board, warn):
-                    _follow(board, watcher)
+                _follow(board, watcher)
     return 0
-
-
-def _open_watcher(board: Board, age: timedelta | None) -> Watcher:
-    now = board.now()
-    return Watcher(board, since=find_beginning(now) if age is None else now - age, report=warn)
 
 
 def _catch_up(watcher: Watcher) -> None:
@@ -102,13 +97,9 @@ def _describe_start(watcher: Watcher, calls: int, seconds: float) -> None:
         known = ", ".join(program.title for program in PROGRAMS.values())
         print(f"No log of an agent here yet; looked for {known}.", flush=True)
         return
-    hosts = ", ".join(dict.fromkeys(found))
-    done = watcher.progress
-    print(
-        f"{hosts}: {plural(done.logs, 'log')} with news, {plural(calls, 'new tool call')} on the board, "
-        f"{done.done / 1e6:.1f} MB in {seconds:.1f} s.",
-        flush=True,
-    )
+    hosts, done = ", ".join(dict.fromkeys(found)), watcher.progress
+    news = f"{plural(done.logs, 'log')} with news, {plural(calls, 'new tool call')} on the board"
+    print(f"{hosts}: {news}, {done.done / 1e6:.1f} MB in {seconds:.1f} s.", flush=True)
 
 
 def _follow(board: Board, watcher: Watcher) -> None:
@@ -172,7 +163,6 @@ def _parse_facts(text: str) -> tuple[Any, ...]:
 
 
 def _choose_settings(options: Namespace) -> NotifySettings:
-    """Return the settings of the file, with what the command line says instead."""
     chosen = load_settings().notify
     if options.facts:
         chosen = replace(chosen, facts=options.facts)
@@ -190,8 +180,10 @@ def _notify(options: Namespace) -> int:
     print_notice = _make_printer(as_json=options.json)
     with ExitStack() as stack:
         board = stack.enter_context(open_board(options))
-        write = _write if sys.stdout.isatty() else None
-        notifier = stack.enter_context(Notifier(board, settings, write=write, report=warn, on_progress=print_notice))
+        write = partial(print, end="", flush=True) if sys.stdout.isatty() else None
+        notifier = stack.enter_context(
+            PersonNotifier(board, settings, write=write, report=warn, on_progress=print_notice)
+        )
         if options.test:
             return _test(notifier)
         live = LiveRoster(board, watches=not options.no_watch)
@@ -202,30 +194,19 @@ def _notify(options: Namespace) -> int:
             _introduce(notifier, settings, found)
         live.start(changed.set)
         while True:
-            for fact in _look(notifier, live):
-                print_notice(fact)
+            try:
+                told = notifier.look(live.roster)
+                for fact in (*told.facts, *told.held):  # held back in quiet hours, but shown here
+                    print_notice(fact)
+            except (StoreBusy, StoreFull) as error:
+                warn(str(error))  # the board is looked at again later
             if problem := live.take_problem():
                 warn(problem)
             changed.wait(_LOOK_SECONDS)
             changed.clear()
 
 
-def _look(notifier: Notifier, live: LiveRoster) -> Sequence[PersonNotice]:
-    """Return the facts that are news, in quiet hours too. A board that is busy or full is looked at again later."""
-    try:
-        told = notifier.look(live.roster)
-    except (StoreBusy, StoreFull) as error:
-        warn(str(error))
-        return ()
-    return (*told.facts, *told.held)
-
-
-def _write(escapes: str) -> None:
-    sys.stdout.write(escapes)
-    sys.stdout.flush()
-
-
-def _test(notifier: Notifier) -> int:
+def _test(notifier: PersonNotifier) -> int:
     results = list(notifier.test())
     if not results:
         return complain("No way to tell you anything is set, and this is no terminal; see `punchlist notify --help`.")
@@ -234,7 +215,7 @@ def _test(notifier: Notifier) -> int:
     return FAILED if any(problem for _, problem in results) else OK
 
 
-def _introduce(notifier: Notifier, settings: NotifySettings, found: Roster) -> None:
+def _introduce(notifier: PersonNotifier, settings: NotifySettings, found: Roster) -> None:
     living = [row for row in found.agents if row.state != "gone"]
     waiting = [row for row in living if row.state == "waiting"]
     # Of those that wait already no message comes at the first start.
@@ -249,7 +230,6 @@ def _introduce(notifier: Notifier, settings: NotifySettings, found: Roster) -> N
 
 
 def _make_printer(*, as_json: bool) -> Callable[[PersonNotice], None]:
-    """Return a function that prints one message: a line, or with `as_json` a JSON object."""
     display, colour = detect_display(), has_colours()
 
     def print_notice(notice: PersonNotice) -> None:

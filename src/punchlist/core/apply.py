@@ -1,8 +1,7 @@
-"""Apply a command to a list: check its size, then return the next state with its events. Never raises."""
+"""Change a list: apply a command, recover a list from elsewhere, undo a change. Nothing here raises."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple, assert_never
 
@@ -11,9 +10,8 @@ from msgspec.structs import replace
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Command, Entry, Limits, Merge, Policy, Problem, Replace
 from punchlist.core.edit import Editing
-from punchlist.core.events import Draft, diff, draft_header
-from punchlist.core.identity import item_names
-from punchlist.core.merge import ListMerge, Merged
+from punchlist.core.events import Draft, diff, draft_header, json_time
+from punchlist.core.merge import ListMerge, Merged, item_names
 from punchlist.core.todo import MOST_OMITTED, ListState, Status, TodoItem, TodoList, set_status, sort_by_phase
 from punchlist.text import cut, for_prompt
 
@@ -37,40 +35,103 @@ def apply(
     problem = check_limits(command, policy.limits)
     if problem is not None:
         return Applied(state, (), (problem,))
-    cleaner = Cleaner()
+    write = _Write(state, policy, now, by, own, Cleaner())
     match command:
         case Replace():
-            return _replace(state, command, policy, now, by, own, cleaner)
+            return write.replace(command)
         case Merge():
-            editing = Editing(state.todos, policy, now, by, cleaner)
+            editing = write.begin_edit(state.todos)
             _merge_by_id(editing, command)
-            return _close(state, editing, policy, now, own, kind="list.merged", shown=state.shown)
+            return write.close(editing, "list.merged", shown=state.shown)
         case do.Edit():
-            return _edit(state, command, policy, now, by, own, cleaner)
+            return write.edit(command)
         case _:
             assert_never(command)
 
 
-def _replace(
-    state: ListState, command: Replace, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
-) -> Applied:
-    busy = sum(entry.status is Status.IN_PROGRESS for entry in command.entries) if policy.focus == "refuse" else 0
-    if busy > 1:
-        text = f"{busy} items are in progress; one at a time, please."
-        return Applied(state, (), (Problem("several_in_progress", text, fatal=True, data={"count": busy}),))
-    before = state.todos
-    shown = state.shown if own else None
-    merged = ListMerge(before, shown, command, policy, now, by, cleaner).run()
-    todos, said = normalise_focus(_start_first(merged, command, now), policy, now)
-    drafts = diff(before, todos)
-    seen = merged.shown
-    if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries):
-        todos, gone = _wipe_finished(todos, merged.written)
-        if gone:
-            drafts.append(Draft("list.wiped", {"ids": gone}))
-            seen = None if seen is None else tuple(item for item in seen if item.id not in gone)
-    problems = [*cleaner.problems(), *said, *_report_omissions(before, todos)]
-    return _finish(state, todos, drafts, problems, kind="list.replaced", seen=seen, own=own)
+class _Write(NamedTuple):
+    """One write to a list: the state before it, and whose it is. `own`: the list's own agent's."""
+
+    state: ListState
+    policy: Policy
+    now: datetime
+    by: str
+    own: bool
+    cleaner: Cleaner
+
+    def replace(self, command: Replace) -> Applied:
+        policy, before = self.policy, self.state.todos
+        busy = sum(entry.status is Status.IN_PROGRESS for entry in command.entries) if policy.focus == "refuse" else 0
+        if busy > 1:
+            text = f"{busy} items are in progress; one at a time, please."
+            return Applied(self.state, (), (Problem("several_in_progress", text, fatal=True, data={"count": busy}),))
+        merged = self._merge(command)
+        todos, said = normalise_focus(_start_first(merged, command, self.now), policy, self.now)
+        drafts = diff(before, todos)
+        seen = merged.shown
+        if policy.wipe_finished and all(entry.status is Status.COMPLETED for entry in command.entries):
+            todos, gone = _wipe_finished(todos, merged.written)
+            if gone:
+                drafts.append(Draft("list.wiped", {"ids": gone}))
+                seen = None if seen is None else tuple(item for item in seen if item.id not in gone)
+        problems = [*self.cleaner.problems(), *said, *_report_omissions(before, todos)]
+        return self._finish(todos, drafts, problems, "list.replaced", seen)
+
+    def edit(self, command: do.Edit) -> Applied:
+        todos, shown = self.state.todos, self.state.shown
+        if command.first is not None:
+            merged = self._merge(command.first)
+            todos, shown = _start_first(merged, command.first, self.now), merged.shown
+        editing = self.begin_edit(todos)
+        editing.run(command.operations)
+        return self.close(editing, "list.edited", shown=shown, explanation=command.explanation)
+
+    def _merge(self, command: Replace) -> Merged:
+        shown = self.state.shown if self.own else None
+        return ListMerge(self.state.todos, shown, command, self.policy, self.now, self.by, self.cleaner).run()
+
+    def begin_edit(self, todos: TodoList) -> Editing:
+        return Editing(todos, self.policy, self.now, self.by, self.cleaner)
+
+    def close(
+        self, editing: Editing, kind: str, *, shown: tuple[TodoItem, ...] | None, explanation: str | None = None
+    ) -> Applied:
+        """Return the result of an edit, or why it was refused. `shown` is what the agent knew before."""
+        refused = [problem for problem in editing.problems if problem.fatal]
+        if refused and self.policy.atomic:
+            return Applied(self.state, (), tuple(refused))
+        before, limits = self.state.todos, self.policy.limits
+        todos = editing.result()
+        if len(before.items) < len(todos.items) > limits.items:
+            return Applied(self.state, (), (too_many_items(len(todos.items), limits),))
+        if explanation is not None:
+            todos = replace(todos, explanation=self.cleaner.text(explanation) or None)
+        todos, said = normalise_focus(todos, self.policy, self.now)
+        drafts = diff(before, todos)
+        problems = [*editing.problems, *self.cleaner.problems(), *said, *_report_omissions(before, todos)]
+        seen = _find_seen_items(before, todos, shown, drafts) if self.own else None
+        return self._finish(todos, drafts, problems, kind, seen)
+
+    def _finish(
+        self,
+        todos: TodoList,
+        drafts: list[Draft],
+        problems: list[Problem],
+        kind: str,
+        seen: tuple[TodoItem, ...] | None,
+    ) -> Applied:
+        before = self.state.todos
+        if not drafts and (todos.explanation, todos.phases) == (before.explanation, before.phases):
+            confirmed = Draft("list.confirmed", {"revision": before.revision})
+            unseen = seen if self.own else self.state.shown
+            return Applied(ListState(before, unseen), (confirmed,), tuple(problems))
+        todos = replace(todos, revision=before.revision + 1, omitted=todos.omitted[-MOST_OMITTED:])
+        drafts.append(draft_header(kind, before, todos))
+        for draft in drafts:
+            draft.data.setdefault("revision", todos.revision)
+        if not self.own:
+            seen = items_known_to_agent(self.state, todos)
+        return Applied(ListState(todos, seen), tuple(drafts), tuple(problems))
 
 
 def _start_first(merged: Merged, command: Replace, now: datetime) -> TodoList:
@@ -82,19 +143,6 @@ def _start_first(merged: Merged, command: Replace, now: datetime) -> TodoList:
     first = next(pending, None)
     items = tuple(set_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
     return replace(todos, items=items)
-
-
-def _edit(
-    state: ListState, command: do.Edit, policy: Policy, now: datetime, by: str, own: bool, cleaner: Cleaner
-) -> Applied:
-    todos, shown = state.todos, state.shown
-    if command.first is not None:
-        known = shown if own else None
-        merged = ListMerge(todos, known, command.first, policy, now, by, cleaner).run()
-        todos, shown = _start_first(merged, command.first, now), merged.shown
-    editing = Editing(todos, policy, now, by, cleaner)
-    editing.run(command.operations)
-    return _close(state, editing, policy, now, own, kind="list.edited", explanation=command.explanation, shown=shown)
 
 
 def _wipe_finished(todos: TodoList, written: frozenset[str]) -> tuple[TodoList, list[str]]:
@@ -134,35 +182,7 @@ def _merge_by_id(editing: Editing, command: Merge) -> None:
 
 
 def _map_places(items: list[TodoItem], dialect: str) -> dict[str, int]:
-    """Return the place of each item by the name that the dialect has for it."""
     return {name: place for place, name in enumerate(item_names(items, dialect))}
-
-
-def _close(
-    state: ListState,
-    editing: Editing,
-    policy: Policy,
-    now: datetime,
-    own: bool,
-    *,
-    kind: str,
-    explanation: str | None = None,
-    shown: tuple[TodoItem, ...] | None = None,
-) -> Applied:
-    refused = [problem for problem in editing.problems if problem.fatal]
-    if refused and policy.atomic:
-        return Applied(state, (), tuple(refused))
-    before = state.todos
-    todos = editing.result()
-    if len(before.items) < len(todos.items) > policy.limits.items:
-        return Applied(state, (), (too_many_items(len(todos.items), policy.limits),))
-    if explanation is not None:
-        todos = replace(todos, explanation=editing.cleaner.text(explanation) or None)
-    todos, said = normalise_focus(todos, policy, now)
-    drafts = diff(before, todos)
-    problems = [*editing.problems, *editing.cleaner.problems(), *said, *_report_omissions(before, todos)]
-    seen = _find_seen_items(before, todos, shown, drafts) if own else None
-    return _finish(state, todos, drafts, problems, kind=kind, seen=seen, own=own)
 
 
 def normalise_focus(todos: TodoList, policy: Policy, now: datetime) -> tuple[TodoList, list[Problem]]:
@@ -227,31 +247,6 @@ def _find_seen_items(
     return (*known, *(item for item in after.items if item.id in touched and item.id not in ids))
 
 
-def _finish(
-    state: ListState,
-    todos: TodoList,
-    drafts: list[Draft],
-    problems: list[Problem],
-    *,
-    kind: str,
-    seen: tuple[TodoItem, ...] | None,
-    own: bool,
-) -> Applied:
-    before = state.todos
-    same = not drafts and (todos.explanation, todos.phases) == (before.explanation, before.phases)
-    if same:
-        confirmed = Draft("list.confirmed", {"revision": before.revision})
-        unseen = seen if own else state.shown
-        return Applied(ListState(before, unseen), (confirmed,), tuple(problems))
-    todos = replace(todos, revision=before.revision + 1, omitted=todos.omitted[-MOST_OMITTED:])
-    drafts.append(draft_header(kind, before, todos))
-    for draft in drafts:
-        draft.data.setdefault("revision", todos.revision)
-    if not own:
-        seen = items_known_to_agent(state, todos)
-    return Applied(ListState(todos, seen), tuple(drafts), tuple(problems))
-
-
 def items_known_to_agent(state: ListState, todos: TodoList) -> tuple[TodoItem, ...]:
     """Return the items that the list's agent knows after others changed the list; none if they began a new plan."""
     if todos.plan_id != state.todos.plan_id:
@@ -265,10 +260,11 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
         count = len(command.operations)
         text = f"{count} operations are too many for one call; at most {most} fit."
         return Problem("too_many_operations", text, fatal=True, data={"count": count, "max": most})
-    count = _count(command)
-    if count > limits.items:
-        return too_many_items(count, limits)
-    for index, (content, form) in enumerate(_walk_texts(command)):
+    given = _Texts()
+    given.add_command(command)
+    if given.entries > limits.items:
+        return too_many_items(given.entries, limits)
+    for index, (content, form) in enumerate(given.items):
         fields = [("content", content)] if form is None else [("content", content), ("active_form", form)]
         for name, text in fields:
             if limits.refuse_blank and not text.strip():
@@ -282,7 +278,7 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
                 said = f"Item {index}: `{name}` has {size} {unit}; at most {most} fit. Shorten it, or use a note."
                 data = {"field": name, "size": size, "max": most, "unit": unit}
                 return Problem("too_long", said, fatal=True, at=index, data=data)
-    for name, text in _walk_other_texts(command):
+    for name, text in given.others:
         if text is not None and len(text) > limits.other:
             said = f"A `{name}` has {len(text)} characters; at most {limits.other} fit. Shorten it."
             data = {"field": name, "size": len(text), "max": limits.other, "unit": "characters"}
@@ -290,116 +286,227 @@ def check_limits(command: Command, limits: Limits) -> Problem | None:
     return None
 
 
-def _count(command: Command) -> int:
-    """Count the items that the command brings or names; a note or a new text is none."""
-    match command:
-        case Replace(entries):
-            return len(entries)
-        case Merge(patches, placeholder):
-            return 0 if placeholder else len(patches)  # with a placeholder, what is too much is left out one by one
-        case do.Edit(operations):
-            return (0 if command.first is None else len(command.first.entries)) + sum(
-                len(operation.entries)
-                if isinstance(operation, do.Append)
-                else sum(len(group.entries) for group in operation.groups)
-                for operation in operations
-                if isinstance(operation, do.Append | do.Init)
-            )
-        case _:
-            assert_never(command)
-
-
 def too_many_items(count: int, limits: Limits) -> Problem:
     text = f"{count} items are too many; at most {limits.items} fit. Put small steps together."
     return Problem("too_many_items", text, fatal=True, data={"count": count, "max": limits.items})
 
 
-def _walk_texts(command: Command) -> Iterator[tuple[str, str | None]]:
-    """Yield content and active form of everything in a command that becomes part of an item."""
-    match command:
-        case Replace(entries):
-            yield from _pair_texts(entries)
-        case Merge(patches):
-            for patch in patches:
-                yield patch.content or "-", None
-        case do.Edit(operations):
-            if command.first is not None:
-                yield from _pair_texts(command.first.entries)
-            for operation in operations:
-                match operation:
-                    case do.Init(groups):
-                        for group in groups:
-                            yield from _pair_texts(group.entries)
-                    case do.Append(entries):
-                        yield from _pair_texts(entries)
-                    case do.Reword(_, content, form):
-                        yield content, form
-                    case do.Note(_, text) | do.Block(_, text) | do.Ask(_, text) | do.Fail(_, text):
-                        yield text or "-", None
-                    case _:
-                        pass
+class _Texts:
+    """The texts of a command, for its limits.
+
+    `entries` counts the items that it brings or names; a note or a new text is none. `items` are content and active
+    form of all that becomes part of an item, `others` every other text with the name of its field.
+    """
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.items: list[tuple[str, str | None]] = []
+        self.others: list[tuple[str, str | None]] = []
+
+    def add_command(self, command: Command) -> None:
+        match command:
+            case Replace(entries, explanation, phases):
+                self.others.append(("explanation", explanation))
+                self.others += [("phase", name) for name in phases or ()]
+                self._add_entries(entries)
+            case Merge(patches, placeholder):
+                # With a placeholder, what is too much is left out one by one.
+                self.entries += 0 if placeholder else len(patches)
+                for patch in patches:
+                    self.items.append((patch.content or "-", None))
+                    self.others += [("id", patch.alias), ("parent", patch.parent)]
+            case do.Edit(operations, explanation):
+                self.others.append(("explanation", explanation))
+                if command.first is not None:
+                    self.add_command(command.first)
+                for operation in operations:
+                    self._add_operation(operation)
+            case _:
+                assert_never(command)
+
+    def _add_operation(self, operation: do.Operation) -> None:
+        target: do.Target | None = getattr(operation, "target", None)
+        if target is not None:
+            self.others += [("item", target.item), ("phase", target.phase)]
+        match operation:
+            case do.Init(groups):
+                for group in groups:
+                    self.others.append(("phase", group.phase))
+                    self._add_entries(group.entries)
+            case do.Append(entries, phase):
+                self.others.append(("phase", phase))
+                self._add_entries(entries)
+            case do.Reword(_, content, form):
+                self.items.append((content, form))
+            case do.Note(_, text) | do.Ask(_, text) | do.Fail(_, text):
+                self.items.append((text or "-", None))
+            case do.Block(_, reason, on):
+                self.items.append((reason or "-", None))
+                self.others.append(("on", on))
+            case do.Done(_, evidence):
+                for proof in evidence:
+                    self.others += [("evidence", proof.text), ("kind", proof.kind)]
+            case _:
+                pass
+
+    def _add_entries(self, entries: tuple[Entry, ...]) -> None:
+        self.entries += len(entries)
+        for entry in entries:
+            self.items.append((entry.content, entry.active_form))
+            named = (
+                ("id", entry.alias),
+                ("phase", entry.phase),
+                ("priority", entry.priority),
+                ("parent", entry.parent),
+            )
+            self.others.extend(named)
+            self.others += [("note", note) for note in entry.notes or ()]
+            if entry.blocker is not None:
+                self.others += [("reason", entry.blocker.reason), ("on", entry.blocker.on)]
 
 
-def _pair_texts(entries: tuple[Entry, ...]) -> list[tuple[str, str | None]]:
-    return [(entry.content, entry.active_form) for entry in entries]
+# Lists from elsewhere: from a transcript, or from the session that this one continues.
 
 
-Named = tuple[str, str | None]
-"""The name of a field, and its text if it has one."""
+def recover(
+    state: ListState,
+    command: Replace,
+    policy: Policy,
+    now: datetime,
+    *,
+    by: str,
+    source: str,
+    written_at: datetime | None = None,
+    call_id: str | None = None,
+) -> Applied:
+    """Apply a recorded list as a write by its own agent, under the rules of its dialect.
+
+    It is taken as it was recorded: nothing is refused or promoted that the original had let stand. Without events
+    where it says what is already so. Where the dialect hides what was closed some time ago, an item that comes closed
+    has no `finished_at`: when it was closed is not known, only that it was before. `written_at` and `call_id` are those
+    of the record; the event keeps them, so that the next record is compared with this one.
+    """
+    origin = _describe_origin(source, written_at, call_id)
+    applied = apply(state, command, replace(policy, focus="accept", promote=False), now, by=by)
+    before, todos = state.todos, applied.state.todos
+    if applied.refused or todos is before:
+        return Applied(state, (), applied.problems)
+    if policy.hide_closed_after < 0:
+        *events, last = applied.events
+        return applied._replace(events=(*events, Draft("list.restored", {**last.data, **origin})))
+    known = {item.id: item for item in before.items}
+    items = (
+        item if item.is_open or known.get(item.id) == item else replace(item, finished_at=None) for item in todos.items
+    )
+    todos = replace(todos, items=tuple(items))
+    return Applied(ListState(todos, applied.state.shown), _draft_events(before, todos, origin), applied.problems)
 
 
-def _walk_other_texts(command: Command) -> Iterator[Named]:
-    """Yield every other text of a command: notes, names, reasons, explanations."""
-    match command:
-        case Replace(entries, explanation, phases):
-            yield "explanation", explanation
-            yield from (("phase", name) for name in phases or ())
-            yield from _walk_entry_texts(entries)
-        case Merge(patches):
-            for patch in patches:
-                yield "id", patch.alias
-                yield "parent", patch.parent
-        case do.Edit(operations, explanation):
-            yield "explanation", explanation
-            if command.first is not None:
-                yield from _walk_other_texts(command.first)
-            for operation in operations:
-                yield from _walk_operation_texts(operation)
-        case _:
-            assert_never(command)
+def adopt(state: ListState, other: ListState, *, source: str, written_at: datetime | None = None) -> Applied:
+    """Take over the list of another session with everything in it, if this one has none yet."""
+    before = state.todos
+    if before.revision or not other.todos.revision:
+        return Applied(state)
+    todos = replace(other.todos, revision=1, plan_id="p1")
+    return Applied(ListState(todos, other.shown), _draft_events(before, todos, _describe_origin(source, written_at)))
 
 
-def _walk_operation_texts(operation: do.Operation) -> Iterator[Named]:
-    target: do.Target | None = getattr(operation, "target", None)
-    if target is not None:
-        yield "item", target.item
-        yield "phase", target.phase
-    match operation:
-        case do.Init(groups):
-            for group in groups:
-                yield "phase", group.phase
-                yield from _walk_entry_texts(group.entries)
-        case do.Append(entries, phase):
-            yield "phase", phase
-            yield from _walk_entry_texts(entries)
-        case do.Done(_, evidence):
-            for proof in evidence:
-                yield "evidence", proof.text
-                yield "kind", proof.kind
-        case do.Block(_, _, on):
-            yield "on", on
-        case _:
-            pass
+def _describe_origin(source: str, written_at: datetime | None, call_id: str | None = None) -> dict[str, str]:
+    told = {"source": source, "written_at": None if written_at is None else json_time(written_at), "call_id": call_id}
+    return {key: value for key, value in told.items() if value is not None}
 
 
-def _walk_entry_texts(entries: Iterable[Entry]) -> Iterator[Named]:
-    for entry in entries:
-        yield "id", entry.alias
-        yield "phase", entry.phase
-        yield "priority", entry.priority
-        yield "parent", entry.parent
-        for note in entry.notes or ():
-            yield "note", note
-        if entry.blocker is not None:
-            yield "reason", entry.blocker.reason
-            yield "on", entry.blocker.on
+def _draft_events(before: TodoList, after: TodoList, origin: dict[str, str]) -> tuple[Draft, ...]:
+    drafts = [*diff(before, after), draft_header("list.restored", before, after, **origin)]
+    for draft in drafts:
+        draft.data.setdefault("revision", after.revision)
+    return tuple(drafts)
+
+
+# Undo an author's last change, if no other author touched the same things since.
+
+Spot = tuple[TodoItem | None, bool]
+"""An item, and whether it is among the omitted ones."""
+
+
+def undo(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str:
+    """Return the current list without the change from `before` to `after`, or the name of what was changed since."""
+    if before.plan_id != after.plan_id or current.plan_id != after.plan_id:
+        return _undo_plan(current, before, after)
+    was, became, now = _find_spots(before), _find_spots(after), _find_spots(current)
+    nothing: Spot = (None, False)
+    touched = [item_id for item_id in {**was, **became} if was.get(item_id, nothing) != became.get(item_id, nothing)]
+    for item_id in touched:
+        if now.get(item_id, nothing) != became.get(item_id, nothing):
+            item = now.get(item_id, nothing)[0] or became.get(item_id, nothing)[0] or was[item_id][0]
+            return item.content if item is not None else item_id
+    if after.phases not in (before.phases, current.phases):
+        return "the phases"
+    if after.explanation not in (before.explanation, current.explanation):
+        return "the explanation"
+    if _is_reordered(before, after) and _is_reordered(after, current):
+        return "the order of the items"
+    items = _restore_items(current, before, after, set(touched))
+    known_phases = {None, *(phase.id for phase in before.phases)}
+    if before.phases != after.phases and not {item.phase_id for item in items} <= known_phases:
+        return "the phases"
+    return replace(
+        current,
+        items=items,
+        omitted=_restore_omitted(current, before, after, set(touched)),
+        phases=before.phases if before.phases != after.phases else current.phases,
+        explanation=before.explanation if before.explanation != after.explanation else current.explanation,
+    )
+
+
+def _undo_plan(current: TodoList, before: TodoList, after: TodoList) -> TodoList | str:
+    if current.plan_id != after.plan_id:
+        return "the whole list"
+    later = next((item for item in current.items if item not in after.items), None)
+    if later is not None:
+        return later.content
+    if replace(current, revision=after.revision, next_id=after.next_id) != after:
+        return "the whole list"
+    return replace(before, revision=current.revision, next_id=max(before.next_id, current.next_id))
+
+
+def _find_spots(todos: TodoList) -> dict[str, Spot]:
+    spots: dict[str, Spot] = {item.id: (item, False) for item in todos.items}
+    spots.update({item.id: (item, True) for item in todos.omitted})
+    return spots
+
+
+def _is_reordered(before: TodoList, after: TodoList) -> bool:
+    """True if items that are on both lists stand in another order."""
+    was = [item.id for item in before.items]
+    now = [item.id for item in after.items]
+    common = set(was) & set(now)
+    return [item_id for item_id in was if item_id in common] != [item_id for item_id in now if item_id in common]
+
+
+def _restore_items(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+    """Return the current items with the touched ones as they were; restored ones come after their old neighbour."""
+    if current.items == after.items:
+        return before.items
+    old = {item.id: item for item in before.items}
+    items = [old.get(item.id) if item.id in touched else item for item in current.items]
+    result = [item for item in items if item is not None]
+    present = {item.id for item in result}
+    for place, item in enumerate(before.items):
+        if item.id in touched and item.id not in present:
+            earlier = {known.id for known in before.items[:place]}
+            at = max((index + 1 for index, known in enumerate(result) if known.id in earlier), default=0)
+            result.insert(at, item)
+            present.add(item.id)
+    if _is_reordered(before, after):
+        places = {item.id: place for place, item in enumerate(before.items)}
+        back = iter(sorted((item for item in result if item.id in places), key=lambda item: places[item.id]))
+        result = [next(back) if item.id in places else item for item in result]
+    return tuple(result)
+
+
+def _restore_omitted(current: TodoList, before: TodoList, after: TodoList, touched: set[str]) -> tuple[TodoItem, ...]:
+    if current.omitted == after.omitted:
+        return before.omitted
+    kept = tuple(item for item in current.omitted if item.id not in touched)
+    return (*kept, *(item for item in before.omitted if item.id in touched))[-MOST_OMITTED:]

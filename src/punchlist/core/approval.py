@@ -1,4 +1,4 @@
-"""Propose, approve and reject plans that a person sees before work begins. A plan is never the todo list itself.
+"""Put plans and questions before a person, and record the decision or answer. A plan is never the todo list itself.
 
 An agent has one plan at a time. Each draft or proposal is a revision of its own. The one before is kept, and a
 decision names the revision that the person saw.
@@ -6,7 +6,7 @@ decision names the revision that the person saw.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft
-from punchlist.core.todo import Phase, Status, TodoItem, TodoList
+from punchlist.core.todo import ANYBODY, Phase, Status, TodoItem, TodoList
 from punchlist.errors import PlanDecided, PlanExpired, PlanMissing, PlanRefused, PlanRevisionConflict, PlanUnfinished
 from punchlist.text import clean, cut, repair
 from punchlist.text.patterns import compile_later
@@ -292,3 +292,40 @@ def _find_lines(text: str) -> list[_Step]:
             kind = "box" if box is not None else "bullet" if bullet else "number"
             steps.append(_Step(kind, len(blanks.expandtabs(4)), said, box in _DONE if box else False, heading))
     return steps
+
+
+# Questions that an item asks of a person, and their answers.
+
+LONGEST_ANSWER = 10_000
+"""Characters of a question, and of an answer."""
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """A question about an item, whose text was `content`, to the person `of`. `begun`: the item was in progress."""
+
+    item: str
+    plan_id: str
+    content: str
+    question: str
+    of: str = ANYBODY
+    asked_at: datetime | None = None
+    asked_by: str = ""
+    answer: str | None = None
+    answered_at: datetime | None = None
+    answered_by: str | None = None
+    begun: bool = False
+
+
+def clean_answer(text: str) -> str:
+    """Return a question or an answer, cleaned and cut; empty if nothing of it can be read."""
+    cleaned = clean(text).text.strip()
+    return cleaned if len(cleaned) <= LONGEST_ANSWER else f"{cleaned[: LONGEST_ANSWER - 1]}…"
+
+
+def describe_answers(answered: Iterable[Question]) -> list[str]:
+    """Return two rows per answer for a model; what follows `answered:` are the words of the person."""
+    rows: list[str] = []
+    for one in answered:
+        rows.append(f"You asked about '{one.content}': {one.question}")
+        rows.append(f"{one.answered_by} answered: {one.answer}")
+    return rows

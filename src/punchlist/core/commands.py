@@ -170,10 +170,7 @@ class Init(Struct, frozen=True):
 
 
 class Append(Struct, frozen=True):
-    """Entries at the end of a phase, which is made if missing; None is the last phase.
-
-    `unique` refuses the first entry whose text is on the list already, and all after it.
-    """
+    """Entries at the end of a phase, made if missing; None is the last. `unique` refuses known texts, and all after."""
 
     entries: tuple[Entry, ...]
     phase: str | None = None
@@ -260,10 +257,7 @@ Operation = (
 
 
 class Edit(Struct, frozen=True):
-    """Targeted operations, in order, after the list was written whole if `first` says so.
-
-    `view` asks for the whole list in the reply.
-    """
+    """Targeted operations, in order, after a whole write if `first` has one; `view` asks for the list in the reply."""
 
     operations: tuple[Operation, ...]
     explanation: str | None = None

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
-from punchlist.core.identity import match
-from punchlist.core.question import ANYBODY
+from punchlist.core.merge import make_item, match
 from punchlist.core.todo import (
-    ENDED,
+    ANYBODY,
     Blocker,
     Evidence,
     Phase,
@@ -36,28 +35,6 @@ _ENOUGH = 10
 def _shorten(text: str) -> str:
     """Return a text as an error message names it: on one line, and cut."""
     return for_prompt(cut(text, 80))
-
-
-def make_item(
-    entry: Entry, text: str, *, item_id: str, dialect: str, now: datetime, by: str, cleaner: Cleaner
-) -> TodoItem:
-    """Make an item from an entry. The caller sets its phase."""
-    status = entry.status
-    return TodoItem(
-        id=item_id,
-        content=text,
-        active_form=cleaner.optional(entry.active_form),
-        status=status,
-        notes=cleaner.notes(entry.notes) if entry.notes else (),
-        priority=cleaner.optional(entry.priority),
-        parent=cleaner.optional(entry.parent),
-        blocker=None if status in ENDED else cleaner.blocker(entry.blocker),
-        aliases={dialect: cleaner.text(entry.alias)} if entry.alias is not None and dialect != "punchlist" else {},
-        created_at=now,
-        created_by=by,
-        started_at=now if status is Status.IN_PROGRESS else None,
-        finished_at=now if status in ENDED else None,
-    )
 
 
 class Editing:
@@ -136,9 +113,6 @@ class Editing:
 
     def refuse(self, code: str, text: str, **data: object) -> None:
         self.problems.append(Problem(code, text, fatal=True, at=self.at, data=data))
-
-    def say(self, code: str, text: str, **data: object) -> None:
-        self.problems.append(Problem(code, text, at=self.at, data=data))
 
     def _redact_evidence(self, given: Evidence) -> Evidence:
         """Return evidence without secrets: it is often a command line."""
@@ -280,7 +254,6 @@ class Editing:
             place += 1
 
     def _find_or_add_phase(self, name: str) -> Phase:
-        """Return the first phase of that name; add it at the end if it is missing."""
         phase = self._find_phase(name)
         if phase is None:
             phase = make_phase([*self.start.phases, *self.phases], name)
@@ -315,9 +288,8 @@ class Editing:
         for place in others if not beside else ():
             item = self.items[place]
             self.items[place] = set_status(item, Status.PENDING, self.now)
-            self.say(
-                "demoted", f"Item {item.id} went back to pending: one item is in progress at a time.", item=item.id
-            )
+            text = f"Item {item.id} went back to pending: one item is in progress at a time."
+            self.problems.append(Problem("demoted", text, at=self.at, data={"item": item.id}))
         self.items[places[0]] = set_status(self.items[places[0]], Status.IN_PROGRESS, self.now)
 
     def _end(

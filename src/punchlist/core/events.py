@@ -338,10 +338,7 @@ Record = TypeVar("Record", bound=Struct)
 
 
 class FieldCodec(Generic[Record]):
-    """Turns the fields of a record into JSON values and back, but for those in `without`.
-
-    `encoders` are for fields with a form of their own.
-    """
+    """Turns the fields of a record, but for `without`, into JSON values and back; `encoders` are for special forms."""
 
     def __init__(
         self, empty: Record, *, without: Container[str], encoders: Mapping[str, Callable[[Any], Any]] | None = None

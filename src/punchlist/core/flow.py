@@ -121,10 +121,7 @@ def check_open(flow: Flow, *, cancels: bool = False) -> None:
 
 
 def move(flow: Flow, to: FlowStatus, now: datetime, **more: Any) -> Flow:
-    """Move a flow to another status. Raise, in this order, if it has ended, is to be cancelled, or may not go there.
-
-    A flow starts only after those before it have finished.
-    """
+    """Move a flow to another status. Raise, in this order, if it has ended, is to be cancelled, or may not go there."""
     check_open(flow, cancels=to is _X)
     if to not in LEGAL[flow.status]:
         ways = " or ".join(sorted(LEGAL[flow.status]))
@@ -271,10 +268,7 @@ def check_condition(condition: WaitCondition, now: datetime, horizon: timedelta 
 
 
 def decide_wait(flow: Flow, now: datetime) -> Outcome:
-    """Decide about a waiting flow: cancel it on request, resume it after its time, else let it wait.
-
-    A flow whose wait is missing or unreadable is skipped.
-    """
+    """Cancel a waiting flow on request, resume it after its time, skip an unreadable wait, else let it wait."""
     if flow.cancel_requested:
         return "cancel"
     condition = parse_condition(flow.wait)

@@ -1,15 +1,15 @@
-"""Fold events into read models: the activity of each agent and the history of each item.
+"""Fold events into read models: the activity of each agent, the history of each item, the line of each session.
 
 Two rules are here for every command and view: `find_waits` (what waits on a person) and `is_under_way`.
 
 The store keeps these values as rows and changes them in the transaction that appends the events. Folding the whole
-log gives the same values: `report.py` does so, and `doctor` rebuilds the rows that way.
+log gives the same values: `doctor` rebuilds the rows that way.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -17,11 +17,11 @@ from typing import Any, Final, Literal, NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.approval import Plan
+from punchlist.core.approval import Plan, Question
 from punchlist.core.events import REPORTS, TURN_ENDS, decode_item, with_fields
-from punchlist.core.question import Question
 from punchlist.core.task import FLOWS, Task, TaskStatus
 from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
+from punchlist.text import cut, for_terminal
 
 STALLS: Final = frozenset({"nothing_submitted", "no_runtime_event", "no_output", "silent_after_output", "timed_out"})
 """Detectors of silence, which output ends, and the end of a turn."""
@@ -68,10 +68,7 @@ def extend_stints(stints: tuple[Stint, ...], status: Status | None, at: datetime
 
 
 class KeptItem(Struct, frozen=True, omit_defaults=True):
-    """An item of a list, also once the list has it no more. `first` and `touched` are its first and last event.
-
-    `is_gone`: it was taken off its list, or left out, while open.
-    """
+    """An item, also once its list has it no more. `first` and `touched` are events; `is_gone`: it left while open."""
 
     item: TodoItem
     first: int
@@ -225,7 +222,7 @@ def fold_activity(
     if kind in TURN_ENDS:
         is_turn = kind == "turn.ended"
         # An agent that has finished is neither stalled nor looping; the end of a turn ends silences only.
-        findings = _without(known.findings, STALLS if is_turn else None)
+        findings = _without_stalls(known.findings) if is_turn else ()
         return replace(known, state="idle" if is_turn else "finished", rests=True, ended=seq, findings=findings)
     if kind in ("finding.raised", "finding.cleared"):
         return replace(known, findings=_fold_findings(known.findings, kind, data, at, seq))
@@ -257,10 +254,10 @@ def _fold_findings(
     detector, seen, subject = (str(data.get(name, "")) for name in ("detector", "seen", "subject"))
     if kind == "finding.cleared":
         if detector == _RESUMED:
-            return _without(known, STALLS)
+            return _without_stalls(known)
         return tuple(one for one in known if (one.detector, one.subject) != (detector, subject))
     if detector in STALLS:
-        known = _without(known, STALLS)  # one silence, however far it has come
+        known = _without_stalls(known)  # one silence, however far it has come
     found = OpenFinding(detector, seen, subject, at, seq, seq)
     for place, one in enumerate(known):
         if (one.detector, one.subject) == (detector, subject):
@@ -268,21 +265,15 @@ def _fold_findings(
     return (*known, found)
 
 
-def _without(known: tuple[OpenFinding, ...], detectors: Container[str] | None) -> tuple[OpenFinding, ...]:
-    """Drop the findings of these detectors, or all."""
-    if detectors is None:
-        return ()
-    return tuple(one for one in known if one.detector not in detectors)
+def _without_stalls(known: tuple[OpenFinding, ...]) -> tuple[OpenFinding, ...]:
+    return tuple(one for one in known if one.detector not in STALLS)
 
 
 # Lists, and the row for a person.
 
 
 class ListSummary(Struct, frozen=True, omit_defaults=True):
-    """A list in numbers: items by status, completed ones by grade, and the item in focus.
-
-    `since` is when work on it began. `next`, `blocked` and `failed` are the first items that are.
-    """
+    """A list in numbers, and its focus begun at `since`; `next`, `blocked` and `failed` are the first of their kind."""
 
     focus: str | None = None
     counts: Mapping[str, int] = {}
@@ -345,22 +336,16 @@ class PersonWait(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The name by which `punchlist answer` finds it."""
-        match self.kind:
-            case "plan" | "task" | "flow":
-                return f"{self.kind}-{self.id[:_SHORT_ID]}"
-            case _:
-                return self.id
+        if self.kind in ("plan", "task", "flow"):
+            return f"{self.kind}-{self.id[:_SHORT_ID]}"
+        return self.id
 
     @property
     def answers(self) -> tuple[str, ...]:
         """The words that follow its name in a command that resolves it."""
-        match self.kind:
-            case "question":
-                return ("TEXT",)
-            case "plan":
-                return ("approve", "reject REASON")
-            case _:
-                return ("[TEXT]",)
+        if self.kind == "plan":
+            return ("approve", "reject REASON")
+        return ("TEXT",) if self.kind == "question" else ("[TEXT]",)
 
 
 _SHORT_ID: Final = 8
@@ -435,11 +420,7 @@ def show_left_open(todos: TodoList, state: AgentState, helped: Mapping[str, Coll
 
 
 class AgentOverview(Struct, frozen=True, kw_only=True):
-    """The row of one agent, for a person who looks at all of them.
-
-    `waits` is what waits on a person. `findings` are those of detectors that hold.
-    `session_state` is that of the agent's session: red, unchecked, green or idle.
-    """
+    """The row of one agent, for a person who looks at all. `session_state`: red, unchecked, green or idle."""
 
     project: str
     session: str
@@ -453,3 +434,132 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
     findings: tuple[OpenFinding, ...] = ()
     session_state: str = "idle"
     at: datetime | None = None
+
+
+# The line of a session: the few facts about its work that a status line shows. The store keeps it as JSON in the
+# session's row; the program that prints it (`punchlist_statusline.py`) imports nothing of the package.
+
+_LONGEST_TEXT: Final = 160
+"""Characters of a text; a status line is rarely wider."""
+
+_MOST_SUBAGENTS: Final = 3
+"""Subagents that are named; the others are counted."""
+
+_DOUBTFUL: Final = ("unseen", "failing")
+
+
+class AgentWork(NamedTuple):
+    """An agent of a session: its activity, and its items and tasks in short. `parent` is None for a root agent."""
+
+    number: int
+    name: str
+    parent: int | None
+    activity: Activity
+    list: ListSummary
+
+
+class SubagentLine(NamedTuple):
+    name: str
+    done: int
+    total: int
+
+
+class SessionLine(Struct, frozen=True, omit_defaults=True):
+    """The values of a session that its status line shows. Every text is one line, safe for a terminal."""
+
+    focus: str = ""
+    """The item in progress, in its active form."""
+    since: int = 0
+    """When work on it began, in seconds since 1970."""
+    done: int = 0
+    total: int = 0
+    next: str = ""
+    """The first item that is pending."""
+    blocked: str = ""
+    """The first one that is blocked."""
+    failed: str = ""
+    """The first one that has failed."""
+    doubtful: int = 0
+    """Completed items without evidence, or with a failing check."""
+    state: str = ""
+    """The state of the session: red, unchecked or green."""
+    check: str = ""
+    """The check program by which it has that state."""
+    waits: int = 0
+    """How much waits on a person."""
+    wait: str = ""
+    """The one that waits longest."""
+    subagents: tuple[SubagentLine, ...] = ()
+    """Subagents at work, the oldest first."""
+    more: int = 0
+    """Subagents at work that are not named."""
+
+
+NO_LINE: Final = SessionLine()
+
+
+def prepare_line(
+    agents: Sequence[AgentWork], *, state: str, check: str, waits: Sequence[PersonWait], now: datetime
+) -> SessionLine:
+    """Return the line of a session: the work of its root agent, and what its other agents, checks and people do.
+
+    `agents` come oldest first; of what `waits` on a person, what waits longest.
+    """
+    shown = find_shown_agent(agents)
+    work = ListSummary() if shown is None else shown.list
+    busy = [
+        agent for agent in agents if agent is not shown and agent.parent is not None and is_at_work(agent.activity, now)
+    ]
+    done, total = _progress(work)
+    if shown is not None and not is_under_way(Status.IN_PROGRESS, shown.activity.state):
+        work = replace(work, focus=None, since=None, next=work.focus or work.next)
+    return SessionLine(
+        focus=_line(work.focus),
+        since=0 if work.since is None else int(work.since.timestamp()),
+        done=done,
+        total=total,
+        next=_line(work.next),
+        blocked=_line(work.blocked),
+        failed=_line(work.failed),
+        doubtful=sum(work.grades.get(grade, 0) for grade in _DOUBTFUL),
+        state="" if state == "idle" else state,
+        check="" if state == "idle" else _line(check),
+        waits=len(waits),
+        wait=_line(name_wait(waits[0])) if waits else "",
+        subagents=tuple(SubagentLine(_line(one.name), *_progress(one.list)) for one in busy[:_MOST_SUBAGENTS]),
+        more=len(busy[_MOST_SUBAGENTS:]),
+    )
+
+
+def find_shown_agent(agents: Sequence[AgentWork]) -> AgentWork | None:
+    """Return the agent whose work is shown: the first root agent with any, at work before others; else a subagent."""
+    having = [agent for agent in agents if agent.list.counts]
+    roots = [agent for agent in having if agent.parent is None]
+    at_work = [agent for agent in roots if agent.activity.state != "finished"]
+    others = [agent for agent in having if agent.parent is not None and agent.activity.state != "finished"]
+    return next(iter((*at_work, *roots, *others)), None)
+
+
+def is_at_work(activity: Activity, now: datetime) -> bool:
+    """True unless a subagent has finished, ended its turn, or was silent for so long that it must be gone."""
+    if activity.rests or activity.state == "finished":
+        return False
+    return activity.at is None or now - activity.at < WATCHED
+
+
+def name_wait(wait: PersonWait) -> str:
+    """Return what waits on a person in a few words: the question itself, the title of the plan, the blocked item."""
+    if wait.kind == "question":
+        return wait.text
+    if wait.kind == "plan":
+        return f"plan: {wait.title}"
+    return f"{wait.title}: {wait.text}" if wait.text else wait.title
+
+
+def _progress(work: ListSummary) -> tuple[int, int]:
+    counts = work.counts
+    return counts.get("completed", 0), sum(counts.values()) - counts.get("cancelled", 0)
+
+
+def _line(text: str | None) -> str:
+    return cut(for_terminal(text), _LONGEST_TEXT) if text else ""

@@ -142,10 +142,7 @@ StepKind = Literal["visible", "started", "delta", "completed", "dropped"]
 
 
 class PlanStreamStep(NamedTuple):
-    """A step of a turn: `visible` text; the plan `started`, a `delta` of it, or `completed` with its whole text.
-
-    `dropped`: a plan started, and in the end the message has none.
-    """
+    """A step of a turn: `visible` text; a plan `started`, a `delta`, `completed` with its text, or `dropped`."""
 
     kind: StepKind
     text: str = ""

@@ -42,10 +42,7 @@ _MOST_NAMED = 10
 
 
 def move(task: Task, to: TaskStatus, now: datetime, **more: Any) -> Task:
-    """Move a task to another status: set its times, and apply the other changes in `more`.
-
-    Blockers and the checklist are checked on every path.
-    """
+    """Move a task to another status: check blockers and checklist, set its times, and apply the changes in `more`."""
     if task.status is to:
         return replace(task, **more) if more else task
     if to is not _X:
@@ -179,7 +176,6 @@ def release(task: Task, now: datetime) -> Task:
 
 
 def _count_earlier_attempts(task: Task) -> int:
-    """Return the attempts without the present one."""
     return max(0, task.attempts - (task.lease_until is not None))
 
 

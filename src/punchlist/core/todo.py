@@ -38,6 +38,10 @@ Without a limit an agent that never repeats its list would make each write slowe
 """
 
 
+ANYBODY = "a person"
+"""The person that an item waits on when none is named."""
+
+
 class Blocker(Struct, frozen=True):
     """The reason why an item is blocked; `on` is a person, an agent or a thing, when known.
 
@@ -229,3 +233,49 @@ def sort_by_phase(todos: TodoList) -> Sequence[TodoItem]:
     """Return the items as a dialect of phases shows them: those without one first, then phase by phase."""
     places: dict[str | None, int] = {phase.id: place for place, phase in enumerate(todos.phases, 1)}
     return sorted(todos.items, key=lambda item: places.get(item.phase_id, 0))
+
+
+# The item or phase that a few letters mean.
+
+_BUSY = (Status.IN_PROGRESS, Status.PENDING)
+
+
+class ItemMatch(NamedTuple):
+    """An item that a query may mean, and the place of its list among those that were searched."""
+
+    place: int
+    item: TodoItem
+
+
+def find_items(lists: Sequence[Sequence[TodoItem]], query: str) -> list[ItemMatch]:
+    """Return the items with that id, else of that text, else that hold it; of several, those in progress or pending."""
+    wanted = query.strip().lower()
+    if not wanted:
+        return []
+    everything = [ItemMatch(place, item) for place, items in enumerate(lists) for item in items]
+    found = (
+        [match for match in everything if match.item.id.lower() == wanted.removeprefix("#")]
+        or [match for match in everything if match.item.content.strip().lower() == wanted]
+        or [match for match in everything if wanted in match.item.content.lower()]
+    )
+    if len(found) == 1:
+        return found
+    return [match for match in found if match.item.status in _BUSY] or found
+
+
+def find_item(items: Sequence[TodoItem], query: str) -> TodoItem | None:
+    """Return the only item of one list that the query may mean; None if there is none, or several."""
+    found = find_items([items], query)
+    return found[0].item if len(found) == 1 else None
+
+
+def find_phase(phases: Sequence[Phase], query: str) -> Phase | None:
+    """Return the phase of that name; else the only one that begins with it; else the only one that holds it."""
+    wanted = query.strip().lower()
+    if not wanted:
+        return None
+    names = [(phase, phase.name.strip().lower()) for phase in phases]
+    equal = [phase for phase, name in names if name == wanted][:1]
+    first = [phase for phase, name in names if name.startswith(wanted)]
+    holding = [phase for phase, name in names if wanted in name]
+    return next((found[0] for found in (equal, first, holding) if len(found) == 1), None)

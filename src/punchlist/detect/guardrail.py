@@ -12,11 +12,10 @@ from typing import Any, Literal, cast
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from punchlist.core.options import Count, CountOrOff, parse_options
+from punchlist.core.inputs import Count, CountOrOff, parse_options
 from punchlist.detect.findings import Finding, Level, clean_name, with_entry, without_entry
 from punchlist.detect.signatures import CHARACTERS, fields, is_refusal, shorten_id
-from punchlist.text.arguments import parse_json
-from punchlist.text.fingerprints import UNKEYED, Signer
+from punchlist.text.tool_values import UNKEYED, Signer, parse_json
 
 Action = Literal["allow", "warn", "block", "halt"]
 

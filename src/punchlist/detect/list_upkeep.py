@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.core.events import ARRIVALS, RETURNS, Event
-from punchlist.core.options import CountOrOff, Seconds, parse_options
+from punchlist.core.inputs import CountOrOff, Seconds, parse_options
 from punchlist.core.todo import Status, TodoList
-from punchlist.detect.findings import Finding, Raised, clean_name, with_entry, without_entry
-from punchlist.detect.signatures import fields, shorten_id
+from punchlist.detect.findings import Finding, Raised, clean_name
 
 STORM = "todo_storm"
+Value = TypeVar("Value")
 
 _WRITES = frozenset({"list.replaced", "list.merged", "list.edited", "list.confirmed", "list.refused"})
 """The events that a call of a todo tool ends with, unless it only reads."""
@@ -140,9 +140,11 @@ def sync_items(state: StalenessState, todos: TodoList, now: datetime) -> Stalene
         items[item.id] = _UNBOUNCED[item.status] if known is None else Seen(item.status.value, known.bounces)
         if item.status is Status.IN_PROGRESS:
             active[item.id] = state.active.get(item.id) or Active(item.started_at or now)
-    if len(active) > _MOST_ACTIVE:
-        active = dict(list(active.items())[-_MOST_ACTIVE:])
-    return replace(state, items=items, active=active)
+    return replace(state, items=items, active=_keep_latest(active, _MOST_ACTIVE))
+
+
+def _keep_latest(entries: dict[str, Value], most: int) -> dict[str, Value]:
+    return entries if len(entries) <= most else dict(list(entries.items())[-most:])
 
 
 def _add_cleared(upkeep: Upkeep, state: StalenessState, found: Sequence[Finding]) -> tuple[Upkeep, list[Finding]]:
@@ -182,7 +184,7 @@ def observe_event(
     """
     kind = event.kind
     if kind == "tool.started":
-        return _find_stale_items(state, shorten_id(event.data.get("item") or ""), event.at, options)
+        return _find_stale_items(state, str(event.data.get("item") or ""), event.at, options)
     if kind in _WRITES:
         return _count_write(state, event, options) if event.by == event.agent else (state, ())
     if kind == "plan.started":
@@ -246,20 +248,18 @@ def _observe_item_change(
     if not item:
         return state, ()
     moved = state.moved or event.kind in _PROGRESS
-    before = state.items.get(item)
+    items, active = dict(state.items), dict(state.active)
+    before, known = items.pop(item, None), active.pop(item, None)
     if event.kind in ("item.removed", "item.omitted"):
-        items, active = without_entry(state.items, item), without_entry(state.active, item)
         return replace(state, items=items, active=active), ()
     if status is None:
         return state, ()
     bounced = before is not None and _is_back(before.status, status)
     bounces = 0 if before is None else before.bounces + bounced
-    items = with_entry(state.items, item, Seen(status, bounces), _MOST_ITEMS)
-    active = state.active
-    if status != "in_progress":
-        active = without_entry(active, item)
-    elif item not in active:
-        active = with_entry(active, item, Active(event.at), _MOST_ACTIVE)
+    items[item] = Seen(status, bounces)
+    if status == "in_progress":
+        active[item] = known or Active(event.at)
+    items, active = _keep_latest(items, _MOST_ITEMS), _keep_latest(active, _MOST_ACTIVE)
     state = replace(state, items=items, active=active, moved=moved)
     if not bounced or not options.bounces or bounces % options.bounces:
         return state, ()
@@ -269,13 +269,18 @@ def _observe_item_change(
 
 def _item_and_status(event: Event) -> tuple[str, str | None]:
     """Return the item that an event is about, and the status that it has after it, where the event says so."""
-    data = event.data
     if event.kind == "item.added":
-        data = fields(data.get("item"))
+        data = _read_fields(event.data.get("item"))
         status = data.get("status", "pending")
     else:
-        status = _MOVES.get(event.kind) or fields(data.get("set")).get("status")
-    return shorten_id(data.get("id") or ""), status if isinstance(status, str) else None
+        data = event.data
+        status = _MOVES.get(event.kind) or _read_fields(data.get("set")).get("status")
+    item = data.get("id")
+    return item if isinstance(item, str) else "", status if isinstance(status, str) else None
+
+
+def _read_fields(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _is_back(before: str, after: str) -> bool:

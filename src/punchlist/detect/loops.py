@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.options import Count, CountOrOff, invalid_option, parse_options
+from punchlist.core.inputs import Count, CountOrOff, invalid_option, parse_options
 from punchlist.detect.findings import FINE, Level, Verdict, clean_name
 from punchlist.detect.signatures import Outcome, Reading, is_refusal, outcome, shorten_id, sight
-from punchlist.text.fingerprints import UNKEYED, Signer
 from punchlist.text.hashing import blake2b
+from punchlist.text.tool_values import UNKEYED, Signer
 
 DETECTORS = ("generic_repeat", "known_poll_no_progress", "ping_pong")
 """Detectors that can be switched off. `unknown_tool_repeat` and `global_circuit_breaker` cannot."""
@@ -89,7 +89,7 @@ def loop_options(given: object = True) -> LoopOptions:
     return found
 
 
-class Call(NamedTuple):
+class LoopCall(NamedTuple):
     """A recorded call: `key` is its tool with the hash of its arguments, `outcome` the hash of its result.
 
     `run` is the run that it belongs to, empty where runs are not told apart.
@@ -130,10 +130,10 @@ class LoopState(Struct, frozen=True):
     `held` are the latest calls that were judged critical, of which no outcome is known yet.
     """
 
-    calls: tuple[Call, ...] = ()
+    calls: tuple[LoopCall, ...] = ()
     warned: tuple[tuple[str, int], ...] = ()
     guard: Guard = Guard()
-    held: tuple[Call, ...] = ()
+    held: tuple[LoopCall, ...] = ()
 
 
 class Finished(NamedTuple):
@@ -143,7 +143,7 @@ class Finished(NamedTuple):
     """
 
     state: LoopState
-    recorded: Call | None = None
+    recorded: LoopCall | None = None
     is_newest: bool = False
 
 
@@ -165,7 +165,7 @@ def judge_start(
     if not options.enabled:
         return state, FINE
     seen = sight(name, args, signer)
-    call = Call(shorten_id(call_id), seen.tool, seen.key, shorten_id(run) if run else "", seen.way)
+    call = LoopCall(shorten_id(call_id), seen.tool, seen.key, shorten_id(run) if run else "", seen.way)
     before = [known for known in state.calls if known.run == call.run]
     same = (place for place, known in enumerate(before) if known.id == call.id and known.key == call.key)
     place = next(same, None) if call.id else None
@@ -235,7 +235,7 @@ def record_end(
     elif is_over or seen is None or key is None:
         return Finished(state)
     else:
-        call = Call(call_id, seen.tool, key, run, seen.way)
+        call = LoopCall(call_id, seen.tool, key, run, seen.way)
     came = outcome(call.way, result, is_error=is_error, signer=signer)
     if came.hash is None:
         return Finished(state)
@@ -261,11 +261,11 @@ def watch_compaction(state: LoopState, *, run: str | None = None, options: LoopO
 # The calls that are remembered.
 
 
-def _record(state: LoopState, call: Call, options: LoopOptions) -> LoopState:
+def _record(state: LoopState, call: LoopCall, options: LoopOptions) -> LoopState:
     return replace(state, calls=(*state.calls, call)[-options.history_size :])
 
 
-def _hold(state: LoopState, call: Call, before: Sequence[Call], options: LoopOptions) -> LoopState:
+def _hold(state: LoopState, call: LoopCall, before: Sequence[LoopCall], options: LoopOptions) -> LoopState:
     """Hold a call that was judged critical until its outcome; with `count_blocked` it is recorded now."""
     if call.id:
         state = replace(state, held=(*state.held, call)[-_MOST_HELD:])
@@ -279,7 +279,7 @@ def _hold(state: LoopState, call: Call, before: Sequence[Call], options: LoopOpt
     return _record(state, blocked, options)
 
 
-def _record_run_of_held(state: LoopState, held: Call, came: Outcome, options: LoopOptions) -> Finished:
+def _record_run_of_held(state: LoopState, held: LoopCall, came: Outcome, options: LoopOptions) -> Finished:
     """Record a call that was judged critical and ran all the same, as the newest.
 
     Where it was counted as blocked, its real outcome replaces that.
@@ -295,7 +295,7 @@ def _record_run_of_held(state: LoopState, held: Call, came: Outcome, options: Lo
     return Finished(_record(state, call, options), call, is_newest=True)
 
 
-def _find_open_call(calls: Sequence[Call], call_id: str, key: str | None, run: str) -> tuple[int | None, bool]:
+def _find_open_call(calls: Sequence[LoopCall], call_id: str, key: str | None, run: str) -> tuple[int | None, bool]:
     """Find the newest matching call without an outcome; else return True if a matching call has its outcome."""
     if not call_id and key is None:
         return None, False
@@ -311,7 +311,7 @@ def _find_open_call(calls: Sequence[Call], call_id: str, key: str | None, run: s
     return None, is_over
 
 
-def _find_held(held: Sequence[Call], call_id: str, key: str | None, run: str) -> Call | None:
+def _find_held(held: Sequence[LoopCall], call_id: str, key: str | None, run: str) -> LoopCall | None:
     """Return the call of that id that was judged critical and has no outcome yet."""
     return next((c for c in reversed(held) if c.id == call_id and c.run == run and (key is None or c.key == key)), None)
 
@@ -345,7 +345,7 @@ def _mark_news(
     return (*rest, (key, step))[-_MOST_WARNINGS:], replace(verdict, is_news=True, for_model=told)
 
 
-def _update_guard(guard: Guard, call: Call) -> Guard:
+def _update_guard(guard: Guard, call: LoopCall) -> Guard:
     if guard.run != call.run or not (guard.left > 0 or guard.told):
         return guard
     same = f"{call.key}={call.outcome}"
@@ -390,7 +390,7 @@ class Alternation(NamedTuple):
     settled: bool
 
 
-def judge(calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, options: LoopOptions) -> Judged:
+def judge(calls: Sequence[LoopCall], tool: str, key: str, *, is_poll: bool, options: LoopOptions) -> Judged:
     """Return the verdict on a call of that key after these calls of the same run."""
     found = (
         _find_unknown_tool(calls, tool, options)
@@ -401,7 +401,7 @@ def judge(calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, options:
 
 
 def _find_repetition(
-    calls: Sequence[Call], tool: str, key: str, *, is_poll: bool, options: LoopOptions
+    calls: Sequence[LoopCall], tool: str, key: str, *, is_poll: bool, options: LoopOptions
 ) -> Judged | None:
     """Ask the global breaker, then the detectors of polls, ping-pong and plain repetition."""
     repeats = [call for call in calls if call.key == key]
@@ -428,7 +428,7 @@ def _find_repetition(
     return None
 
 
-def _count_unchanged(repeats: Sequence[Call]) -> tuple[int, str]:
+def _count_unchanged(repeats: Sequence[LoopCall]) -> tuple[int, str]:
     """Count the last results that are equal, and return that result. Calls without a result are passed over."""
     results = [call.outcome for call in reversed(repeats) if call.outcome is not None]
     if not results:
@@ -436,7 +436,7 @@ def _count_unchanged(repeats: Sequence[Call]) -> tuple[int, str]:
     return sum(1 for _ in takewhile(results[0].__eq__, results)), results[0]
 
 
-def find_alternation(calls: Sequence[Call], key: str) -> Alternation | None:
+def find_alternation(calls: Sequence[LoopCall], key: str) -> Alternation | None:
     """Return the turns that two calls took so far, if a call of that key would be the next turn."""
     if len(calls) < 2 or calls[-2].key != key or calls[-1].key == key:
         return None
@@ -452,7 +452,7 @@ def find_alternation(calls: Sequence[Call], key: str) -> Alternation | None:
     return Alternation(count + 1, pair[0].tool, pair[0].key, settled)
 
 
-def _find_unknown_tool(calls: Sequence[Call], tool: str, options: LoopOptions) -> Judged | None:
+def _find_unknown_tool(calls: Sequence[LoopCall], tool: str, options: LoopOptions) -> Judged | None:
     missing = calls[-1].unknown_tool if calls else None
     if missing is None:
         return None
@@ -462,7 +462,7 @@ def _find_unknown_tool(calls: Sequence[Call], tool: str, options: LoopOptions) -
     return _judge_as("critical", "unknown_tool_repeat", count, _UNKNOWN, missing, f"unknown-tool:{tool}:{missing}")
 
 
-def _find_error_streak(calls: Sequence[Call], options: LoopOptions) -> Judged | None:
+def _find_error_streak(calls: Sequence[LoopCall], options: LoopOptions) -> Judged | None:
     """Detect failures in a row, of any tools. This rule is ours, and off by default."""
     ended = (call for call in reversed(calls) if call.outcome is not None)
     count = sum(1 for _ in takewhile(lambda call: call.failed, ended))

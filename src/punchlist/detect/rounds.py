@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from punchlist.core.options import Count, CountOrOff, parse_options
+from punchlist.core.inputs import Count, CountOrOff, parse_options
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Finding
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.core.options import Seconds, parse_options
+from punchlist.core.inputs import Seconds, parse_options
 from punchlist.detect.findings import Finding, clean_name
 from punchlist.text import cut
 

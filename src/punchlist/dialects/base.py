@@ -10,7 +10,7 @@ from msgspec import Meta, Struct, field
 
 from punchlist.core.approval import Plan, PlanState
 from punchlist.core.commands import Command, Elsewhere, Entry, Policy, Problem, Query, Replace
-from punchlist.core.options import parse_options
+from punchlist.core.inputs import parse_options
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.advice import Tool
 from punchlist.text import for_prompt, repair

@@ -29,7 +29,8 @@ from punchlist.dialects.base import (
     SubmitPlan,
     reply_plan_state,
 )
-from punchlist.dialects.repair import key_name, mend, read_fields, type_name
+from punchlist.dialects.repair import key_name, read_fields, type_name
+from punchlist.text import repair
 
 POLICY = Policy(dialect="claude-code", wipe_finished=True, refuse_unknown_fields=True, shown=IN_THREE)
 
@@ -78,7 +79,9 @@ def parse(_tool: str, args: Any) -> Parsed:
     if issues := list(_find_issues(args)):
         return report_issues("TodoWrite", issues)
     return Replace(
-        tuple(Entry(mend(todo["content"]), THREE[todo["status"]], mend(todo["activeForm"])) for todo in args["todos"])
+        tuple(
+            Entry(repair(todo["content"]), THREE[todo["status"]], repair(todo["activeForm"])) for todo in args["todos"]
+        )
     )
 
 
@@ -99,7 +102,7 @@ def _find_issues(args: Any) -> Iterator[str]:
     if not isinstance(args, dict):
         yield describe_type(None, "object", args)
         return
-    given = read_fields(args)
+    given = cast("dict[str, Any]", args)
     if "todos" not in given:
         yield "The required parameter `todos` is missing"
     elif not isinstance(given["todos"], list):
@@ -204,7 +207,7 @@ class ClaudeCodePlans:
         plan = given.get("plan")
         if not isinstance(plan, str):
             return report_issues(tool, [_describe_missing_text("plan", given, "plan")])
-        return SubmitPlan(mend(plan))
+        return SubmitPlan(repair(plan))
 
     def reply_entered(self, at: datetime, reason: str | None, *, already: bool) -> Reply:
         return Reply(ENTERED, {"message": ENTERED})

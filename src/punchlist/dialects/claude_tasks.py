@@ -22,19 +22,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, assert_never, cast
 
+from punchlist.core import task as do
 from punchlist.core.commands import Policy, Problem
-from punchlist.core.task import (
-    BlockTask,
-    ClaimTask,
-    CreateTask,
-    GetTask,
-    ListTasks,
-    Task,
-    TaskCommand,
-    TaskResult,
-    TaskStatus,
-    UpdateTask,
-)
+from punchlist.core.task import Task, TaskCommand, TaskResult, TaskStatus
 from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import ONE_AT_A_TIME, THREE, Dialect, Invalid, Reply
 from punchlist.dialects.claude_code import MOST_ISSUES, describe_type, report_issues
@@ -195,7 +185,6 @@ def _unwrap(args: Any) -> Any:
 
 
 def _find_issues(tool: Tool, args: Any) -> Iterator[str]:
-    """Yield what is wrong with the input, field by field."""
     if not isinstance(args, dict):
         yield describe_type(None, "object", args)
         return
@@ -225,19 +214,19 @@ def _find_field_issues(name: str, schema: Mapping[str, Any], value: Any) -> Iter
 
 def _make_command(tool: Tool, given: dict[str, Any]) -> TaskCommand:
     if tool is LIST:
-        return ListTasks()
+        return do.ListTasks()
     fields = {_OURS[name]: _repair_text(value) for name, value in given.items() if name in _OURS}
     if tool is CREATE:
-        return CreateTask(fields.pop("subject"), fields)
+        return do.CreateTask(fields.pop("subject"), fields)
     task = mend(given["taskId"])
     if tool is GET:
-        return GetTask(task)
+        return do.GetTask(task)
     if fields.get("status") == DELETED:
-        return UpdateTask(task, delete=True)
+        return do.UpdateTask(task, delete=True)
     if fields.get("owner") == "":
         fields["owner"] = None
     same = frozenset(status for status, word in SHOWN.items() if word == fields.get("status"))
-    return UpdateTask(task, fields, unless=same)
+    return do.UpdateTask(task, fields, unless=same)
 
 
 def _repair_text(value: Any) -> Any:
@@ -262,13 +251,13 @@ SHOWN: Mapping[TaskStatus, str | None] = {
 def render(result: TaskResult) -> Reply:
     command, error = result.command, result.error
     match command:
-        case CreateTask():
+        case do.CreateTask():
             return _reply_created(command, result.after) if error is None else _reply_refused(error)
-        case UpdateTask():
+        case do.UpdateTask():
             return _reply_updated(command, result) if error is None else _reply_refused(error, command.id)
-        case GetTask() | ClaimTask() | BlockTask():  # the last two are commands of our own tool
+        case do.GetTask() | do.ClaimTask() | do.BlockTask():  # the last two are commands of our own tool
             return _reply_task(result.after)
-        case ListTasks():
+        case do.ListTasks():
             return _reply_list(result.tasks)
         case _:
             assert_never(command)
@@ -281,13 +270,13 @@ def _reply_refused(error: PunchlistError, task: str | None = None) -> Reply:
     return Reply(said, data, is_error=True, problems=(Problem(error.code, said, fatal=True),))
 
 
-def _reply_created(command: CreateTask, task: Task | None) -> Reply:
+def _reply_created(command: do.CreateTask, task: Task | None) -> Reply:
     number = "" if task is None else task.id
     text = f"Task #{number} created successfully: {command.subject}"
     return Reply(text, {"task": {"id": number, "subject": command.subject}}, problems=_find_removed(command.subject))
 
 
-def _reply_updated(command: UpdateTask, result: TaskResult) -> Reply:
+def _reply_updated(command: do.UpdateTask, result: TaskResult) -> Reply:
     fields = _find_changed_fields(command, result.before, result.after)
     data: dict[str, Any] = {"success": True, "taskId": command.id, "updatedFields": fields}
     was = None if result.before is None else SHOWN[result.before.status]
@@ -298,7 +287,7 @@ def _reply_updated(command: UpdateTask, result: TaskResult) -> Reply:
     return Reply(f"Updated task #{command.id} {', '.join(fields)}", data)
 
 
-def _find_changed_fields(command: UpdateTask, before: Task | None, after: Task | None) -> list[str]:
+def _find_changed_fields(command: do.UpdateTask, before: Task | None, after: Task | None) -> list[str]:
     """Return the fields that changed, in the order of Claude Code's result."""
     if command.delete or before is None or after is None:
         return [DELETED]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Merge, Patch, Policy, Replace
-from punchlist.core.identity import item_names
+from punchlist.core.merge import item_names
 from punchlist.core.todo import Status, TodoList
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items

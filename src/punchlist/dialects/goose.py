@@ -13,7 +13,7 @@ import re
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Policy, Replace
-from punchlist.core.identity import match_key
+from punchlist.core.merge import match_key
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.advice import TEXT, Tool, object_of, verbose
 from punchlist.dialects.base import IN_THREE, LOST_IN_THREE, Dialect, Invalid, Parsed, Reply, Result, shown_items

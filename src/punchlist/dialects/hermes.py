@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, cast
 
 from punchlist.core.commands import Entry, Limits, Merge, Patch, Policy, Query, Replace
-from punchlist.core.identity import item_names
+from punchlist.core.merge import item_names
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Tool, list_of, object_of, one_of, sample_items, verbose
 from punchlist.dialects.base import FOUR, IN_FOUR, Dialect, Invalid, Parsed, Reply, Result, shown_items

@@ -71,7 +71,6 @@ def parse(_tool: str, args: Any) -> Parsed:
 
 
 def _read_text(fields: dict[str, Any], key: str) -> str:
-    """Return the trimmed text of a field; empty without one."""
     value = fields.get(key)
     return mend(value).strip() if isinstance(value, str) else ""
 

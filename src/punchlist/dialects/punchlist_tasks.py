@@ -8,20 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final, assert_never, cast
 
+from punchlist.core import task as do
 from punchlist.core.commands import Policy, Problem
-from punchlist.core.task import (
-    REASON,
-    BlockTask,
-    ClaimTask,
-    CreateTask,
-    GetTask,
-    ListTasks,
-    Task,
-    TaskCommand,
-    TaskResult,
-    TaskStatus,
-    UpdateTask,
-)
+from punchlist.core.task import REASON, Task, TaskCommand, TaskResult, TaskStatus
 from punchlist.dialects import repair
 from punchlist.dialects.advice import TEXT, Tool, add_description, list_of, object_of, one_of, verbose
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Reply
@@ -82,24 +71,24 @@ def _read_command(given: dict[str, Any]) -> TaskCommand:
     text, after = _read_text(given), _read_ids(given)
     match action:
         case "list":
-            return ListTasks()
+            return do.ListTasks()
         case "add":
             if not text.strip():
                 raise Malformed("`add` needs `text`: what is to be done.")
             subject, _, description = text.strip().partition("\n")
-            return CreateTask(subject, {"description": description.strip(), "blocked_by": after})
+            return do.CreateTask(subject, {"description": description.strip(), "blocked_by": after})
         case "claim":
-            return ClaimTask(_read_id(given, "claim") if "id" in given else None)
+            return do.ClaimTask(_read_id(given, "claim") if "id" in given else None)
         case "done":
             result = {"result": text} if text.strip() else {}
-            return UpdateTask(_read_id(given, "done"), {"status": "completed", **result}, only_own=True)
+            return do.UpdateTask(_read_id(given, "done"), {"status": "completed", **result}, only_own=True)
         case "block":
             name = _read_id(given, "block")
             if not after:
-                return BlockTask(name, text.strip())
+                return do.BlockTask(name, text.strip())
             fields = {"add_blocked_by": after, "status": "pending"}
             same = frozenset({TaskStatus.PENDING, TaskStatus.WAITING})
-            return UpdateTask(name, fields, unless=same, only_own=True)
+            return do.UpdateTask(name, fields, unless=same, only_own=True)
         case _:
             raise Malformed(f"`do` is one of {', '.join(_ACTIONS)}.")
 
@@ -139,20 +128,20 @@ def render(result: TaskResult) -> Reply:
         text = f"Nothing changed: {error}"
         return Reply(text, is_error=True, problems=(Problem(error.code, text, fatal=True),))
     match command:
-        case ListTasks():
+        case do.ListTasks():
             return _reply_list(result.tasks)
-        case ClaimTask() if task is None:
+        case do.ClaimTask() if task is None:
             return Reply("No task is ready.", {"task": None})
-        case CreateTask():
+        case do.CreateTask():
             return _reply_task("Added", task)
-        case ClaimTask():
+        case do.ClaimTask():
             return _reply_task("Yours", task, in_full=True)
-        case UpdateTask():
+        case do.UpdateTask():
             is_done = task is not None and task.status is TaskStatus.COMPLETED
             return _reply_task("Done" if is_done else "Blocked", task)
-        case BlockTask():
+        case do.BlockTask():
             return _reply_task("Waits for a person", task)
-        case GetTask():
+        case do.GetTask():
             return _reply_task("Task", task, in_full=True)
         case _:
             assert_never(command)

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from punchlist import errors
 from punchlist.core import flow as flows
 from punchlist.core.commands import Policy, Problem
-from punchlist.core.json_values import to_json_value
+from punchlist.core.inputs import to_json_value
 from punchlist.core.todo import Status
 from punchlist.dialects.advice import TEXT, Schema, Tool, add_description, object_of, one_of
 from punchlist.dialects.base import Dialect, Invalid, Malformed, Reply

@@ -14,9 +14,8 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from punchlist.core.current_work import own_task_list, tasks_as_items
-from punchlist.core.identity import item_names
-from punchlist.core.task import Task
+from punchlist.core.merge import item_names
+from punchlist.core.task import Task, own_task_list, tasks_as_items
 from punchlist.core.todo import CLOSED, Blocker, Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import clean, cut, fence
@@ -36,10 +35,6 @@ _MARKS: Final = {
     Status.COMPLETED: "[x]",
     Status.CANCELLED: "[~]",
 }
-HERMES_ROW: Final = re.compile(r"- \[")
-ROW: Final = re.compile(r" *- \[|# |… and \d+ more; ")
-"""How the rows of a block begin, Hermes' and ours."""
-
 _header = re.compile(re.escape(HERMES_HEADER[1:-1]), re.IGNORECASE)
 
 
@@ -174,10 +169,15 @@ _BEGINNINGS: Final = (
 )
 """First words of messages in the user's role that no person wrote: they take no block in."""
 
-_OPENING: Final = "<punchlist>"
-_CLOSING: Final = "</punchlist>"
-_SKILLS: Final = "[Skills pruned during compression"
-"""The first line of a paragraph that Hermes appends to its block and removes with it."""
+_BLOCK: Final = re.compile(
+    rf"(?:\n\n)?^(?:{re.escape(HERMES_HEADER)}(?:\n- \[.*)+(?:\n\n\[Skills pruned during compression.*(?:\n.+)*)?"
+    rf"|<punchlist>\n{re.escape(NOTE)}(?:\n(?: *- \[|# |… and \d+ more; ).*)+(?:\n</punchlist>$)?)",
+    re.MULTILINE,
+)
+"""A block with the empty line before it: it ends at the first line that is none of its rows.
+
+A first line that no row follows is a quotation and stays. Hermes appends a paragraph about skills to its block.
+"""
 
 Message = Mapping[str, Any]
 
@@ -244,60 +244,18 @@ def _make_part(parts: list[Any], block: str) -> Message:
 
 def _remove_block(content: Any) -> Any:
     if isinstance(content, str):
-        return _remove_block_lines(content)
+        return _BLOCK.sub("", content)
     if not isinstance(content, list):
         return content
     parts: list[Any] = []
     for part in cast("list[Any]", content):
         text = _read_text(part)
-        kept = text if text is None else _remove_block_lines(text)
+        kept = text if text is None else _BLOCK.sub("", text)
         if kept == text:
             parts.append(part)
         elif kept and kept.strip():
             parts.append({**part, "text": kept})
     return parts
-
-
-def _remove_block_lines(text: str) -> str:
-    """Return the text without blocks, read line by line: a block ends at the first line that is none of its rows.
-
-    A first line that no row follows is a quotation and stays. An empty line before a block goes with it.
-    """
-    lines = text.split("\n")
-    kept: list[str] = []
-    at = 0
-    while at < len(lines):
-        end = _find_block_end(lines, at)
-        if end == at:
-            kept.append(lines[at])
-            at += 1
-            continue
-        if len(kept) > 1 and not kept[-1]:
-            kept.pop()
-        else:
-            kept.append("")
-        at = end
-    return "\n".join(kept)
-
-
-def _find_block_end(lines: list[str], start: int) -> int:
-    """Return the index after the block that starts here, or `start` itself where none does."""
-    is_hermes = lines[start] == HERMES_HEADER
-    if not is_hermes and (lines[start] != _OPENING or lines[start + 1 : start + 2] != [NOTE]):
-        return start
-    row, first = (HERMES_ROW, start + 1) if is_hermes else (ROW, start + 2)
-    end = first
-    while end < len(lines) and row.match(lines[end]) is not None:
-        end += 1
-    if end == first:
-        return start
-    if not is_hermes:
-        return end + (end < len(lines) and lines[end] == _CLOSING)
-    if end + 1 < len(lines) and not lines[end] and lines[end + 1].startswith(_SKILLS):
-        end += 1
-        while end < len(lines) and lines[end]:
-            end += 1
-    return end
 
 
 def _read_text(part: Any) -> str | None:

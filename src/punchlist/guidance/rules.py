@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
-from punchlist.core.options import invalid_option, parse_options
+from punchlist.core.inputs import invalid_option, parse_options
 from punchlist.guidance.words import Place, Role
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, cast
 from msgspec import Struct
 
 from punchlist.core.shell.programs import effect_of_line
-from punchlist.text.arguments import as_object, find_command_lines
+from punchlist.text.tool_values import as_object, find_command_lines
 
 Kind = Literal[
     "read", "edit", "shell", "delegate", "outbound", "dispatch", "schedule", "config", "todo", "talk", "unknown"

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, get_args
 from msgspec import Struct
 
 from punchlist.core.commands import Policy
-from punchlist.core.current_work import is_task_item
-from punchlist.core.identity import item_names
+from punchlist.core.merge import item_names
+from punchlist.core.task import is_task_item
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import cut, fence, for_prompt

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from punchlist.dialects.advice import Schema, object_of
@@ -65,7 +64,9 @@ class Dialogs:
             return None
         if plan.waits(agent.board.now()):
             message = _describe_plan(plan, shortly=self._shows_three_lines)
-            _decide(agent, plan.revision, self._ask_decision(message, lambda: not _is_open(agent, id)))
+            action, content = self._ask_decision(message, lambda: not _is_open(agent, id))
+            with suppress(PunchlistError):  # it may come too late: then what was decided elsewhere stands
+                _decide(agent, plan.revision, action, content)
         return agent.plan_reply(next(one for one in agent.plans if one.id == id))
 
     def ask(self, agent: Agent, items: Sequence[str]) -> list[str]:
@@ -80,7 +81,8 @@ class Dialogs:
             action, content = self._show(message, _ANSWER, lambda item=item: _find_question(agent, item) is None)
             answer = content.get("answer")
             if action == "accept" and isinstance(answer, str) and answer.strip():
-                _run(partial(agent.answer, item, answer, by=login_name(), person=True))
+                with suppress(PunchlistError):  # it may come too late: then what was answered elsewhere stands
+                    agent.answer(item, answer, by=login_name(), person=True)
             elif action == "decline":
                 told.append(f"The user did not answer the question about {item} now; it keeps waiting.")
         return told
@@ -123,23 +125,16 @@ def _describe_plan(plan: Plan, *, shortly: bool) -> str:
     return "\n".join((*lines, "", _shorten(plan.text)))
 
 
-def _decide(agent: Agent, revision: int, answer: tuple[str, Mapping[str, Any]]) -> None:
-    action, content = answer
+def _decide(agent: Agent, revision: int, action: str, content: Mapping[str, Any]) -> None:
     decision, reason = content.get("decision"), content.get("reason")
     said = reason.strip() if isinstance(reason, str) else ""
     by = login_name()
     if action == "accept" and decision == _APPROVE:
-        _run(lambda: agent.approve_plan(revision, by=by, person=True))
+        agent.approve_plan(revision, by=by, person=True)
     elif action == "accept" and decision == _REJECT:
-        _run(lambda: agent.reject_plan(said or REJECTED, by=by, revision=revision, person=True))
+        agent.reject_plan(said or REJECTED, by=by, revision=revision, person=True)
     elif action == "decline":
-        _run(lambda: agent.reject_plan(said or DECLINED, by=by, revision=revision, person=True))
-
-
-def _run(step: Callable[[], object]) -> None:
-    """Run a step that may come too late: then what was decided elsewhere stands, and the reply says so."""
-    with suppress(PunchlistError):
-        step()
+        agent.reject_plan(said or DECLINED, by=by, revision=revision, person=True)
 
 
 def _is_open(agent: Agent, id: str) -> bool:

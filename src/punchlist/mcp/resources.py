@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from punchlist.mcp.stdio import INVALID_PARAMS, RpcError
@@ -80,24 +80,22 @@ def _write_list(board: Board, caller: Caller) -> str:
 
 
 def write_work(board: Board, caller: Caller) -> str:
-    """Return the open items and tasks of a session's agent, one per line."""
-    return "".join(f"{line}\n" for line in _walk_work(find_agent(board, caller))) or "Nothing is open.\n"
-
-
-def _walk_work(agent: Agent) -> Iterator[str]:
-    from punchlist.core.current_work import append_tasks, is_task_item
+    from punchlist.core.task import append_tasks, is_task_item
     from punchlist.dialects.punchlist import render_item
 
-    work = agent.work
+    work = find_agent(board, caller).work
+    text = ""
     for item in append_tasks(work.todos, work.tasks).items:
         if item.is_open:
-            yield f"- {render_item(item)}" if is_task_item(item) else f"- {item.id} {render_item(item)}"
+            name = "" if is_task_item(item) else f"{item.id} "
+            text += f"- {name}{render_item(item)}\n"
+    return text or "Nothing is open.\n"
 
 
 def _write_brief(board: Board, caller: Caller) -> str:
     from punchlist.settings.environment import project_of
-    from punchlist.surfaces.brief import brief_lines
-    from punchlist.surfaces.spans import UNICODE, plain_text
+    from punchlist.terminal.reports import brief_lines
+    from punchlist.terminal.spans import UNICODE, plain_text
     from punchlist.views.reports import Around
 
     lines = brief_lines(board.brief(project=project_of(caller.project)), Around(), {}, UNICODE)
@@ -105,9 +103,8 @@ def _write_brief(board: Board, caller: Caller) -> str:
 
 
 def _write_session(board: Board, session: str) -> str | None:
-    """Return the lists of a session's agents; None if no such session has one."""
     from punchlist.markdown import dumps
-    from punchlist.surfaces.spans import safe_line
+    from punchlist.terminal.spans import safe_line
 
     rows = board.lists(session=session)
     return "\n".join(f"# {safe_line(row.agent)}\n\n{dumps(row.todos)}" for row in rows) or None

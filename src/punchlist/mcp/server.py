@@ -25,16 +25,17 @@ from punchlist.mcp.stdio import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
-    Call,
     Connection,
     Later,
     Message,
+    RpcCall,
     RpcError,
 )
 
 if TYPE_CHECKING:
     from punchlist.agent import Agent
     from punchlist.board import Board
+    from punchlist.hooks.sockets import HookServer
     from punchlist.mcp.sessions import SessionFinder
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -44,6 +45,11 @@ and clients fall back to the newest of these."""
 _NEWS_SECONDS = 0.25
 """How long news wait for the lock, to be recorded as told: the call is answered already."""
 
+_START_SECONDS = 1.0
+"""A client that only lists the tools is gone by then: it costs no start of the board."""
+
+_LOOK_SECONDS = 2.0
+"""How often the inbox is looked for. Hooks write to it only while no server answers them."""
 
 _TITLES: Mapping[str, str] = {"todo": "Todo list", "task": "Shared tasks"}
 
@@ -121,11 +127,7 @@ def _is_same(text: str, data: Any) -> bool:
 
 
 class McpServer:
-    """One server for one client.
-
-    Without a connection it asks the client nothing: no dialogs are shown. `StoreBusy` is then raised, for the caller to
-    answer in a way of its own.
-    """
+    """One server for one client. Without a connection it shows no dialogs, and leaves `StoreBusy` to its caller."""
 
     def __init__(
         self,
@@ -147,9 +149,9 @@ class McpServer:
         self._opening = threading.Lock()  # a call and the hooks may both be the first to need the board
         self.client = ""
         self.capabilities: Mapping[str, Any] = {}
-        self._methods: Mapping[str, Callable[[Call], Message | Later]] = {
+        self._methods: Mapping[str, Callable[[RpcCall], Message | Later]] = {
             "initialize": self._initialize,
-            "tools/list": self._list_tools,
+            "tools/list": lambda _: {"tools": self._tools.describe()},
             "tools/call": self._call_tool,
             "resources/list": lambda _: {"resources": list(RESOURCES)},
             "resources/templates/list": lambda _: {"resourceTemplates": list(TEMPLATES)},
@@ -158,7 +160,7 @@ class McpServer:
             "prompts/get": self._get_prompt,
         }
 
-    def run(self, call: Call) -> Message | Later:
+    def run(self, call: RpcCall) -> Message | Later:
         """Answer one request, or return the rest of it that has to wait for the client."""
         method = self._methods.get(call.method)
         if method is None:
@@ -186,7 +188,7 @@ class McpServer:
 
     # The handshake.
 
-    def _initialize(self, call: Call) -> Message:
+    def _initialize(self, call: RpcCall) -> Message:
         wanted = call.params.get("protocolVersion")
         version = wanted if wanted in VERSIONS else VERSIONS[-1]
         name = read_fields(call.params.get("clientInfo")).get("name")
@@ -200,10 +202,7 @@ class McpServer:
 
     # Tools.
 
-    def _list_tools(self, _call: Call) -> Message:
-        return {"tools": self._tools.describe()}
-
-    def _call_tool(self, call: Call) -> Message | Later:
+    def _call_tool(self, call: RpcCall) -> Message | Later:
         name, arguments = call.params.get("name"), call.params.get("arguments")
         if not isinstance(name, str):
             raise RpcError(INVALID_PARAMS, "`name` is missing: the name of a tool.")
@@ -229,9 +228,8 @@ class McpServer:
             return describe_reply(Reply(str(error), is_error=True))
 
     def _show_dialogs(
-        self, connection: Connection, call: Call, agent: Agent, reply: Reply, asked: Sequence[str]
+        self, connection: Connection, call: RpcCall, agent: Agent, reply: Reply, asked: Sequence[str]
     ) -> Message:
-        """Ask the person before the call is answered."""
         dialogs = Dialogs(connection, self.host, call.cancelled.is_set)
         try:
             if reply.awaits is not None:
@@ -243,14 +241,14 @@ class McpServer:
 
     # Resources and prompts.
 
-    def _read_resource(self, call: Call) -> Message:
+    def _read_resource(self, call: RpcCall) -> Message:
         uri = call.params.get("uri")
         if not isinstance(uri, str):
             raise RpcError(INVALID_PARAMS, "`uri` is missing: the address of a resource.")
         board, sessions = self._open_for_reading()
         return {"contents": [read_resource(board, sessions.find(call.params.get("_meta")), uri)]}
 
-    def _get_prompt(self, call: Call) -> Message:
+    def _get_prompt(self, call: RpcCall) -> Message:
         name, arguments = call.params.get("name"), call.params.get("arguments")
         if not isinstance(name, str) or not isinstance(arguments, dict | None):
             raise RpcError(INVALID_PARAMS, "`name` is the name of a prompt, `arguments` an object.")
@@ -265,14 +263,13 @@ class McpServer:
 
 
 def _find_asked(reply: Reply) -> list[str]:
-    """Return the items about which a call asked the person."""
     asked = read_fields(reply.data).get("asked")
     return cast("list[str]", asked) if isinstance(asked, list) and not reply.is_error else []
 
 
 def _list_news(agent: Agent) -> list[str]:
     """Return what people answered and decided since the model was last told, once."""
-    from punchlist.hosts.receipts import note_reply
+    from punchlist.conversations.receipts import note_reply
     from punchlist.store.sidecars import limit_wait
 
     with limit_wait(_NEWS_SECONDS), suppress(StoreBusy):  # what is not told now is still news at the next call
@@ -282,3 +279,53 @@ def _list_news(agent: Agent) -> list[str]:
                 note_reply(agent)
             return [news]
     return []
+
+
+# Hooks of the client.
+
+
+class HookListener:
+    """A thread that opens the board once there is one, serves hooks on a socket and ingests the inbox."""
+
+    def __init__(self, url: str | None, open_board: Callable[[], Board]) -> None:
+        self._url = url
+        self._open_board = open_board
+        self._closed = threading.Event()
+        self._server: HookServer | None = None
+        self._thread = threading.Thread(target=self._run, name="mcp-hooks", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no further events; wait for the one that is being taken."""
+        self._closed.set()
+        if self._thread.is_alive():
+            self._thread.join(_LOOK_SECONDS)
+        if self._server is not None:
+            self._server.close()
+
+    def _run(self) -> None:
+        pause = _START_SECONDS
+        while not self._closed.wait(pause):
+            pause = _LOOK_SECONDS
+            # Without the socket, or with a board that cannot be used now, hooks use the inbox.
+            with suppress(PunchlistError, OSError):
+                self._listen()
+
+    def _listen(self) -> None:
+        from punchlist.store import store_path
+        from punchlist_hook import inbox_path
+
+        path = os.path.realpath(store_path(self._url))
+        if not os.path.exists(path) and not os.path.exists(inbox_path(path)):
+            return  # there is no board yet, and nothing for it
+        from punchlist.hooks.inbox import ingest
+        from punchlist.hooks.sockets import serve_hooks
+        from punchlist.people.back_channel import BackChannel
+
+        board = self._open_board()
+        if self._server is None and not self._closed.is_set():
+            host = os.getppid()
+            self._server = serve_hooks(board, host, channel=BackChannel(board, host))
+        ingest(board)

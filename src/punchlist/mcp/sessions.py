@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
+from punchlist.conversations.bindings import find_call, find_session, list_conversations
 from punchlist.dialects.repair import read_fields
-from punchlist.hosts.conversations import find_call, find_session, list_conversations
-from punchlist.hosts.inbox import ingest
-from punchlist.hosts.own_lists import MAIN
-from punchlist.hosts.processes import find_start_ticks
+from punchlist.hooks.inbox import ingest
+from punchlist.presence.processes import find_start_ticks
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
 from punchlist.text.hashing import blake2b
+from punchlist.views.list_owners import MAIN
 
 _CLAUDE = "claude-code"
 _CODEX_KEYS = ("session_id", "sessionId", "threadId")
@@ -52,9 +52,6 @@ class SessionFinder:
 
         What hooks told of the call says which agent of the conversation made it.
         """
-        return self._find(meta)._replace(project=self._project)
-
-    def _find(self, meta: Any) -> Caller:
         given = read_fields(meta)
         call_id = _read_text(given, "claudecode/toolUseId") or _read_text(given, "callId")
         ingest(self._board)
@@ -62,11 +59,12 @@ class SessionFinder:
         codex = read_fields(given.get("x-codex-turn-metadata"))
         thread = next((name for key in _CODEX_KEYS if (name := _read_text({**given, **codex}, key))), None)
         if thread is None:
-            return Caller(*told, call_id) if told is not None else Caller(self._default(), MAIN, call_id)
+            session, agent = told or (self._default(), MAIN)
+            return Caller(session, agent, call_id, self._project)
         session = find_session(self._board, "codex", thread)
         # The ids of Codex's calls are unique within a conversation only.
         agent = told[1] if told is not None and told[0] == session else MAIN
-        return Caller(session, agent, call_id)
+        return Caller(session, agent, call_id, self._project)
 
     def _default(self) -> str:
         """Return the session of calls that name none."""

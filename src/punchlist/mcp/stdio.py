@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from queue import Full, Queue
+from queue import Empty, Full, Queue
 from typing import Any, BinaryIO, cast
 
 from punchlist.dialects.repair import read_fields
@@ -52,7 +52,7 @@ class Unanswered(Exception):
     """The client gave no result: it refused the request, the caller was cancelled, or the connection ended."""
 
 
-class Call:
+class RpcCall:
     """One request of the client while it runs."""
 
     def __init__(self, id: Id, method: str, params: Message) -> None:
@@ -66,14 +66,6 @@ Later = Callable[[], Message]
 """The rest of a request that has to wait for the client; it runs on a thread of its own."""
 
 
-class _Asked:
-    """A request of ours that waits for the client's answer."""
-
-    def __init__(self) -> None:
-        self.is_over = threading.Event()
-        self.message: Message | None = None
-
-
 class Connection:
     """Both directions of the pipe. `source` is read by one thread; any thread may send."""
 
@@ -81,7 +73,7 @@ class Connection:
         self._source = source
         self._target = target
         self._writing = threading.Lock()  # two threads must not mix their lines
-        self._asked: dict[Id, _Asked] = {}
+        self._asked: dict[Id, Queue[Message]] = {}
         self._count = 0
         self.is_closed = threading.Event()
 
@@ -116,19 +108,21 @@ class Connection:
 
     def request(self, method: str, params: Message, is_over: Callable[[], bool]) -> Message:
         """Send a request and return the client's result. Raises `Unanswered`, also once the request `is_over`."""
-        asked = _Asked()
+        answers: Queue[Message] = Queue(1)
         with self._writing:
             self._count += 1
             number = f"punchlist-{self._count}"
-            self._asked[number] = asked
+            self._asked[number] = answers
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        while not asked.is_over.wait(_LOOK_SECONDS):
+        while True:
+            with suppress(Empty):
+                result = answers.get(timeout=_LOOK_SECONDS).get("result")
+                break
             if self.is_closed.is_set() or is_over():
                 self._asked.pop(number, None)
                 told = {"requestId": number, "reason": "The answer is no longer needed."}
                 self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told})
                 raise Unanswered
-        result = (asked.message or {}).get("result")
         if not isinstance(result, dict):
             raise Unanswered
         return cast("Message", result)
@@ -136,10 +130,9 @@ class Connection:
     def take_response(self, message: Message) -> None:
         """Hand an answer of the client to the thread that waits for it; one that nobody asked for is dropped."""
         number = message.get("id")
-        asked = self._asked.pop(number, None) if isinstance(number, str) else None
-        if asked is not None:
-            asked.message = message
-            asked.is_over.set()
+        answers = self._asked.pop(number, None) if isinstance(number, str) else None
+        if answers is not None:
+            answers.put(message)
 
 
 class Dispatcher:
@@ -149,11 +142,11 @@ class Dispatcher:
     had, is refused.
     """
 
-    def __init__(self, connection: Connection, run: Callable[[Call], Message | Later]) -> None:
+    def __init__(self, connection: Connection, run: Callable[[RpcCall], Message | Later]) -> None:
         self._connection = connection
         self._run_request = run
-        self._queue: Queue[Call | None] = Queue(_MOST_QUEUED)
-        self._running: dict[Id, Call] = {}
+        self._queue: Queue[RpcCall | None] = Queue(_MOST_QUEUED)
+        self._running: dict[Id, RpcCall] = {}
         self._waiting: list[threading.Thread] = []
 
     def serve(self) -> None:
@@ -186,7 +179,7 @@ class Dispatcher:
         if "id" not in given:
             self._take_notification(method, params)
             return
-        call = Call(given["id"], method, read_fields(params))
+        call = RpcCall(given["id"], method, read_fields(params))
         if not isinstance(params, dict | None):
             self._answer(call, _describe_error(call.id, RpcError(INVALID_PARAMS, "`params` is no object.")))
         elif method == "ping":
@@ -212,17 +205,16 @@ class Dispatcher:
             self._waiting = [each for each in self._waiting if each.is_alive()] + [thread]
             thread.start()
 
-    def _run_later(self, call: Call, later: Later) -> None:
+    def _run_later(self, call: RpcCall, later: Later) -> None:
         self._run(call, later)
         self._forget(call)
 
-    def _forget(self, call: Call) -> None:
+    def _forget(self, call: RpcCall) -> None:
         # Once a request is answered, the client may have sent another under the same id.
         if self._running.get(call.id) is call:
             del self._running[call.id]
 
-    def _run(self, call: Call, step: Callable[[], Message | Later]) -> Later | None:
-        """Run a step of a request and send its answer; return the next step if there is one."""
+    def _run(self, call: RpcCall, step: Callable[[], Message | Later]) -> Later | None:
         try:
             result = {} if call.cancelled.is_set() else step()
         except RpcError as error:
@@ -236,7 +228,7 @@ class Dispatcher:
             self._answer(call, _describe_result(call.id, result))
         return None
 
-    def _answer(self, call: Call, message: Message) -> None:
+    def _answer(self, call: RpcCall, message: Message) -> None:
         """Send the answer to a request; a cancelled one is not answered."""
         if not call.cancelled.is_set():
             self._connection.send(message)
@@ -247,7 +239,6 @@ def _is_id(value: Any) -> bool:
 
 
 def _find_problem(message: Any) -> str | None:
-    """Return why a value is no JSON-RPC message; None if it is one."""
     if not isinstance(message, dict):
         return "A message is an object."
     given = cast("Mapping[str, Any]", message)

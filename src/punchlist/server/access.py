@@ -124,8 +124,6 @@ def find_rule(route: Route | Mount) -> Rule:
 
 
 class _Guard:
-    """Lets a request through to one route if its grant covers the rule of the route."""
-
     def __init__(self, app: ASGIApp, rule: Rule) -> None:
         self._app = app
         self.rule = rule
@@ -190,7 +188,6 @@ class Access:
 
     @property
     def has_link(self) -> bool:
-        """True if the token of the link counts."""
         return self._link is not None
 
     @property
@@ -257,9 +254,7 @@ def is_address(name: str) -> bool:
 
 def is_loopback(host: str) -> bool:
     """True if only programs of this machine reach an address."""
-    if host == "localhost":
-        return True
-    return is_address(host) and ipaddress.ip_address(host).is_loopback
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 class AccessGate:
@@ -315,9 +310,9 @@ class AccessGate:
         given = next((value for name, value in query if name == "token"), None)
         if given is not None and scope["method"] in _READING:
             return await self._sign_in(scope, given, [pair for pair in query if pair[0] != "token"])
-        bearer = _read_bearer(headers)
-        if bearer is not None:
-            token = await self._find_token(bearer)
+        kind, _, secret = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            token = await self._find_token(secret.strip())
         else:
             token = await self._find_cookie(headers)
             if token is not None and not _is_same_origin(headers):
@@ -357,7 +352,6 @@ class AccessGate:
         return token
 
     async def _sign_in(self, scope: Scope, secret: str, query: list[tuple[str, str]]) -> Response:
-        """Answer the printed link: a cookie, and the same address without the token."""
         token = await self._find_token(secret)
         # A path that begins with two slashes would lead to another host.
         target = "/" + scope["path"].lstrip("/\\")
@@ -375,11 +369,6 @@ class AccessGate:
         # `http.cookies` stops at a cookie that it cannot read, and other servers of this host have theirs here too.
         found = cookie_parser(headers.get("cookie", "")).get(self._access.cookie_name)
         return None if found is None else await run_in_threadpool(self._access.find_cookie, found)
-
-
-def _read_bearer(headers: Headers) -> str | None:
-    kind, _, secret = headers.get("authorization", "").partition(" ")
-    return secret.strip() if kind.lower() == "bearer" else None
 
 
 def _is_same_origin(headers: Headers) -> bool:

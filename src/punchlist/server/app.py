@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from punchlist import __version__
 from punchlist.errors import InvalidInput, StoreError, StoreReplaced
-from punchlist.hosts.sockets import HookServer, serve_hooks
+from punchlist.hooks.sockets import HookServer, serve_hooks
 from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
 from punchlist.server.pages import handlers

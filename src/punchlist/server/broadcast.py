@@ -225,7 +225,6 @@ class Broadcaster:
             self._wake_readers()
 
     def _tick(self) -> None:
-        """Wake every reader, and cut off those whose clients take nothing."""
         assert self._loop is not None
         if self._is_closed:
             return
@@ -260,10 +259,6 @@ class Broadcaster:
         reader.task = asyncio.current_task()
         reader.is_over = self._is_closed or isinstance(self.problem, StoreReplaced | StoreTooNew)
         self.readers.add(reader)
-
-    def is_behind(self, reader: FeedReader) -> bool:
-        """True if a reader needs events that are no longer in the window."""
-        return reader.place < self.oldest
 
     def take_piece(self, reader: FeedReader) -> bytes:
         """Return the next frames for a reader, and move it on; empty if there is nothing new for it."""

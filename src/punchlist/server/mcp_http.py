@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from punchlist import __version__
 from punchlist.errors import ExtraMissing, InvalidInput, PunchlistError, StoreBusy
 from punchlist.mcp.server import McpServer, ToolSet
-from punchlist.mcp.stdio import INTERNAL_ERROR, INVALID_PARAMS, Call, RpcError
+from punchlist.mcp.stdio import INTERNAL_ERROR, INVALID_PARAMS, RpcCall, RpcError
 from punchlist.server.access import LONGEST_BODY
 from punchlist.server.problems import respond_to_error
 from punchlist.server.state import ServerState, grant_of, run_read
@@ -120,7 +120,7 @@ class McpFront:
         if not is_read and not may_write:
             return None
         try:
-            return server.run(Call("", method, params))
+            return server.run(RpcCall("", method, params))
         except StoreBusy:  # also in a view, of a list that others changed: that the model has seen it is recorded
             if may_write:
                 raise

@@ -81,7 +81,6 @@ _STATUSES: Final[Mapping[type[errors.PunchlistError], int]] = {
 
 
 def status_of(error: type[errors.PunchlistError]) -> int:
-    """Return the status of the response to an error."""
     return next(_STATUSES[kind] for kind in error.__mro__ if kind in _STATUSES)
 
 
@@ -126,15 +125,10 @@ def respond_to_error(error: Exception, headers: Headers) -> Response:
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """Answer an exception that a handler raised."""
     return respond_to_error(error, request.headers)
 
 
-exception_handlers: Final[Mapping[Any, Any]] = {
-    HTTPException: answer_error,
-    ApiProblem: answer_error,
-    ClientDisconnect: answer_error,
-    errors.PunchlistError: answer_error,
-    Exception: answer_error,
-}
+exception_handlers: Final[Mapping[Any, Any]] = dict.fromkeys(
+    (HTTPException, ApiProblem, ClientDisconnect, errors.PunchlistError, Exception), answer_error
+)
 """For the application: every error of every route is answered in the same form."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -16,9 +14,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from punchlist.board import Board
-from punchlist.core.person import doubt_person
+from punchlist.core.programs import doubt_person
 from punchlist.errors import StoreBusy
-from punchlist.hosts.live import LiveRoster
+from punchlist.presence.screen_feed import LiveRoster
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
 from punchlist.settings.environment import login_name
@@ -74,29 +72,22 @@ async def run_read(work: Callable[..., Result], *args: Any) -> Result:
         return await run_in_threadpool(work, *args)
 
 
-@dataclass
 class ServerState:
     """The board that is served, and the parts of the server that live as long as it."""
 
-    board: Board
-    access: Access
-    is_watched: bool = False
-    """True if the logs of agents are read meanwhile."""
-    broadcaster: Broadcaster = field(init=False)
-    writes: WriteQueue = field(init=False)
-    deliveries: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MOST_WRITES))
-    """Threads that tell hosts what was changed, once its reply was sent: they too may wait for the lock."""
-    live: LiveRoster = field(init=False)
-    """The agents of this machine; it follows them while the server runs."""
-    started_at: datetime = field(init=False)
-    app: Starlette = field(init=False)
+    app: Starlette
     """The application behind the gate; `make_app` sets it."""
 
-    def __post_init__(self) -> None:
-        self.broadcaster = Broadcaster(self.board)
-        self.writes = WriteQueue(self.board.store)
-        self.live = LiveRoster(self.board, who=login_name(), watches=self.is_watched)
-        self.started_at = self.board.now()
+    def __init__(self, board: Board, access: Access, *, is_watched: bool = False) -> None:
+        self.board = board
+        self.access = access
+        self.broadcaster = Broadcaster(board)
+        self.writes = WriteQueue(board.store)
+        self.deliveries = CapacityLimiter(MOST_WRITES)
+        """Threads that tell hosts what was changed, once its reply was sent: they too may wait for the lock."""
+        self.live = LiveRoster(board, who=login_name(), watches=is_watched)
+        """The agents of this machine; it follows them while the server runs."""
+        self.started_at = board.now()
 
     def load_roster(self) -> Roster:
         """Return the first screen as it is now: what hosts say is at most two seconds old, the board is read."""
@@ -105,7 +96,6 @@ class ServerState:
 
 
 def state_of(request: HTTPConnection) -> ServerState:
-    """Return the state of the server that takes this request."""
     return request.app.state.server
 
 

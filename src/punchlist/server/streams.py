@@ -67,7 +67,7 @@ class EventStream(StreamResponse):
             first, self._first = self._first, b""
             return first
         reader = self.reader
-        while self.broadcaster.is_behind(reader) and not reader.is_over:
+        while reader.place < self.broadcaster.oldest and not reader.is_over:  # what it needs left the window
             piece = await run_in_threadpool(self.broadcaster.read_piece, reader)
             if piece:
                 return piece
@@ -101,7 +101,6 @@ async def stream_events(request: Request) -> Response:
 
 
 def _make_snapshot(board: Board, wanted: EventFilter) -> tuple[int, bytes]:
-    """Return the number of the last event, and the message with the lists and waits as of that event."""
     now = board.now()
 
     def is_wanted(project: str, agent: str) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from punchlist.core.checks.commands import FAMILIES, add_own_patterns
 from punchlist.core.commands import Focus
 from punchlist.core.grounding.observe import Watch
-from punchlist.core.options import invalid_option
+from punchlist.core.inputs import invalid_option
 from punchlist.detect.guardrail import GuardrailOptions, guardrail_options
 from punchlist.detect.list_upkeep import StalenessOptions, staleness_options
 from punchlist.detect.loops import LoopOptions, loop_options

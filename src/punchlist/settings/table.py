@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import fields
 
-from punchlist.core.options import split_message
+from punchlist.core.inputs import split_message
 from punchlist.core.programs import ProgramName
 from punchlist.errors import ConfigInvalid, SettingsFileInvalid, SettingUnknown, suggest
 from punchlist.settings import settings_path
@@ -352,29 +352,17 @@ def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") ->
 def read_settings_file(path: str) -> str:
     """Return the text of the file; raise `SettingsFileInvalid` if it cannot be read, or others may write it."""
     try:
-        with open(path, encoding="utf-8", newline="", opener=_open_at_once) as file:
-            problem = _find_file_problem(os.fstat(file.fileno()).st_mode)
-            text = "" if problem else file.read()
+        with open(path, encoding="utf-8", newline="") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "it is not written in UTF-8"
         raise SettingsFileInvalid(file=path, problem=f"{problem}; mend it or move it away") from None
-    if problem:
-        raise SettingsFileInvalid(file=path, problem=problem)
-    return text
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file for reading; a pipe, too, without waiting for its writer."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _find_file_problem(mode: int) -> str:
-    if stat.S_ISFIFO(mode):
-        return "it is a pipe; use a file"
     # The file may name commands. Windows has no such modes; a group is often the user's own.
     if os.name == "posix" and stat.S_ISREG(mode) and mode & stat.S_IWOTH:
-        return "every user of this machine may write it; run `chmod 600` on it after you have checked what is in it"
-    return ""
+        problem = "every user of this machine may write it; run `chmod 600` on it after you have checked what is in it"
+        raise SettingsFileInvalid(file=path, problem=problem)
+    return text
 
 
 def parse_settings_file(path: str, text: str) -> Settings:

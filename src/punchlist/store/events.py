@@ -23,16 +23,21 @@ from punchlist.core.overview import (
 )
 from punchlist.core.todo import TodoList
 from punchlist.store import records
-from punchlist.store.agents import (
+from punchlist.store.records import (
     AgentRow,
+    LastWrite,
     PendingEvent,
+    RowDamaged,
+    Rows,
     UnitOfWork,
+    check_row,
     decode_activity,
     decode_item,
     decode_summary,
     list_head,
+    moment,
+    readable,
 )
-from punchlist.store.records import LastWrite, RowDamaged, Rows, check_row, moment, readable
 
 
 class OverviewRow(Struct, frozen=True):

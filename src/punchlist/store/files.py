@@ -81,8 +81,8 @@ def store_path(url: str | os.PathLike[str] | None = None) -> str:
 
 def open_own_file(path: str, flags: int) -> int:
     """Open or create a private file of ours; raise `OSError` if a link, or a file of another kind or user, is there."""
-    flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    flags |= getattr(os, "O_NONBLOCK", 0)  # to open a FIFO that somebody planted would wait for its other end
+    flags |= os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags |= os.O_NONBLOCK  # to open a FIFO that somebody planted would wait for its other end
     try:
         handle = os.open(path, flags, 0o600)
     except OSError as error:
@@ -104,7 +104,7 @@ def _require_own(found: os.stat_result, path: str) -> None:
         raise OSError(f"`{name}` is a symbolic link")
     if not stat.S_ISREG(found.st_mode):
         raise OSError(f"`{name}` is not a file")
-    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+    if found.st_uid != os.geteuid():
         raise OSError(f"`{name}` belongs to another user")
 
 
@@ -125,7 +125,7 @@ def check_board(path: str) -> None:
         return
     # An immutable file is read without locks and without a -wal or -shm file. The header on its first page says
     # whose it is, and a board's never changes.
-    uri = f"file:{_quote(path)}?immutable=1"
+    uri = f"file:{quote(path)}?immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as connection:
         try:
             read_schema_version(connection, path)
@@ -152,7 +152,7 @@ def create_private_file(path: str) -> None:
 # Connections.
 
 
-def _quote(path: str) -> str:
+def quote(path: str) -> str:
     """Return a path as a part of a URI. `urllib.parse` does the same, and takes 3 ms to import."""
     return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in os.fsencode(path))
 
@@ -196,7 +196,7 @@ def connect_reader(path: str, *, timeout: float, advice: str = UPGRADE) -> sqlit
     """Connect to a board that can only be read. Such a connection never checkpoints, not even when it is closed."""
     _check_files(path)
     connection = sqlite3.connect(
-        f"file:{_quote(path)}?mode=ro",
+        f"file:{quote(path)}?mode=ro",
         uri=True,
         isolation_level=None,
         check_same_thread=False,

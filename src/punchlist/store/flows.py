@@ -14,10 +14,8 @@ from punchlist.core.flow import TERMINAL, Flow, FlowStatus, FlowStep, parse_cond
 from punchlist.core.task import FLOWS, Task, TaskStatus, Wait
 from punchlist.errors import CycleRefused, FlowCycle, FlowRevisionMismatch, TaskRevisionConflict
 from punchlist.store import records
-from punchlist.store.agents import AgentRow, UnitOfWork
-from punchlist.store.records import Record, RowDamaged, check_row, readable
-from punchlist.store.task_rows import TaskListRow, TaskRow
-from punchlist.store.tasks import TaskRows
+from punchlist.store.records import AgentRow, Record, RowDamaged, UnitOfWork, check_row, readable
+from punchlist.store.tasks import TaskListRow, TaskRow, TaskRows
 
 _step = Record(FlowStep)
 
@@ -43,9 +41,9 @@ class FlowRow(Struct, frozen=True):
 
 
 class FlowRows:
-    def __init__(self, queries: UnitOfWork, tasks: TaskRows) -> None:
+    def __init__(self, queries: UnitOfWork) -> None:
         self._queries = queries
-        self._tasks = tasks
+        self._tasks = TaskRows(queries)
 
     # Looking.
 

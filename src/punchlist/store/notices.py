@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from punchlist.core.notices import News, NoticeMemory, PersonNotice, SeenAgent
-from punchlist.core.presence import GONE_SHOWN
+from punchlist.core.presence import GONE_SHOWN, News, NoticeMemory, PersonNotice, SeenAgent
 from punchlist.store.records import Rows, encode, microseconds, moment
 
 _LOOK, _LEASE, _HELD = "look", "progress", "held "

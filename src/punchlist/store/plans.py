@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from punchlist.core.approval import Plan
-from punchlist.core.question import Question
-from punchlist.store.agents import AgentRow
-from punchlist.store.records import Record, Rows, microseconds
+from punchlist.core.approval import Plan, Question
+from punchlist.store.records import AgentRow, Record, Rows, microseconds
 
 _plan = Record(Plan)
 _question = Record(Question)

@@ -1,6 +1,10 @@
-"""Read and write rows: the named queries of `sql/`, and the encoding of values with a checksum.
+"""Read and write rows: the encoding of values with a checksum, named queries, and the unit of work of a transaction.
 
-A mismatch with the checksum raises `RowDamaged`.
+A step of an agent reads and changes the same few rows again and again: its memory, its activity, its list, the record
+of its session. The `UnitOfWork` reads each of them with the agent, keeps it while the transaction runs, and writes it
+once, before the commit. Events get their numbers when they are appended, and are inserted together. A query that could
+miss what waits to be written has it written first: see `UnitOfWork._execute`. A row that does not agree with its
+checksum raises `RowDamaged`.
 """
 
 from __future__ import annotations
@@ -8,19 +12,19 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from time import monotonic
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
+from msgspec.structs import replace
 
+from punchlist.core.overview import NO_ACTIVITY, Activity, CompletingWrite, KeptItem, ListSummary, summarise_list
 from punchlist.core.task import Task
 from punchlist.core.todo import ListState, TodoItem, TodoList
-
-if TYPE_CHECKING:
-    from punchlist.store.agents import UnitOfWork
 
 _UNREADABLE_ROW = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,6 +49,35 @@ def microseconds(at: datetime) -> int:
 
 def moment(at: int) -> datetime:
     return _EPOCH + timedelta(microseconds=at)
+
+
+Clock = Callable[[], datetime]
+
+
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class SteadyClock:
+    """A clock that never goes back: it continues at the pace of `steady` when the clock that it reads is set back.
+
+    Otherwise time would stand still until that clock has caught up, with leases that never end, or an event would seem
+    to happen before its cause. Without `steady` it does stand still. A clock that is set forward is believed.
+    """
+
+    def __init__(self, wall: Clock = system_clock, steady: Callable[[], float] | None = monotonic) -> None:
+        self._wall = wall
+        self._steady = steady
+        self._latest = datetime.min.replace(tzinfo=UTC)
+        self._at = 0.0
+
+    def __call__(self) -> datetime:
+        said = self._wall()
+        at = 0.0 if self._steady is None else self._steady()
+        if said < self._latest:
+            said = self._latest + timedelta(seconds=max(0.0, at - self._at))
+        self._latest, self._at = said, at
+        return said
 
 
 def checksum(head: str, body: bytes | bytearray, more: bytes | None = None) -> int:
@@ -142,7 +175,7 @@ class SealedRecord(Generic[T]):
         raise RowDamaged(self._problem)
 
 
-# Lists and sessions as surfaces show them, and answered calls.
+# Lists and sessions as terminal show them, and answered calls.
 
 
 class ListRow(NamedTuple):
@@ -263,3 +296,436 @@ def _texts(folder: str) -> list[str]:
 def statements(script: str) -> list[str]:
     """Split a script into its statements. A semicolon ends one only at the end of a line."""
     return [part for part in (piece.strip() for piece in re.split(r";\s*$", script, flags=re.MULTILINE)) if part]
+
+
+# Agents and sessions within one transaction.
+
+SNAPSHOT_EVERY: Final = 50
+"""A past revision is at most this many changes away from a stored list."""
+
+MINUTE: Final = 60_000_000
+"""Microseconds after which an agent's place among the recent ones is written again: its indexes change no oftener."""
+
+_DAMAGED: Final = "a read model is not what was written; `punchlist doctor --rebuild` rebuilds it"
+_activity = SealedRecord(Activity, _DAMAGED)
+_summary = SealedRecord(ListSummary, _DAMAGED)
+_item = SealedRecord(KeptItem, _DAMAGED)
+
+_WAITING_TABLES: Final = re.compile(r"\b(agents|lists|events|sessions|kept_items)\b")
+"""Tables of which rows may wait to be written."""
+
+_WHOSE: Final = frozenset({"tool_calls_in_window", "tool_calls_ended_since", "completions_open_to_checks", "lineage"})
+"""Statements that read of agents only whose they are: that is written at once, and never changes."""
+
+
+class AgentRow(msgspec.Struct, frozen=True):
+    """An agent as stored, with its list. `number` is the store's own key."""
+
+    number: int
+    session: str
+    name: str
+    parent: int | None
+    label: str | None
+    project: str
+    mode: str
+    recent: int
+    unseen: int
+    state: ListState
+
+
+class AgentRecord(msgspec.Struct):
+    """One agent within a transaction: its row, and what changes with every step."""
+
+    row: AgentRow
+    updated_at: int
+    memory: bytes | None = None
+    """Sealed; `store/runtime.py` reads it, which commands that only show lists do not load."""
+    stored_activity: bytes | None = None
+    summary: bytes | None = None
+    has_open_tasks: bool = False
+    completed: CompletingWrite | None = None
+    """The last write of the agent that completed anything."""
+    is_changed: bool = False
+    has_new_list: bool = False
+    has_moved: bool = False
+    """Its place among the recent ones is another."""
+    _activity: Activity | None = None
+
+    @property
+    def activity(self) -> Activity:
+        """The activity of the agent, folded from its events."""
+        if self._activity is None:
+            self._activity = decode_activity(self.stored_activity)
+        return self._activity
+
+    @activity.setter
+    def activity(self, activity: Activity) -> None:
+        self._activity = activity
+        self.stored_activity = _activity.encode(activity)
+
+
+class SessionChecks(msgspec.Struct):
+    """The checks of one session within a transaction, and its line."""
+
+    state: str
+    check_name: str
+    checks: bytes | None
+    """Sealed; `store/runtime.py` reads it."""
+    line: str | None
+    is_changed: bool = False
+
+
+class BoardHeader(msgspec.Struct):
+    """The head of a board within a transaction: its schema, its last event, and whether it has lists of tasks."""
+
+    version: int
+    last_seq: int
+    has_tasks: bool
+
+
+class PendingEvent(NamedTuple):
+    """The columns of an event that waits to be inserted."""
+
+    seq: int
+    at: int
+    kind: str
+    author: str
+    agent: int | None
+    revision: int | None
+    sum: int
+    data: bytes
+    task_list: int | None
+    task: int | None
+
+
+class UnitOfWork(Queries):
+    """Reads each row of an agent once, and writes what changed together."""
+
+    def __init__(self, connection: sqlite3.Connection, header: BoardHeader | None = None) -> None:
+        super().__init__(connection)
+        self._header = header
+        self._agents: dict[int, AgentRecord] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._sessions: dict[str, SessionChecks] = {}
+        self.replies: dict[tuple[int, str], StoredCall | None] = {}
+        self._items: dict[tuple[int, str], dict[str, KeptItem | bytes]] = {}
+        self._new_events: list[PendingEvent] = []
+        self._new_items: dict[tuple[int, str, str], KeptItem] = {}
+        self.marked: dict[str, datetime] = {}
+        """Sessions that changed in a way that their line may show, and when."""
+
+    # The board.
+
+    @property
+    def header(self) -> BoardHeader:
+        if self._header is None:
+            self._header = BoardHeader(*self.one("board_header"))
+        return self._header
+
+    def last_seq(self) -> int:
+        """Return the number of the last event, 0 on a new board."""
+        return self.header.last_seq
+
+    @property
+    def has_tasks(self) -> bool:
+        """True if there is any list of tasks on the board."""
+        return bool(self.header.has_tasks)
+
+    # Queries.
+
+    def _execute(self, name: str, values: Any) -> sqlite3.Cursor:
+        """Run a statement, after what waits for the tables that it reads or writes was written."""
+        tables = _list_tables(name)
+        if tables:
+            self._flush(tables)
+        return super()._execute(name, values)
+
+    def one_with_header(self, name: str, values: Any) -> Any:
+        """Return the row that a statement finds after the header of the board, or None."""
+        found = self.one(name, values)
+        if found is None:
+            raise RowDamaged("the row of the board is missing")
+        if self._header is None:
+            self._header = BoardHeader(*found[:3])
+        return None if found[3] is None else found[3:]
+
+    def run(self, name: str, values: Any = ()) -> int:
+        """Run a statement; return how many rows it changed. What was read of its tables is read again."""
+        changed = super().run(name, values)
+        if _list_tables(name):
+            self.forget()
+        return changed
+
+    def forget(self) -> None:
+        """Forget what was read: another statement may have changed it."""
+        self.flush()
+        self._header = None
+        self._agents.clear()
+        self._numbers.clear()
+        self._sessions.clear()
+        self._items.clear()
+
+    # Agents.
+
+    def find_record(self, session: str, name: str, call_id: str | None = None) -> AgentRecord | None:
+        """Return an agent; one statement reads it with its list, its session, and the reply to a call."""
+        number = self._numbers.get((session, name))
+        if number is not None:
+            return self._agents[number]
+        found = self.one_with_header("find_agent", {"session": session, "name": name, "call_id": call_id})
+        if found is None:
+            return None
+        record = readable(_agent_record, found[:21])
+        self._add(record)
+        self._sessions.setdefault(session, SessionChecks(*found[21:25]))
+        if call_id is not None:
+            self.replies[record.row.number, call_id] = stored_call(record.row.number, call_id, found[25:])
+        return record
+
+    def record(self, number: int) -> AgentRecord:
+        """Return the agent of this number."""
+        found = self.find_number(number)
+        if found is None:
+            raise RowDamaged(f"there is no agent {number}")
+        return found
+
+    def find_number(self, number: int) -> AgentRecord | None:
+        """Return the agent of this number; None if it was deleted."""
+        if number in self._agents:
+            return self._agents[number]
+        key = self.one("key_of_agent", (number,))
+        return None if key is None else self.find_record(*key)
+
+    def _add(self, record: AgentRecord) -> None:
+        row = record.row
+        self._agents[row.number] = record
+        self._numbers[row.session, row.name] = row.number
+
+    def add_agent(
+        self,
+        session: str,
+        name: str,
+        *,
+        project: str,
+        at: datetime,
+        parent: int | None = None,
+        label: str | None = None,
+        spawn_id: str | None = None,
+    ) -> AgentRow:
+        """Add an agent with an empty list, and its session if it is the first one there."""
+        now = microseconds(at)
+        self.run("add_session", {"session": session, "project": project, "at": now})
+        (project,) = self.one("find_session", {"session": session})
+        values = {"session": session, "name": name, "parent": parent, "label": label, "spawn_id": spawn_id}
+        (number,) = self.one("add_agent", {**values, "project": project, "at": now})
+        row = AgentRow(number, session, name, parent, label, project, "execute", now, 0, ListState(TodoList()))
+        self._add(AgentRecord(row, updated_at=now))
+        return row
+
+    def save_list(self, agent: AgentRow, state: ListState, *, unseen: int, at: datetime) -> None:
+        """Replace the agent's list. The events that led to it have to be added separately."""
+        record, now = self.record(agent.number), microseconds(at)
+        before, todos = record.row.state, state.todos
+        if todos is not before.todos:
+            record.has_new_list = True
+            self.save_summary(agent.number, todos)
+            record.updated_at = now
+            self.marked[agent.session] = at
+            if now - record.row.recent >= MINUTE or len(before.todos.items) != len(todos.items):
+                record.has_moved = True
+                record.row = replace(record.row, recent=max(now, record.row.recent))
+        elif state.shown == before.shown and unseen == record.row.unseen:
+            return
+        record.row = replace(record.row, state=state, unseen=unseen)
+        record.is_changed = True
+
+    def add_snapshot(self, agent: int, todos: TodoList) -> None:
+        """Keep a list as it is at its revision."""
+        whole = encode_list(todos)
+        total = checksum(list_head(agent, todos.revision), whole)
+        super()._execute("add_snapshot", (agent, todos.revision, total, whole))
+
+    def touch(self, agent: int, at: datetime) -> None:
+        """Note that an agent was at work elsewhere than on its list: its session is not an old one."""
+        record, now = self.record(agent), microseconds(at)
+        if now > record.updated_at:
+            record.updated_at = now
+            record.is_changed = True
+        if now - record.row.recent >= MINUTE:
+            record.row = replace(record.row, recent=now)
+            record.is_changed = record.has_moved = True
+
+    def save_memory(self, agent: int, memory: bytes) -> None:
+        record = self.record(agent)
+        record.memory = memory
+        record.is_changed = True
+
+    def save_summary(self, agent: int, todos: TodoList) -> None:
+        """Keep the list of an agent in short."""
+        record = self.record(agent)
+        record.summary = _summary.encode(summarise_list(todos))
+        record.is_changed = True
+
+    def save_activity(self, agent: int, activity: Activity) -> None:
+        record = self.record(agent)
+        record.activity = activity
+        record.is_changed = True
+
+    # Sessions.
+
+    def find_checks(self, session: str) -> SessionChecks | None:
+        """Return the checks of a session; None if there is no such session."""
+        if session not in self._sessions:
+            found = self.one("find_session_checks", (session,))
+            if found is None:
+                return None
+            self._sessions[session] = SessionChecks(*found)
+        return self._sessions[session]
+
+    # Items and events.
+
+    def find_item(self, agent: int, plan: str, item_id: str) -> KeptItem | None:
+        """Return an item that a list of an agent has or had."""
+        items = self._items.get((agent, plan))
+        if items is None:
+            items = self._items[agent, plan] = dict(self.all("items_of_plan", (agent, plan)))
+        found = items.get(item_id)
+        if isinstance(found, bytes):
+            found = items[item_id] = decode_item(found)
+        return found
+
+    def save_item(self, agent: int, plan: str, item_id: str, kept: KeptItem) -> None:
+        if (agent, plan) in self._items:
+            self._items[agent, plan][item_id] = kept
+        self._new_items[agent, plan, item_id] = kept
+
+    def append(self, event: PendingEvent) -> None:
+        self._new_events.append(event)
+        self.header.last_seq = event.seq
+
+    # Writing.
+
+    def flush(self) -> None:
+        """Write all that waits."""
+        self._flush(_ALL_TABLES)
+
+    def _flush(self, tables: frozenset[str]) -> None:
+        if self._new_events and "events" in tables:
+            events, self._new_events = self._new_events, []
+            self.insert("add_event", events)
+        if self._new_items and "kept_items" in tables:
+            items, self._new_items = self._new_items, {}
+            self.insert("save_kept_item", [_item_columns(*key, kept) for key, kept in items.items()])
+        if "agents" in tables or "lists" in tables:
+            for record in self._agents.values():
+                if record.is_changed:
+                    self._write_agent(record)
+        if "sessions" in tables:
+            for session, checks in self._sessions.items():
+                if checks.is_changed:
+                    checks.is_changed = False
+                    values = (checks.state, checks.check_name, checks.checks, checks.line, session)
+                    super()._execute("save_session_checks", values)
+
+    def insert(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows together, by a statement that inserts one."""
+        for start in range(0, len(rows), _MOST_ROWS):
+            part = rows[start : start + _MOST_ROWS]
+            self.connection.execute(_for_rows(name, len(part)), [value for row in part for value in row])
+
+    def _write_agent(self, record: AgentRecord) -> None:
+        row, todos = record.row, record.row.state.todos
+        record.is_changed = False
+        shown = encode_shown(row.state)
+        total = checksum(row_head(row.number, row.name, todos.revision), shown or b"")
+        state = (row.unseen, record.updated_at, todos.revision, total, shown)
+        super()._execute("save_agent", (*state, record.memory, record.stored_activity, record.summary, row.number))
+        if record.has_new_list:
+            record.has_new_list = False
+            whole = encode_list(todos)
+            total = checksum(list_head(row.number, todos.revision), whole)
+            super()._execute("save_list", (row.number, total, whole))
+            if todos.revision % SNAPSHOT_EVERY == 0:
+                self.add_snapshot(row.number, todos)
+        if record.has_moved:
+            record.has_moved = False
+            super()._execute("save_place", (row.recent, len(todos.items), row.number))
+            super()._execute("save_session_place", (row.recent, row.session, row.recent))
+
+
+_ALL_TABLES: Final = frozenset({"agents", "lists", "events", "sessions", "kept_items"})
+_MOST_ROWS: Final = 25
+"""Rows of one INSERT: few enough that SQLite keeps the statements prepared."""
+
+_VALUES: Final = re.compile(r"VALUES (\([?, ]+\))")
+
+
+@cache
+def _list_tables(name: str) -> frozenset[str]:
+    """Return the tables in a named statement of which rows may wait to be written."""
+    return frozenset() if name in _WHOSE else frozenset(_WAITING_TABLES.findall(queries()[name]))
+
+
+@cache
+def _for_rows(name: str, count: int) -> str:
+    """Return a statement that inserts one row as one that inserts several."""
+    return _VALUES.sub(lambda found: f"VALUES {', '.join([found[1]] * count)}", queries()[name])
+
+
+def row_head(number: int, name: str, revision: int) -> str:
+    return f"{number} {revision} {name}"
+
+
+def list_head(number: int, revision: int) -> str:
+    return f"{number} {revision}"
+
+
+def read_list(number: int, revision: int, total: int | None, body: bytes | None) -> TodoList:
+    """Return the list of an agent, which is at that revision."""
+    if body is None:
+        todos = TodoList()
+    else:
+        check_row(total, list_head(number, revision), body)
+        todos = decode_list(body)
+    if todos.revision != revision:
+        raise RowDamaged("a list is not at the revision that its agent's row says")
+    return todos
+
+
+def list_row(row: Any) -> ListRow:
+    number, session, name, parent, label, project, mode, updated, *stored = row
+    return ListRow(number, session, name, parent, label, project, mode, moment(updated), read_list(number, *stored))
+
+
+def _agent_record(columns: Sequence[Any]) -> AgentRecord:
+    number, session, name, parent, label, project, mode, recent, unseen, updated_at, *rest = columns
+    revision, total, shown, list_total, body, memory, activity, summary, has_open_tasks, position, at = rest
+    check_row(total, row_head(number, name, revision), shown or b"")
+    state = ListState(read_list(number, revision, list_total, body), decode_shown(shown))
+    row = AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
+    completed = None if position is None else CompletingWrite(position, moment(at))
+    return AgentRecord(row, updated_at, memory, activity, summary, bool(has_open_tasks), completed)
+
+
+def stored_call(agent: int, call_id: str, columns: Sequence[Any]) -> StoredCall | None:
+    total, fingerprint, reply = columns
+    if fingerprint is None:
+        return None
+    readable(lambda reply: check_row(total, f"{agent} {call_id}", reply, fingerprint), reply)
+    return StoredCall(fingerprint, reply)
+
+
+def decode_activity(body: bytes | None) -> Activity:
+    return NO_ACTIVITY if body is None else _activity.decode(body)
+
+
+def decode_summary(body: bytes | None) -> ListSummary:
+    return ListSummary() if body is None else _summary.decode(body)
+
+
+def decode_item(body: bytes) -> KeptItem:
+    return _item.decode(body)
+
+
+def _item_columns(agent: int, plan: str, item_id: str, kept: KeptItem) -> tuple[Any, ...]:
+    return (agent, plan, item_id, kept.touched, kept.item.status.value, kept.is_gone, _item.encode(kept))

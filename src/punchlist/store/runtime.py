@@ -15,10 +15,9 @@ from punchlist.core.overview import CompletingWrite
 from punchlist.detect.findings import Finding, Raised
 from punchlist.detect.guardrail import GuardrailState
 from punchlist.detect.list_upkeep import Upkeep
-from punchlist.detect.loops import Call, Guard
+from punchlist.detect.loops import Guard, LoopCall
 from punchlist.detect.rounds import RoundState
-from punchlist.guidance.ledger import CallCounts, Spent
-from punchlist.guidance.memory import Memory
+from punchlist.guidance.ledger import CallCounts, Memory, Spent
 from punchlist.store import records
 from punchlist.store.records import Record, RowDamaged, Rows, SealedRecord
 from punchlist.store.subagents import DAMAGED, StallMemory
@@ -33,7 +32,7 @@ class LoopMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     since: int = 0
     warned: tuple[tuple[str, int], ...] = ()
     guard: Guard = Guard()
-    held: tuple[Call, ...] = ()
+    held: tuple[LoopCall, ...] = ()
     raised: Raised = ()
 
 
@@ -135,7 +134,7 @@ class Memories(Rows):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ToolCall).decode
-_decode_loop = msgspec.msgpack.Decoder(Call).decode
+_decode_loop = msgspec.msgpack.Decoder(LoopCall).decode
 
 
 class CallRow(msgspec.Struct, frozen=True):
@@ -148,7 +147,7 @@ class CallRow(msgspec.Struct, frozen=True):
     call: ToolCall
     seq: int
     drifts: bool = False
-    loop: Call | None = None
+    loop: LoopCall | None = None
     loop_seq: int | None = None
 
     @property
@@ -210,7 +209,7 @@ class ToolCallRows(Rows):
         """Return an agent and those who started it, the nearest first."""
         return tuple(number for (number,) in self._rows.all("lineage", {"agent": agent}))
 
-    def loop_window(self, agent: int, after: int, limit: int) -> tuple[Call, ...]:
+    def loop_window(self, agent: int, after: int, limit: int) -> tuple[LoopCall, ...]:
         """Return the latest calls that the loop detector recorded after an event, oldest first."""
         rows = self._rows.all("loop_window", (agent, after, limit))
         return tuple(_decode_loop(body) for (body,) in reversed(rows))

@@ -10,6 +10,7 @@ because a write to a file costs as much as one to the list.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import sys
@@ -20,20 +21,12 @@ from contextvars import ContextVar
 from math import inf
 from threading import get_ident
 from time import monotonic, sleep
-from types import ModuleType
 from typing import NamedTuple
 
 from punchlist.errors import StoreBusy
 from punchlist.store.files import open_own_file
 
-try:
-    import fcntl as _fcntl
-except ImportError:  # not a POSIX system: SQLite's own lock has to do
-    _fcntl = None
-
-fcntl: ModuleType | None = _fcntl
-
-_TRY = 0 if fcntl is None else fcntl.LOCK_EX | fcntl.LOCK_NB
+_TRY = fcntl.LOCK_EX | fcntl.LOCK_NB
 _MOST_IN_A_ROW = 2
 """A process may retake the lock so many times just after it released it, before it looks for waiting processes."""
 
@@ -81,7 +74,7 @@ class SidecarLock:
         self._handle = self._open()
 
     def _open(self) -> int | None:
-        return None if fcntl is None or not self.path else open_own_file(self.path, os.O_RDWR)
+        return None if not self.path else open_own_file(self.path, os.O_RDWR)
 
     @property
     def is_mine(self) -> bool:
@@ -102,7 +95,7 @@ class SidecarLock:
         if not self.threads.acquire(timeout=max(0.0, ends - monotonic())):
             raise self._busy(timeout)
         self._owner = get_ident()
-        if self._handle is None or fcntl is None:
+        if self._handle is None:
             return True
         try:
             self._in_a_row += 1
@@ -136,17 +129,17 @@ class SidecarLock:
 
     def _hint_that_we_wait(self, handle: int, waits: bool) -> None:
         """Take a shared lock on the first byte, of Linux's other kind of lock; a hint may get lost."""
-        if fcntl is not None and sys.platform == "linux":
+        if sys.platform == "linux":
             with suppress(OSError):
                 fcntl.lockf(handle, fcntl.LOCK_SH | fcntl.LOCK_NB if waits else fcntl.LOCK_UN, 1)
 
     def _let_others_in(self) -> None:
         """Pause if another process waits: the kernel wakes it, but a process that is awake takes the lock first."""
         self._in_a_row = 0
-        if fcntl is None or self._handle is None or sys.platform != "linux":
+        if self._handle is None or sys.platform != "linux":
             return
         try:
-            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+            fcntl.lockf(self._handle, _TRY, 1)
             fcntl.lockf(self._handle, fcntl.LOCK_UN, 1)
         except OSError:
             sleep(_POLITE_SECONDS)
@@ -157,7 +150,7 @@ class SidecarLock:
     def release(self) -> None:
         """Release the lock if this thread holds it, or was interrupted on the way to it. Can be repeated."""
         if self.is_mine:
-            if fcntl is not None and self._handle is not None:
+            if self._handle is not None:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
             self._owner = 0
         with suppress(RuntimeError):  # it was not held
@@ -202,7 +195,6 @@ class _Turn:
         thread.start()
 
     def _queue(self) -> None:
-        assert fcntl is not None
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX)
         except OSError as error:
@@ -258,10 +250,8 @@ class Notifier:
 
     def _is_unheard(self, handle: int) -> bool:
         """True without a listener. A listener that starts just now reads the board after it has locked the file."""
-        if fcntl is None:  # not a POSIX system: the file is written at each commit
-            return False
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, _TRY)
         except OSError:
             return False
         fcntl.flock(handle, fcntl.LOCK_UN)
@@ -327,8 +317,6 @@ class Listener:
 
     def _lock_shared(self) -> None:
         """Say that there is a listener. A notifier is out of the way at once, unless its process was stopped."""
-        if fcntl is None:
-            return
         for _ in range(_TRIES):
             try:
                 fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

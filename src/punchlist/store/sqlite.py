@@ -9,10 +9,13 @@ import errno
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from datetime import datetime
+from functools import partial
 from time import monotonic
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from punchlist.core.events import Event
 from punchlist.core.todo import TodoList
@@ -29,7 +32,7 @@ from punchlist.errors import (
     StoreUnavailable,
 )
 from punchlist.settings.table import Durability
-from punchlist.store.agents import AgentRow
+from punchlist.store.current_work import write_lines
 from punchlist.store.files import (
     SCHEMA,
     UPGRADE,
@@ -38,13 +41,12 @@ from punchlist.store.files import (
     connect_writer,
     create_private_file,
     has_shared_memory,
+    quote,
     read_schema_version,
     store_path,
 )
-from punchlist.store.forks import follow_forks, never_close
-from punchlist.store.lines import write_lines
 from punchlist.store.migrate import migrate
-from punchlist.store.records import ListRow, RowDamaged, SessionRow
+from punchlist.store.records import AgentRow, ListRow, RowDamaged, SessionRow, microseconds
 from punchlist.store.sidecars import Notifier, SidecarLock
 from punchlist.store.transaction import Transaction
 
@@ -167,7 +169,7 @@ class SqliteStore:
             self._identity = _identify(self._file) if path else None
             self.restart = "this program"
             undo.pop_all()
-        follow_forks(self)
+        _stores.add(self)
 
     def _make_read_lock(self) -> None:
         """Keep apart the threads that share the reader. In memory the one connection both reads and writes.
@@ -491,7 +493,7 @@ class SqliteStore:
         if taken:
             self._lock.release()
 
-    # Forks: see `forks.py`.
+    # Forks.
 
     def before_fork(self) -> None:
         self._lock.threads.acquire()
@@ -511,6 +513,99 @@ class SqliteStore:
         self._make_read_lock()
         if self._file and self._inside:
             # The transaction belongs to the parent. To close the inherited connections would write to its file.
-            never_close(*(connection for connection in (self._writer, self._reader) if connection is not None))
+            _never_close(*(connection for connection in (self._writer, self._reader) if connection is not None))
             self._reader = self._writer = None
             self._closed = True
+
+
+# Forks of the process. SQLite keeps what it knows of a file's locks for the whole process, and a child inherits that
+# knowledge without the locks: it would write to a file that others take for unused. So every connection is closed
+# before a fork, and both sides open their own again when they need them.
+
+_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_paused: list[SqliteStore] = []
+
+
+def _pause() -> None:
+    _paused[:] = _stores
+    for store in _paused:
+        store.before_fork()
+
+
+def _resume(*, child: bool) -> None:
+    paused = _paused[::-1]
+    _paused.clear()
+    for store in paused:
+        store.after_fork(child=child)
+
+
+os.register_at_fork(
+    before=_pause, after_in_parent=partial(_resume, child=False), after_in_child=partial(_resume, child=True)
+)
+
+
+def _never_close(*inherited: object) -> None:
+    """Keep a parent's connections from being closed in a child, even at its end: closing one writes to the file."""
+    import ctypes
+
+    for connection in inherited:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+# Looking at a board's file from outside, for `doctor`: read-only, and never holding up a writer. The file itself is not
+# opened here: closing it again would drop the locks of this process's connections.
+
+_LOCK_SECONDS = 5.0
+
+
+class Inspection(NamedTuple):
+    """Counts of a board's rows, and SQLite's own words about damage in `problems`; none if all is well."""
+
+    format: int
+    journal: str
+    sessions: int
+    agents: int
+    events: int
+    problems: tuple[str, ...]
+
+
+def inspect(path: str) -> Inspection:
+    """Count rows and check the pages. Raise a `StoreError` if the file cannot be read as a board."""
+    with _reading(path) as connection:
+
+        def one(statement: str) -> Any:
+            return connection.execute(statement).fetchone()[0]
+
+        said = [row[0] for row in connection.execute("PRAGMA quick_check(10)")]
+        return Inspection(
+            format=one("PRAGMA user_version"),
+            journal=one("PRAGMA journal_mode"),
+            sessions=one("SELECT count(*) FROM sessions"),
+            agents=one("SELECT count(*) FROM agents"),
+            events=one("SELECT count(*) FROM events"),
+            problems=() if said == ["ok"] else tuple(said),
+        )
+
+
+def count_old_agents(path: str, before: datetime) -> int:
+    """Count the agents of sessions without a write since then."""
+    statement = (
+        "SELECT count(*) FROM agents WHERE session IN "
+        "(SELECT session FROM agents GROUP BY session HAVING max(updated_at) < ?)"
+    )
+    with _reading(path) as connection:
+        return connection.execute(statement, (microseconds(before),)).fetchone()[0]
+
+
+@contextmanager
+def _reading(path: str) -> Generator[sqlite3.Connection]:
+    """Connect to a board that can only be read: by the lock only where SQLite may have to recover the file first."""
+    uri = f"file:{quote(path)}?mode=ro"
+    # Closing the connection needs no lock: one that only reads never checkpoints.
+    with faults(path), closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)) as connection:
+        with ExitStack() as stack:
+            if not has_shared_memory(path):
+                lock = stack.enter_context(closing(SidecarLock(f"{path}.lock", timeout=_LOCK_SECONDS)))
+                stack.enter_context(lock.hold())
+            connection.execute("PRAGMA schema_version").fetchone()  # only now SQLite opens the file
+        yield connection

@@ -1,8 +1,8 @@
-"""Read and write tasks and their lists. The rules are in core; the searches are named queries, equal on all engines."""
+"""Read and write tasks, their lists and edges. The rules are in core; the searches are named queries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,27 +10,222 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft, Event
-from punchlist.core.task import FLOWS, Blocking, Task, TaskStatus, share
+from punchlist.core.task import (
+    FLOWS,
+    Blocking,
+    ChecklistLine,
+    LateResult,
+    RunsAfter,
+    Task,
+    TaskStatus,
+    Wait,
+    Worked,
+    own_progress,
+    share,
+)
 from punchlist.core.task_rules import is_holding
 from punchlist.core.todo import Progress
-from punchlist.errors import TaskRevisionConflict
+from punchlist.errors import CycleRefused, TaskRevisionConflict
 from punchlist.store import records
-from punchlist.store.agents import AgentRow, UnitOfWork
 from punchlist.store.events import append_events, in_order
-from punchlist.store.records import StoredCall, check_row, readable
-from punchlist.store.task_edges import Edges
-from punchlist.store.task_rows import (
-    SECOND,
-    Reservation,
-    TaskCounts,
-    TaskListRow,
-    TaskRow,
-    decode_outline,
-    decode_row,
-    encode_columns,
-    encode_lease,
-    encode_reserved,
-)
+from punchlist.store.records import AgentRow, StoredCall, UnitOfWork, check_row, readable
+
+SECOND = 1_000_000
+
+
+class TaskListRow(msgspec.Struct, frozen=True):
+    """A list of tasks. `number` is the store's own key; `session` is set if it is the list of a session."""
+
+    number: int
+    name: str
+    project: str
+    session: str | None
+
+
+class TaskCounts(msgspec.Struct, frozen=True):
+    """How many tasks a list has in each status, how many of them are ready, and when one of them last changed."""
+
+    statuses: Mapping[str, int]
+    ready: int
+    changed_at: datetime
+
+
+class TaskRow(msgspec.Struct, frozen=True):
+    """A task as stored, with its neighbours. `number`, `parent` and `agent` are the store's own keys."""
+
+    number: int
+    list: TaskListRow
+    rank: int
+    parent: int | None
+    agent: int | None
+    children: int
+    task: Task
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """The patterns of files that a live claim has reserved. `number` and `agent` are the store's own keys."""
+
+    number: int
+    list: str
+    id: str
+    owner: str | None
+    agent: int | None
+    patterns: tuple[str, ...]
+
+
+class _Body(msgspec.Struct, omit_defaults=True):
+    """The fields that no query asks for. Those that hold their default are left out."""
+
+    subject: str
+    description: str = ""
+    active_form: str | None = None
+    labels: tuple[str, ...] = ()
+    checklist: tuple[ChecklistLine, ...] = ()
+    state: Any = msgspec.field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    max_attempts: int | None = None
+    backoff: float = 30.0
+    wait: Wait | None = None
+    result: Any = None
+    late_results: tuple[LateResult, ...] = ()
+    failure: str | None = None
+    worked: Worked | None = None
+    created_by: str = ""
+    grade: str | None = None
+
+
+class _Outline(msgspec.Struct):
+    """The fields of a body that a summary of many tasks shows; decoding skips all others."""
+
+    subject: str
+    active_form: str | None = None
+    wait: Wait | None = None
+    grade: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Body).decode
+_decode_outline = msgspec.json.Decoder(_Outline).decode
+
+
+def _at(moment: datetime | None) -> int | None:
+    return None if moment is None else records.microseconds(moment)
+
+
+def _moment(at: int | None) -> datetime | None:
+    return None if at is None else records.moment(at)
+
+
+def due(task: Task) -> int | None:
+    """Return when something happens to the task by itself. One to be cancelled that nobody works on is due at once."""
+    match task.status:
+        case TaskStatus.IN_PROGRESS:
+            return _at(task.lease_until)
+        case TaskStatus.WAITING | TaskStatus.PENDING if task.cancel_requested:
+            return _at(task.updated_at)
+        case TaskStatus.WAITING:
+            return None if task.wait is None else _at(task.wait.at)
+        case TaskStatus.PENDING:
+            return _at(task.not_before)
+        case _:
+            return None
+
+
+def encode_lease(task: Task) -> int | None:
+    return None if task.lease is None else round(task.lease * SECOND)
+
+
+def encode_reserved(patterns: tuple[str, ...]) -> str | None:
+    return records.encode(patterns).decode() if patterns else None
+
+
+def head(where: int, id: int) -> str:
+    return f"{where} {id}"
+
+
+def encode_columns(task: Task, where: int, id: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """Return the columns of a task in three parts: before `agent` and `parent`, after them, and the last ones."""
+    wait = task.wait if task.status is TaskStatus.WAITING else None
+    body = records.encode(_Body(**{name: getattr(task, name) for name in _Body.__struct_fields__}))
+    topic, correlation_id = (None, None) if wait is None else (wait.topic, wait.correlation_id)
+    first = (task.status.value, task.priority, task.owner)
+    middle = (
+        task.runs_after, due(task), encode_lease(task), task.fence, task.attempts, int(task.cancel_requested), topic,
+        correlation_id, encode_reserved(task.reserved),
+    )  # fmt: skip
+    last = (
+        _at(task.started_at), _at(task.finished_at), _at(task.updated_at), task.revision,
+        records.checksum(head(where, id), body), body,
+    )  # fmt: skip
+    return first, middle, last
+
+
+def decode_outline(row: Any, where: TaskListRow) -> TaskRow:
+    """Return a task with its text, status, owner, times and grade alone: a fifth of the cost of the whole."""
+    number, place, status, owner, agent, created_at, started_at, finished_at, total, blob = row
+    check_row(total, head(where.number, place), blob)
+    body = _decode_outline(blob)
+    task = Task(
+        list=where.name,
+        id=str(place),
+        subject=body.subject,
+        active_form=body.active_form,
+        status=TaskStatus(status),
+        owner=owner,
+        wait=body.wait,
+        grade=body.grade,
+        created_at=_moment(created_at),
+        started_at=_moment(started_at),
+        finished_at=_moment(finished_at),
+    )
+    return TaskRow(number, where, 0, None, agent, 0, task)
+
+
+def decode_row(
+    row: Any,
+    name: str,
+    *,
+    parent: str | None,
+    blockers: tuple[Blocking, ...],
+    blocks: tuple[str, ...],
+    below: Progress | None,
+) -> Task:
+    """Return the task of a row with its neighbours; `below` is the progress of its children, if it has any."""
+    (
+        _, where, place, status, priority, owner, _, _, _, _, open_blockers, runs_after, due_at, lease, fence, attempts,
+        cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, total, blob,
+    ) = row  # fmt: skip
+    check_row(total, head(where, place), blob)
+    body = _decode(blob)
+    now = TaskStatus(status)
+    when = _moment(due_at)
+    return Task(
+        list=name,
+        id=str(place),
+        status=now,
+        owner=owner,
+        parent=parent,
+        priority=priority,
+        blocks=blocks,
+        blocked_by=tuple(blocker.id for blocker in blockers),
+        held_by=tuple(blocker for blocker in blockers if is_holding(blocker.status, runs_after)),
+        open_blockers=open_blockers,
+        runs_after=runs_after,
+        attempts=attempts,
+        not_before=when if now is TaskStatus.PENDING and not cancel_requested else None,
+        lease=None if lease is None else lease / SECOND,
+        lease_until=when if now is TaskStatus.IN_PROGRESS else None,
+        fence=fence,
+        cancel_requested=bool(cancel_requested),
+        reserved=() if reserved is None else records.decode_texts(reserved),
+        created_at=_moment(created_at),
+        started_at=_moment(started_at),
+        finished_at=_moment(finished_at),
+        updated_at=_moment(updated_at),
+        revision=revision,
+        progress=below or own_progress(now, body.checklist),
+        **{name: getattr(body, name) for name in _Body.__struct_fields__},
+    )
+
 
 _GAPS = 4
 """If a page holds fewer than one of so many tasks of its range, edges are read task by task, else for the range."""
@@ -421,3 +616,150 @@ class TaskRows:
         total = records.checksum(f"{where.number} {source} {place}", mark)
         values = {"list": where.number, "source": source, "place": place, "sum": total, "mark": mark}
         self._queries.run("save_reading", values)
+
+
+# Edges.
+
+_STEPS = 64
+"""The search visits so many tasks one by one before the database does the rest in one statement."""
+
+_MOST_NAMED = 12
+_POLICIES: tuple[RunsAfter, ...] = ("completed", "ended")
+
+
+class Edges:
+    """The edges between tasks, by the store's own numbers, with counts of open blockers and ranks.
+
+    Every task has a higher rank than its blockers. An edge that runs forward in rank closes no cycle, so adding it
+    looks at nothing else. One that runs backward is looked into from both ends in turn, until one end is exhausted:
+    then there is no cycle, and that end, the smaller one, is moved. Where both ends are large, the database walks one
+    of them.
+    """
+
+    def __init__(self, queries: UnitOfWork) -> None:
+        self._queries = queries
+
+    def add(self, task: int, blocker: int, *, holding: bool) -> bool:
+        """Add an edge; False if it was there. `holding`: the blocker is not done yet."""
+        if self._queries.one("find_edge", (task, blocker)) is not None:
+            return False
+        self._admit(task, blocker)
+        self._queries.run("add_edge", (task, blocker))
+        if holding:
+            self._queries.run("shift_open_blockers", (1, task))
+        return True
+
+    def remove(self, task: int, blocker: int, *, holding: bool) -> bool:
+        if self._queries.one("find_edge", (task, blocker)) is None:
+            return False
+        self._queries.run("delete_edge", (task, blocker))
+        if holding:
+            self._queries.run("shift_open_blockers", (-1, task))
+        return True
+
+    def shift(self, blocker: int, before: TaskStatus, after: TaskStatus | None) -> list[str]:
+        """Count a blocker's new status (None: deleted) for its dependents; return those with no open blocker left."""
+        free: list[int] = []
+        for policy in _POLICIES:
+            by = (after is not None and is_holding(after, policy)) - is_holding(before, policy)
+            if by:
+                values = {"by": by, "blocker": blocker, "runs_after": policy}
+                rows = self._queries.all("shift_dependents", values)
+                free += [task for task, left, status in rows if not left and by < 0 and status == "pending"]
+        return [str(task) for task in sorted(free)]
+
+    # Ranks and cycles.
+
+    def _rank(self, task: int) -> int:
+        return self._queries.one("rank_of_task", (task,))[0]
+
+    def _admit(self, task: int, blocker: int) -> None:
+        """Rank the blocker below the task; raise `CycleRefused` if that cannot be."""
+        if task == blocker:
+            raise self._refusal([task])
+        low, high = self._rank(task), self._rank(blocker)
+        if high < low:
+            return
+        forward = Side(self._queries, "dependents_upto", task, high)
+        backward = Side(self._queries, "blockers_from", blocker, low)
+        for _ in range(_STEPS):
+            for side, other in ((forward, backward), (backward, forward)):
+                meeting = side.step(other)
+                if meeting is not None:
+                    raise self._refusal([*backward.way(meeting)][::-1] + [*forward.way(meeting)][1:])
+                if side.exhausted:
+                    self._move(side is forward, task if side is forward else blocker, high + 1, low - 1)
+                    return
+        self._search(task, blocker)
+        self._move(True, task, high + 1, low - 1)
+
+    def _search(self, task: int, blocker: int) -> None:
+        """Raise if the blocker waits for the task, however many tasks lie between."""
+        via: dict[int, int] = dict(self._queries.all("way_forward", {"task": task}))
+        if blocker in via:
+            way = [blocker]
+            while way[-1] != task:
+                way.append(via[way[-1]])
+            raise self._refusal(way)
+
+    def _move(self, up: bool, start: int, above: int, below: int) -> None:
+        """Give a task a rank on the far side of an edge, and move the tasks that are in the way."""
+        query, step = ("dependents_upto", 1) if up else ("blockers_from", -1)
+        todo = {start: above if up else below}
+        while todo:
+            number, rank = min(todo.items(), key=lambda each: each[1] * step)
+            del todo[number]
+            self._queries.run("save_rank", (rank, number))
+            for neighbour, _ in self._queries.all(query, (number, rank)):
+                wanted = rank + step
+                known = todo.get(neighbour, wanted)
+                todo[neighbour] = max(known, wanted) if up else min(known, wanted)
+
+    def _refusal(self, way: list[int]) -> CycleRefused:
+        """`way` leads from the blocker back to the task, each waiting for the next."""
+        names = [str(self._queries.one("ids_of_tasks", (number,))[0]) for number in _ends(way)]
+        task, blocker = names[-1], names[0]
+        named = [task, *names]
+        if len(way) > len(names):
+            half = 1 + len(names) // 2
+            named[half:half] = [f"… {len(way) - len(names)} more …"]
+        return CycleRefused(task=task, blocker=blocker, path=" → ".join(named), length=len(way))
+
+
+def _ends(way: list[int]) -> list[int]:
+    """Return the way, or its two ends if it is long."""
+    half = _MOST_NAMED // 2
+    return way if len(way) <= _MOST_NAMED else [*way[:half], *way[-half:]]
+
+
+class Side:
+    """A search from one end of an edge, task by task, in one direction, up to the rank of the other end."""
+
+    def __init__(self, queries: UnitOfWork, query: str, start: int, bound: int) -> None:
+        self._queries = queries
+        self._query = query
+        self._bound = bound
+        self._open = [start]
+        self.via: dict[int, int | None] = {start: None}
+
+    @property
+    def exhausted(self) -> bool:
+        return not self._open
+
+    def step(self, other: Side) -> int | None:
+        """Visit one more task; return the task at which the two searches meet, if they do."""
+        number = self._open.pop()
+        for neighbour, _ in self._queries.all(self._query, (number, self._bound)):
+            if neighbour not in self.via:
+                self.via[neighbour] = number
+                self._open.append(neighbour)
+                if neighbour in other.via:
+                    return neighbour
+        return None
+
+    def way(self, meeting: int) -> Iterator[int]:
+        """Return the tasks from where the searches met back to the start of this side."""
+        at: int | None = meeting
+        while at is not None:
+            yield at
+            at = self.via[at]

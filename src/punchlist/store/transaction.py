@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from punchlist.core.events import Draft, Event
 from punchlist.core.todo import ListState, TodoList
 from punchlist.store import records
-from punchlist.store.agents import AgentRow, UnitOfWork, list_row
 from punchlist.store.events import ListHistory, LogQueries, OverviewRows, append_events, in_order
 from punchlist.store.flows import FlowRows
 from punchlist.store.hosts import HostRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
-from punchlist.store.records import ListRow, SessionRow, StoredCall, readable, session_row
+from punchlist.store.records import (
+    AgentRow,
+    ListRow,
+    SessionRow,
+    StoredCall,
+    UnitOfWork,
+    list_row,
+    readable,
+    session_row,
+    stored_call,
+)
 from punchlist.store.subagents import SubagentRows
 from punchlist.store.tasks import TaskRows
 from punchlist.store.tokens import RequestRows, TokenRows
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from punchlist.store.runtime import CompletionRows, Memories, ToolCallRows
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 _DEEPEST = 32
 """Generations of agents that are looked at: a loop among parents, by whatever damage, must not hang a report."""
@@ -34,22 +44,31 @@ _DELETES = (
 )  # fmt: skip
 
 
+class Repository(Generic[R]):
+    """The rows of one kind. They hold nothing but the transaction, and are made when it is asked for them."""
+
+    def __init__(self, make: Callable[[UnitOfWork], R]) -> None:
+        self._make = make
+
+    def __get__(self, tx: UnitOfWork, _: type) -> R:
+        return self._make(tx)
+
+
 class Transaction(UnitOfWork):
     """All reads and writes of one transaction. The rules are the board's; here are only the rows."""
 
-    # The repositories hold nothing but the connection: each is made when it is asked for.
-
-    def board_key(self) -> bytes:
-        """Return the key of the hashes on this board."""
-        return self.one("board_key")[0]
-
-    @property
-    def history(self) -> ListHistory:
-        return ListHistory(self)
-
-    @property
-    def log(self) -> LogQueries:
-        return LogQueries(self)
+    history = Repository(ListHistory)
+    log = Repository(LogQueries)
+    modes = Repository(ModeRows)
+    plans = Repository(PlanRows)
+    questions = Repository(QuestionRows)
+    tasks = Repository(TaskRows)
+    flows = Repository(FlowRows)
+    overviews = Repository(OverviewRows)
+    subagents = Repository(SubagentRows)
+    hosts = Repository(HostRows)
+    tokens = Repository(TokenRows)
+    requests = Repository(RequestRows)
 
     # The next three need the detectors and the checks, which a command that only shows lists does not load. A process
     # with an agent's handle has loaded them before its first transaction: an import here could hang a fork.
@@ -73,50 +92,14 @@ class Transaction(UnitOfWork):
         return CompletionRows(self)
 
     @property
-    def modes(self) -> ModeRows:
-        return ModeRows(self)
-
-    @property
-    def plans(self) -> PlanRows:
-        return PlanRows(self)
-
-    @property
-    def questions(self) -> QuestionRows:
-        return QuestionRows(self)
-
-    @property
-    def tasks(self) -> TaskRows:
-        return TaskRows(self)
-
-    @property
-    def flows(self) -> FlowRows:
-        return FlowRows(self, self.tasks)
-
-    @property
-    def overviews(self) -> OverviewRows:
-        return OverviewRows(self)
-
-    @property
-    def subagents(self) -> SubagentRows:
-        return SubagentRows(self)
-
-    @property
-    def hosts(self) -> HostRows:
-        return HostRows(self)
-
-    @property
-    def tokens(self) -> TokenRows:
-        return TokenRows(self)
-
-    @property
     def notices(self) -> NoticeRows:
         from punchlist.store.notices import NoticeRows  # few programs tell people of facts
 
         return NoticeRows(self)
 
-    @property
-    def requests(self) -> RequestRows:
-        return RequestRows(self)
+    def board_key(self) -> bytes:
+        """Return the key of the hashes on this board."""
+        return self.one("board_key")[0]
 
     # Agents and their lists.
 
@@ -211,13 +194,17 @@ class Transaction(UnitOfWork):
 
     def call(self, agent: AgentRow, call_id: str) -> StoredCall | None:
         """Return what was answered under a call id."""
-        return self.find_reply(agent.number, call_id)
+        key = (agent.number, call_id)
+        if key not in self.replies:
+            found = self.one("find_call", key)
+            self.replies[key] = None if found is None else stored_call(*key, found)
+        return self.replies[key]
 
     def save_call(self, agent: AgentRow, call_id: str, call: StoredCall, *, at: datetime) -> None:
         total = records.checksum(f"{agent.number} {call_id}", call.reply, call.fingerprint)
         values = (agent.number, call_id, records.microseconds(at), total, call.fingerprint, call.reply)
         self.run("add_call", values)
-        self.remember_reply(agent.number, call_id, call)
+        self.replies[agent.number, call_id] = call
 
     # Tasks.
 

@@ -15,7 +15,7 @@ from punchlist.core import task_rules as rules
 from punchlist.core.task import Task, TaskStatus, fold_task
 from punchlist.errors import InvalidInput, ReservationRefused, TaskError
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_rows import Reservation, TaskRow
+from punchlist.store.tasks import Reservation, TaskRow
 from punchlist.tasks.fields import check_name
 from punchlist.text.patterns import compile_later
 

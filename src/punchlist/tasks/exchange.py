@@ -19,7 +19,7 @@ from punchlist.core.task import ENDED, Task, TaskStatus, Wait, encode_task, with
 from punchlist.core.task_rules import HORIZON
 from punchlist.core.todo import Blocker, Phase, Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused, InvalidInput, TaskUnknown
-from punchlist.store.task_rows import TaskRow
+from punchlist.store.tasks import TaskRow
 from punchlist.tasks.fields import MOST_PARTS, NewTask, parse_status
 from punchlist.tasks.work import Work
 from punchlist.text import cut, for_prompt

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, TypeVar, cast, get_args
 from msgspec.structs import replace
 
 from punchlist.core.commands import Cleaner
-from punchlist.core.json_values import check_json_size, plain_json
+from punchlist.core.inputs import check_json_size, plain_json
 from punchlist.core.task import FIRST, FLOWS, LAST, ChecklistLine, RunsAfter, Task, TaskStatus
 from punchlist.core.task_rules import merge_metadata, merge_state
 from punchlist.errors import InvalidInput

@@ -20,7 +20,7 @@ from punchlist.core import flow as rules
 from punchlist.core.commands import Cleaner
 from punchlist.core.events import Draft, Event
 from punchlist.core.flow import Flow, FlowStatus, FlowStep, Outcome, StepRuntime, StepStatus, owner_key
-from punchlist.core.json_values import plain_json
+from punchlist.core.inputs import plain_json
 from punchlist.errors import FlowError, FlowRevisionMismatch, FlowUnknown, InvalidInput, StoreBusy
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.flows import OVERTAKEN, FlowRow

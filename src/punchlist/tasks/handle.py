@@ -12,12 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft, Event
-from punchlist.core.json_values import plain_json
+from punchlist.core.inputs import plain_json
 from punchlist.core.task import Task, TaskStatus, Worked, name_task
 from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import CycleRefused, GateRefused, StoreBusy, TaskError, TaskRevisionConflict, TaskUnknown
 from punchlist.store import AgentRow, Store, Transaction
-from punchlist.store.task_rows import TaskListRow, TaskRow
+from punchlist.store.tasks import TaskListRow, TaskRow
 from punchlist.tasks.claims import Late
 from punchlist.tasks.fields import (
     LONGEST,
@@ -57,8 +57,6 @@ class TaskBoard(Protocol):
     def gates(self) -> Sequence[Gate]: ...
     def now(self) -> datetime: ...
     def events(self, after: int | str = 0) -> Iterator[Event]: ...
-    def tasks_changed(self, list: str) -> None: ...
-    def change_tasks(self, list: str, work: Callable[[], T]) -> T: ...
 
 
 class TaskAgent(Protocol):
@@ -128,8 +126,7 @@ class Tasks:
         return Work(tx, self.name, project=self._project, now=now, by=self.by, agent=row, grades=grades)
 
     def _change(self, work: Callable[[Work], T]) -> T:
-        store = self.board.store
-        return self.board.change_tasks(self.name, lambda: store.transact(lambda tx: work(self.within(tx))))
+        return self.board.store.transact(lambda tx: work(self.within(tx)))
 
     # Reading.
 
@@ -155,7 +152,7 @@ class Tasks:
         due, found = self.board.store.read(read)
         if due:
             with suppress(StoreBusy):
-                self.board.change_tasks(self.name, lambda: self.board.store.transact(settle, wait=SETTLE_WAIT))
+                self.board.store.transact(settle, wait=SETTLE_WAIT)
             _, found = self.board.store.read(lambda tx: read(tx, as_it_stands=True))
         return found
 
@@ -463,7 +460,6 @@ def _make_steps(task: Task, children: tuple[Task, ...]) -> TodoList:
 
 
 def _link_list(work: Work, task: str, agent: TaskAgent, plan_id: str) -> Task:
-    """Record on a task which list is worked under it."""
     row = work.row(task)
     worked = Worked(session=agent.session, agent=agent.name, plan_id=plan_id)
     known = work.tx.agent(agent.session, agent.name)
@@ -481,7 +477,6 @@ def _make_call_id(agent: TaskAgent, todos: TodoList, item: TodoItem) -> str:
 
 
 def _make_promoted_fields(agent: TaskAgent, todos: TodoList, item: TodoItem, parent: str | None) -> NewTask:
-    """Return the fields of the task that an item is promoted to."""
     origin = {"session": agent.session, "agent": agent.name, "plan_id": todos.plan_id, "item": item.id}
     given: NewTask = {"metadata": {"todo": origin}}
     if item.active_form:

@@ -8,30 +8,20 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from punchlist import errors
 from punchlist.core import flow as flows
 from punchlist.core import task as asked
 from punchlist.core import task_rules as rules
 from punchlist.core.commands import Repeat
 from punchlist.core.events import Draft
 from punchlist.core.flow import Flow, FlowCommand, FlowResult, OnFlow, check_condition, owner_key
-from punchlist.core.json_values import plain_json
+from punchlist.core.inputs import plain_json
 from punchlist.core.task import REASON, Task, TaskCommand, TaskResult, TaskStatus, UpdateTask, name_task
 from punchlist.dialects.base import Reply
-from punchlist.errors import (
-    FlowError,
-    FlowForeign,
-    FlowRevisionMismatch,
-    GateRefused,
-    InvalidInput,
-    PunchlistError,
-    TaskError,
-    TaskRevisionConflict,
-    TaskUnknown,
-)
 from punchlist.settings.environment import timer_horizon
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
-from punchlist.store.task_rows import TaskRow
+from punchlist.store.tasks import TaskRow
 from punchlist.tasks.claims import Late
 from punchlist.tasks.fields import describe_completion, describe_new_task
 from punchlist.tasks.flows import FlowWork
@@ -58,8 +48,8 @@ class TaskModelCall:
         self._grades = grades
         self._gates = gates
         self._render = render
-        self._answers: dict[tuple[str, int], GateRefused | None] = {}
-        self._refused: TaskError | InvalidInput | TaskRevisionConflict | None = None
+        self._answers: dict[tuple[str, int], errors.GateRefused | None] = {}
+        self._refused: errors.TaskError | errors.InvalidInput | errors.TaskRevisionConflict | None = None
 
     def decide(self, tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
         """Return the reply, and True if a task changed. Raises `Repeat` to be decided again in a new transaction."""
@@ -68,7 +58,7 @@ class TaskModelCall:
             return self._refusal(work, row, self._refused), False
         try:
             result = self._run(work)
-        except (TaskError, InvalidInput, TaskRevisionConflict) as error:
+        except (errors.TaskError, errors.InvalidInput, errors.TaskRevisionConflict) as error:
             self._refused = error
             raise Repeat from error  # rolls back what it wrote
         if isinstance(result, Late):
@@ -85,12 +75,12 @@ class TaskModelCall:
         assert isinstance(result, TaskResult)  # nothing that only reads comes too late
         return self._render(result)
 
-    def _refusal(self, work: Work, row: AgentRow, error: PunchlistError) -> Reply:
+    def _refusal(self, work: Work, row: AgentRow, error: errors.PunchlistError) -> Reply:
         reply = self._render(TaskResult(self._command, error=error))
         for problem in reply.problems[:1]:
             refused = Draft("list.refused", {"code": problem.code, "problem": problem.text[:500]})
             work.tx.add_events(row, [refused], by=work.by, at=work.now)
-        if isinstance(error, GateRefused) and isinstance(self._command, UpdateTask):
+        if isinstance(error, errors.GateRefused) and isinstance(self._command, UpdateTask):
             found = work.find(self._command.id)
             if found is not None:
                 told = {**name_task(found.task), "on": "complete", "reason": str(error)}
@@ -138,7 +128,7 @@ class TaskModelCall:
         row = _get(work, command.id)
         before = row.task
         if before.status is TaskStatus.CANCELLED:
-            raise TaskUnknown(id=command.id[:80], list=work.name)
+            raise errors.TaskUnknown(id=command.id[:80], list=work.name)
         if command.only_own:
             _check_own(work, row)
         if command.delete:
@@ -167,14 +157,14 @@ class TaskModelCall:
                 raise refusal
             return
         if len(self._answers) >= MOST_ASKED:
-            raise TaskRevisionConflict(id=task.id, expected="what it was", actual=task.revision)
+            raise errors.TaskRevisionConflict(id=task.id, expected="what it was", actual=task.revision)
         raise Repeat(lambda: self._ask(key, on, task))
 
     def _ask(self, key: tuple[str, int], on: On, task: Task) -> None:
         try:
             ask_gates(self._gates, on, task)
             self._answers[key] = None
-        except GateRefused as refused:
+        except errors.GateRefused as refused:
             self._answers[key] = refused
 
 
@@ -193,7 +183,7 @@ def _find(work: Work, id: str) -> TaskRow | None:
 def _get(work: Work, id: str) -> TaskRow:
     row = _find(work, id)
     if row is None:
-        raise TaskUnknown(id=id[:80], list=work.name)
+        raise errors.TaskUnknown(id=id[:80], list=work.name)
     return row
 
 
@@ -206,7 +196,7 @@ class FlowModelCall:
         self._owner = owner_key(name, session)
         self._by = name
         self._render = render
-        self._refused: FlowError | InvalidInput | None = None
+        self._refused: errors.FlowError | errors.InvalidInput | None = None
         self._overtaken = False
 
     def decide(self, tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
@@ -219,8 +209,8 @@ class FlowModelCall:
         work = FlowWork(tx, now=now, by=self._by, agent=row)
         try:
             result = self._run(work)
-        except (FlowError, InvalidInput) as error:
-            if self._overtaken or not isinstance(error, FlowRevisionMismatch):
+        except (errors.FlowError, errors.InvalidInput) as error:
+            if self._overtaken or not isinstance(error, errors.FlowRevisionMismatch):
                 self._refused = error
             self._overtaken = True
             raise Repeat from error  # rolls back what it wrote
@@ -231,7 +221,7 @@ class FlowModelCall:
         work = FlowWork(tx, now=now, by=self._by, agent=row, settles=False)
         try:
             return self._render(self._run(work))
-        except (FlowError, InvalidInput):
+        except (errors.FlowError, errors.InvalidInput):
             return None
 
     def _run(self, work: FlowWork) -> FlowResult:
@@ -250,9 +240,9 @@ class FlowModelCall:
                 if row is None:
                     return FlowResult(command)
                 if row.flow.owner_session_key != self._owner:
-                    raise FlowForeign(id=row.flow.id, owner=row.flow.owner_session_key)
+                    raise errors.FlowForeign(id=row.flow.id, owner=row.flow.owner_session_key)
                 if command.refused:
-                    raise FlowError(problem=command.refused)
+                    raise errors.FlowError(problem=command.refused)
                 return FlowResult(command, _run_on_flow(work, command, row.flow))
 
 

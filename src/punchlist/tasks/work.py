@@ -9,10 +9,11 @@ from typing import Any, Unpack, cast
 import msgspec
 from msgspec.structs import replace
 
+from punchlist import errors
 from punchlist.core import task_rules as rules
 from punchlist.core.commands import Cleaner, Problem
 from punchlist.core.events import Draft, json_time
-from punchlist.core.json_values import check_json_size, plain_json
+from punchlist.core.inputs import check_json_size, plain_json
 from punchlist.core.task import (
     ENDED,
     ChecklistLine,
@@ -27,20 +28,9 @@ from punchlist.core.task import (
     share,
 )
 from punchlist.core.todo import Progress, Status, TodoList
-from punchlist.errors import (
-    CallReused,
-    CancelPending,
-    FenceStale,
-    InvalidInput,
-    TaskDeleted,
-    TaskError,
-    TaskNotReady,
-    TaskUnknown,
-    TransitionRefused,
-)
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import StoredCall
-from punchlist.store.task_rows import TaskListRow, TaskRow
+from punchlist.store.tasks import TaskListRow, TaskRow
 from punchlist.tasks.claims import LEASE, LONGEST_LEASE, Late, Ownership, check_lease, check_patterns
 from punchlist.tasks.fields import (
     EDGES,
@@ -140,7 +130,7 @@ class Work:
         """Return the task of that id, `alone` without its neighbours; raise `TaskUnknown`."""
         found = self.find(id, alone=alone)
         if found is None:
-            raise TaskUnknown(id=str(id)[:80], list=self.name)
+            raise errors.TaskUnknown(id=str(id)[:80], list=self.name)
         return found
 
     def write(
@@ -225,7 +215,7 @@ class Work:
         known = self.tasks.call(self.where, call_id)
         if known is not None:
             if known.fingerprint != fingerprint:
-                raise CallReused(call_id=call_id)
+                raise errors.CallReused(call_id=call_id)
             return _decode(known.reply)
         tasks = run()
         if tasks or empty:
@@ -333,7 +323,7 @@ class Work:
             case TaskStatus.CANCELLED:
                 return self.write(row, rules.cancel(task, self.now), "task.cancelled")
             case TaskStatus.WAITING:
-                raise InvalidInput(problem="Say what the task is to wait for: use `wait`.")
+                raise errors.InvalidInput(problem="Say what the task is to wait for: use `wait`.")
 
     def _start(self, row: TaskRow, *, given: bool, fence: int | None) -> TaskRow:
         """Start a task for the writer, or for the owner it was just `given`; raise if another worker has it."""
@@ -361,11 +351,11 @@ class Work:
     def _check_parent(self, above: TaskRow, row: TaskRow | None = None) -> None:
         for _ in range(_DEEPEST):
             if row is not None and above.number == row.number:
-                raise InvalidInput(problem=f"Task `{row.task.id}` cannot be below itself.")
+                raise errors.InvalidInput(problem=f"Task `{row.task.id}` cannot be below itself.")
             if above.parent is None:
                 return
             above = self.tasks.get(above.parent)
-        raise InvalidInput(problem=f"Tasks lie at most {_DEEPEST} deep.")
+        raise errors.InvalidInput(problem=f"Tasks lie at most {_DEEPEST} deep.")
 
     def _link(self, row: TaskRow, given: Mapping[str, Any]) -> bool:
         """Add and remove edges; True if there were any."""
@@ -417,7 +407,7 @@ class Work:
         check_name("owner", owner)
         lease = check_lease(LEASE if lease is None else lease)
         if not 1 <= limit <= _MOST_AT_ONCE:
-            raise InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
+            raise errors.InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
         asked = ["claim", owner, id, limit, label, lease, list(reserve)]
         patterns = check_patterns(reserve, self._project)
         label = None if label is None else repair(label)
@@ -431,7 +421,7 @@ class Work:
             else:
                 row = self.row(id)
                 if label is not None and label not in row.task.labels:
-                    raise TaskNotReady(id=row.task.id, problem=f"it is not labelled `{label[:80]}`")
+                    raise errors.TaskNotReady(id=row.task.id, problem=f"it is not labelled `{label[:80]}`")
                 if rules.is_held(row.task) and row.task.owner is None:
                     raise rules.taken_error(row.task, self.ownership.holder(row))
                 rows = [self.write(row, rules.claim(row.task, owner, self.now, length, patterns), "task.claimed")]
@@ -541,18 +531,18 @@ class Work:
         task, fence = row.task, self.ownership.fence_of(row, fence)
         then = "what you brought is kept beside it"
         if fence in {None, task.fence} and task.status is TaskStatus.COMPLETED and result not in (None, task.result):
-            refused = TransitionRefused(id=task.id, status=task.status, to="completed once more", next=then)
+            refused = errors.TransitionRefused(id=task.id, status=task.status, to="completed once more", next=then)
             return self._keep_late(row, task.fence, result, refused)
         if fence is None:
             return None
         if fence != task.fence:
             kept = " What you brought is kept with the task." if result is not None else ""
-            stale = FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept)
+            stale = errors.FenceStale(id=task.id, fence=fence, actual=task.fence, kept=kept)
             return self._keep_late(row, fence, result, stale)
         if task.cancel_requested and task.status not in ENDED:
-            return self._keep_late(row, fence, result, CancelPending(id=task.id))
+            return self._keep_late(row, fence, result, errors.CancelPending(id=task.id))
         if task.status is TaskStatus.CANCELLED:
-            refused = TransitionRefused(id=task.id, status=task.status, to="completed", next=then)
+            refused = errors.TransitionRefused(id=task.id, status=task.status, to="completed", next=then)
             return self._keep_late(row, fence, result, refused)
         return None
 
@@ -569,14 +559,14 @@ class Work:
             brought = (event.data.get("fence"), event.data.get("result"))
             known |= event.kind == "task.late" and brought == (fence, result)
         if gone is None or fence is None:
-            raise TaskUnknown(id=str(id)[:80], list=self.name)
+            raise errors.TaskUnknown(id=str(id)[:80], list=self.name)
         if result is not None and not known:
             told = {**name_task(gone), "fence": fence, "result": result}
             self.tell(TaskRow(0, self.where, 0, None, None, 0, gone), Draft("task.late", told), by=self.by)
         then = "stop working on it" if result is None else "what you brought is kept in its history"
-        return Late(gone, TaskDeleted(id=gone.id, list=self.name, next=then))
+        return Late(gone, errors.TaskDeleted(id=gone.id, list=self.name, next=then))
 
-    def _keep_late(self, row: TaskRow, fence: int, result: Any, error: TaskError) -> Late:
+    def _keep_late(self, row: TaskRow, fence: int, result: Any, error: errors.TaskError) -> Late:
         if result is None:
             return Late(row.task, error)
         after = rules.add_late_result(row.task, fence, result, by=self.by, now=self.now)
@@ -696,10 +686,10 @@ def _ids(name: str, given: Any) -> list[str]:
     if given is None:
         return []
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidInput(problem=f"`{name.removeprefix('add_')}` is a list of ids.")
+        raise errors.InvalidInput(problem=f"`{name.removeprefix('add_')}` is a list of ids.")
     ids = list(dict.fromkeys(str(each) for each in cast("Iterable[Any]", given)))
     if len(ids) > MOST_PARTS:
-        raise InvalidInput(problem=f"{len(ids)} edges are too many for one call; at most {MOST_PARTS} fit.")
+        raise errors.InvalidInput(problem=f"{len(ids)} edges are too many for one call; at most {MOST_PARTS} fit.")
     return ids
 
 

@@ -334,7 +334,6 @@ _HERE: Final = compile_later(
 
 
 def _command_spans(text: str) -> list[Span]:
-    """Find the secrets in command lines."""
     spans: list[Span] = []
     for line in _LINE.finditer(text):
         spans += _line_spans(line[0], line.start(), 0)
@@ -518,7 +517,6 @@ _MASKED: Final = compile_later(r"""\*{3}(?:\n|\Z|["'](?=[\s,;:)}\]]))""")
 _BELOW: Final = compile_later(r"(?:[|>][-+]?)?[^\S\n]*(?:\n[^\S\n]++(?!(?:-[ ])?[\w.-]{1,128}:(?:\s|\Z))[^\n]+)+")
 _BARE: Final = compile_later(r"""(?>(?:\\.|[^\s"'\\]|"[^"\s]*"|'[^'\s]*')+)|\\""")
 _TAG: Final = compile_later(r"(?<!\w)<(?:\w{1,16}:)?\Z")
-_END_OF_ELEMENT: Final = compile_later(r"[<\n]|\Z")
 _BRACKET: Final = compile_later(r"""\\.|["'\[\](){}]""")
 _PLACE: Final = compile_later(r":(?::[Tt]est|[ ]?\d{1,6}(?:[:-]\d{1,6})?[:.]?(?=\s|\\|[\"',;)\]}]+(?:\s|\Z)|\Z))")
 _MATCHED_LINE: Final = compile_later(r"[\w.-]{1,128}\.\w{1,5}:\d{1,6}[:-]\S")
@@ -643,8 +641,7 @@ def _element_span(text: str, name: _SecretName, start: int) -> Span | None:
     if _TAG.search(text, max(0, name.start - _CLOSE), name.start) is None:
         return None
     end = text.find("</", start, start + _FAR)
-    found = _END_OF_ELEMENT.search(text, start) if end < 0 else None
-    return start, end if found is None else found.start()
+    return start, end if end >= 0 else _end_of_line(text, start)
 
 
 def _end_of_bracket(text: str, start: int) -> int:

@@ -1,15 +1,15 @@
 """Read Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, a subagent's own file, and the SDK's stream.
 
 The list is that of the last `TodoWrite` that validates and was not answered by an error; its result's `newTodos` counts
-where the two differ, and tells the list alone where the call itself was lost (`answers`). Lists of mid-2025, with a
-priority and an id for each item and no active form, are read too. A subagent's lines are told by `isSidechain`, in the
-stream by `parent_tool_use_id`; where neither names it, as in the oldest transcripts, all of them count as one subagent,
-`sidechain`.
+where the two differ. Lists of mid-2025, with a priority and an id for each item and no active form, are read too. A
+subagent's lines are told by `isSidechain`, in the stream by `parent_tool_use_id`; where neither names it, as in the
+oldest transcripts, all of them count as one subagent, `sidechain`.
 """
 
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from glob import escape, iglob
 from hashlib import blake2b
 from heapq import nsmallest
@@ -27,8 +27,7 @@ from punchlist.transcripts import steps
 from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
 from punchlist.transcripts.decoding import record as decode_record
 from punchlist.transcripts.lines import LineFormat, LineTranscript, TranscriptHead
-from punchlist.transcripts.reverse import Log
-from punchlist.transcripts.tokens import read_tokens
+from punchlist.transcripts.log_files import Log
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "TodoWrite"
@@ -53,12 +52,12 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
     if (calls or results) and origin.agent != MAIN:
         yield steps.SubagentStart(at=origin.at, agent=origin.agent, call_id=name(record.get("parent_tool_use_id")))
     for block in calls:
-        yield TranscriptCall(str(block.get("name")), block.get("input"), call_key(block.get("id")), origin)
+        yield from steps.read_call(block.get("name"), block.get("input"), block.get("id"), origin)
     data = record.get("toolUseResult", record.get("tool_use_result"))
     for block in results:
         yield from _read_outcome(block, data if len(results) == 1 else None, origin)
     if kind == "assistant" and (usage := object_at(message, "usage")):
-        yield steps.TokenReport(message.get("id"), read_tokens(usage, *_TOKENS))
+        yield steps.TokenReport(message.get("id"), steps.read_tokens(usage, *_TOKENS))
     if kind == "assistant" and message.get("stop_reason") == "end_turn":
         yield steps.TurnEnd(at=origin.at, agent=origin.agent)
     if kind == "user" and not results and origin.agent == MAIN and _is_said_by_user(record):
@@ -93,14 +92,14 @@ def _read_session(record: dict[str, Any]) -> str | None:
 
 def read_list(call: TranscriptCall | None, outcome: CallOutcome | None) -> Replace | None:
     """Return the list in the outcome of a `TodoWrite`, else in its arguments; None if it was refused."""
-    if (call is not None and call.name != TOOL) or (outcome is not None and outcome.is_error):
+    if call is None or call.name != TOOL or (outcome is not None and outcome.is_error):
         return None
     todos = None if outcome is None else object_at(outcome.data).get("newTodos")
-    told = None if todos is None else read_todos({"todos": todos})
-    return told or (None if call is None else read_todos(call.args))
+    told = None if todos is None else _read_todos({"todos": todos})
+    return told or _read_todos(call.args)
 
 
-def read_todos(args: Any) -> Replace | None:
+def _read_todos(args: Any) -> Replace | None:
     """Return the list in the arguments of a call, of today's shape or of that of mid-2025, else None."""
     command = parse(TOOL, args)
     return command if isinstance(command, Replace) else _read_old_todos(args)
@@ -173,19 +172,13 @@ def read_head(first: Sequence[dict[str, Any]], last: Sequence[dict[str, Any]], s
     return TranscriptHead(Origin(agent, sessions[0] if sessions else stem, cwd), sessions)
 
 
-def read_meta(file: str) -> dict[str, Any]:
-    """Return what is stored next to a subagent's transcript: its type, and the call that started it."""
-    beside = f"{file.removesuffix('.jsonl')}.meta.json"
-    try:
-        with open(beside, "rb") as meta:
-            return {} if os.path.islink(beside) else decode_record(meta.read(_LARGEST_META)) or {}
-    except OSError:
-        return {}
-
-
 def read_start(file: str, agent: str) -> steps.SubagentStart:
-    """Return the start of the subagent whose transcript it is, with its type and the call that started it, if told."""
-    meta = read_meta(file)
+    """Return the start of the subagent whose transcript it is; a file beside it tells its type and its call."""
+    beside = f"{file.removesuffix('.jsonl')}.meta.json"
+    meta: dict[str, Any] = {}
+    with suppress(OSError), open(beside, "rb") as opened:
+        if not os.path.islink(beside):
+            meta = decode_record(opened.read(_LARGEST_META)) or {}
     return steps.SubagentStart(agent=agent, call_id=call_key(meta.get("toolUseId")), name=name(meta.get("agentType")))
 
 
@@ -212,11 +205,9 @@ STEPS = steps.StepFormat(
     find_subagents=find_subagents,
 )
 FORMAT = LineFormat(
-    name="claude-code",
     dialect="claude-code",
     tool=TOOL,
-    needles=(b'"TodoWrite"', b'"newTodos"'),
-    callers=(b'"tool_use"', b'"TodoWrite"'),
+    needles=(b'"TodoWrite"',),
     answers=(b'"tool_result"',),
     is_own=is_own,
     read_facts=read_facts,
@@ -253,7 +244,7 @@ class TaskReading:
     def __iter__(self) -> Iterator[TaskWrite]:
         for at, call, outcome in self._transcript.pair_calls(*TOOLS, start=self._start):
             if outcome is None:
-                if call.call_id is not None and self._transcript.end - at < _PATIENCE:
+                if self._transcript.end - at < _PATIENCE:
                     self.end = min(self.end, at)
                 continue
             write = read_task_write(call, outcome)

@@ -13,28 +13,16 @@ from typing import Any
 
 from punchlist.dialects.codex import parse
 from punchlist.errors import PunchlistError
-from punchlist.transcripts import steps, zst
-from punchlist.transcripts.decoding import call_key, decode, fields, moment, name, object_at, path, text_of
+from punchlist.transcripts import steps
+from punchlist.transcripts.decoding import call_key, decode, decode_args, fields, moment, name, object_at, path, text_of
 from punchlist.transcripts.lines import LineFormat, TranscriptHead
-from punchlist.transcripts.tokens import read_tokens, without_cached
+from punchlist.transcripts.log_files import read_records
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall
 
 TOOL = "update_plan"
 SUCCESS = "Plan updated"
 _TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens")
-_TYPES = frozenset(
-    {
-        "session_meta",
-        "response_item",
-        "event_msg",
-        "turn_context",
-        "compacted",
-        "world_state",
-        "inter_agent_communication",
-        "inter_agent_communication_metadata",
-        "security_risk_score",
-    }
-)
+_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
 
 
 def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
@@ -52,12 +40,12 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
             yield steps.TurnEnd(at=at)
         case _, "token_count":
             if total := object_at(payload, "info", "total_token_usage"):
-                yield steps.TokenReport(None, without_cached(read_tokens(total, *_TOKENS)), is_total=True)
+                yield steps.TokenReport(None, steps.without_cached(steps.read_tokens(total, *_TOKENS)), is_total=True)
         case _, "exec_command_end" if call_id is not None:
             if type(code := payload.get("exit_code")) is int:
                 yield steps.ExitCode(call_id, code)
         case _, "function_call" | "custom_tool_call" | "local_shell_call":
-            yield TranscriptCall(*_read_call(payload), call_id, origin)
+            yield from steps.read_call(*_read_call(payload), payload.get("call_id") or payload.get("id"), origin)
         case _, "function_call_output" | "custom_tool_call_output" if call_id is not None:
             output = payload.get("output")
             yield CallOutcome(call_id, text_of(output) if isinstance(output, list) else output, origin=origin)
@@ -65,20 +53,17 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
             pass
 
 
-def _read_call(payload: dict[str, Any]) -> tuple[str, Any]:
-    """Return the tool of a call, and its arguments."""
+def _read_call(payload: dict[str, Any]) -> tuple[Any, Any]:
     match payload.get("type"):
         case "local_shell_call":
             return "local_shell", payload.get("action")
         case "custom_tool_call":
-            return str(payload.get("name")), {"input": payload.get("input")}
+            return payload.get("name"), {"input": payload.get("input")}
         case _:
-            given, namespace = payload.get("arguments"), payload.get("namespace")
-            read = decode(given) if isinstance(given, str) else given
-            tool = str(payload.get("name"))
+            tool, namespace = payload.get("name"), payload.get("namespace")
             if isinstance(namespace, str) and namespace:
                 tool = f"{namespace}__{tool}"
-            return tool, given if read is None else read
+            return tool, decode_args(payload.get("arguments"))
 
 
 def _read_output(output: Any) -> str:
@@ -133,7 +118,7 @@ def read_start(file: str, agent: str) -> steps.SubagentStart:
 
 def _read_first(file: str) -> dict[str, Any]:
     with suppress(OSError, PunchlistError):
-        return next(zst.read_records(file), None) or {}
+        return next(read_records(file), None) or {}
     return {}
 
 
@@ -169,7 +154,6 @@ STEPS = steps.StepFormat(
     find_subagents=find_subagents,
 )
 FORMAT = LineFormat(
-    name="codex",
     dialect="codex",
     tool=TOOL,
     needles=(b'"update_plan"',),

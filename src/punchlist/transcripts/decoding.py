@@ -41,6 +41,12 @@ def encode(value: Any) -> bytes | None:
         return None
 
 
+def decode_args(given: Any) -> Any:
+    """Return the arguments of a call, which some hosts keep as JSON text."""
+    found = decode(given) if isinstance(given, str) else given
+    return given if found is None else found
+
+
 def record(body: bytes | str) -> dict[str, Any] | None:
     """Return the object in a line; None if the line is broken or holds something else."""
     return fields(decode(body))

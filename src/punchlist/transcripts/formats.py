@@ -2,22 +2,37 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from heapq import merge
 from itertools import chain, islice
 from typing import Any, cast
 
-from punchlist.errors import InvalidInput, TranscriptError, TranscriptUnknown, UnknownName
-from punchlist.transcripts import claude_code, codex, gemini, hermes, messages, oh_my_pi, openclaw, stores, zst
+from msgspec.structs import replace
+
+from punchlist.errors import InvalidInput, PunchlistError, TranscriptError, TranscriptUnknown, UnknownName
+from punchlist.transcripts import chats, claude_code, codex, gemini, oh_my_pi, openclaw, stores
 from punchlist.transcripts.decoding import decode, fields, name, record
-from punchlist.transcripts.lines import LineFormat, LineTranscript, hold_records, read_file
-from punchlist.transcripts.reverse import Log
-from punchlist.transcripts.steps import StepFormat
-from punchlist.transcripts.stores import OPENCODE, QWEN, StateTranscript
-from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCall, Written
+from punchlist.transcripts.lines import LineFormat, LineTranscript, hold_records, open_compressed, read_file
+from punchlist.transcripts.log_files import COMPRESSED, Log, read_first, read_records
+from punchlist.transcripts.steps import (
+    CallEnd,
+    CallStart,
+    ListWrite,
+    Step,
+    StepFormat,
+    StepReader,
+    SubagentStart,
+    TokenUse,
+    TurnEnd,
+    add_bounded,
+)
+from punchlist.transcripts.stores import OPENCODE, QWEN
+from punchlist.transcripts.values import MAIN, Origin, Transcript, TranscriptCall, Written, hold_states
 
 LINES: Mapping[str, LineFormat] = {
-    form.name: form for form in (claude_code.FORMAT, codex.FORMAT, oh_my_pi.FORMAT, openclaw.FORMAT)
+    form.dialect: form for form in (claude_code.FORMAT, codex.FORMAT, oh_my_pi.FORMAT, openclaw.FORMAT)
 }
 LOGS: Mapping[str, StepFormat] = {
     form.dialect: form
@@ -28,18 +43,18 @@ LOGS: Mapping[str, StepFormat] = {
         gemini.QWEN_STEPS,
         oh_my_pi.STEPS,
         openclaw.STEPS,
-        hermes.STEPS,
+        chats.STEPS,
         stores.OPENCODE_STEPS,
     )
 }
 """Formats of logs that tell what an agent did, by agent."""
 
-_CHATS = (hermes.NAME, messages.NAME)
+_CHATS = (chats.NAME, chats.MESSAGES)
 FORMATS = (*LINES, *_CHATS, OPENCODE, QWEN)
 """The names that `format` takes."""
 
 _LARGEST_DOCUMENT = 64 * 1024 * 1024
-_STORES = {openclaw.LEDGER_TABLES: openclaw.FORMAT.name, hermes.TABLES: hermes.NAME, stores.OPENCODE_TABLES: OPENCODE}
+_STORES = {openclaw.LEDGER_TABLES: openclaw.FORMAT.dialect, chats.TABLES: chats.NAME, stores.OPENCODE_TABLES: OPENCODE}
 _HINTS = (
     (re.compile(r"\.acp-stream\.jsonl$"), "openclaw"),
     (re.compile(r"(^|/)rollout-[^/]*\.jsonl(\.zst)?$"), "codex"),
@@ -72,9 +87,9 @@ def open_transcript(source: Any, format: str | None = None) -> Transcript:
 def _open_file(path: str, format: str | None) -> Transcript:
     if stores.is_store(path):
         return _open_store(path, format)
-    if path.endswith(".zst"):
-        form = LINES.get(format or "") or LINES[_guess_format(zst.read_first(path), path)]
-        return zst.open_compressed(path, form)
+    if path.endswith(COMPRESSED):
+        form = LINES.get(format or "") or LINES[_guess_format(read_first(path), path)]
+        return open_compressed(path, form)
     if os.path.isdir(path):
         raise TranscriptError(path=path, problem="it is a folder; name a file in it")
     if (form := LINES.get(format or "")) is not None and not path.endswith(".json"):
@@ -108,10 +123,10 @@ def _open_store(path: str, format: str | None) -> Transcript:
     if kind is None or kind not in kinds:
         problem = "its tables are those of no store" if not kinds else "its tables are those of several stores"
         raise TranscriptUnknown(path=path, problem=problem, known=", ".join(_STORES.values()))
-    if kind == hermes.NAME:
-        return hermes.StoreTranscript(path)
+    if kind == chats.NAME:
+        return chats.read_store(path)
     if kind == OPENCODE:
-        return StateTranscript(stores.read_opencode_store(path), format=kind, source=path)
+        return hold_states(stores.read_opencode_store(path), kind, path)
     return openclaw.read_ledger_store(path)
 
 
@@ -120,7 +135,7 @@ def _open_document(value: Any, source: str, format: str | None, at: datetime | N
     given = fields(value) or {}
     stem = name(os.path.basename(source).removesuffix(".json"))
     match format or _find_kind(value):
-        case hermes.NAME | messages.NAME if isinstance(given.get("messages"), list):
+        case chats.NAME | chats.MESSAGES if isinstance(given.get("messages"), list):
             session = name(given.get("session_id")) or name(given.get("id"))
             return _open_messages(given["messages"], format, session, source)
         case "openclaw" if openclaw.is_ledger(value):
@@ -135,19 +150,18 @@ def _open_document(value: Any, source: str, format: str | None, at: datetime | N
 
 
 def _find_kind(value: Any) -> str | None:
-    """Return the format of a whole value, None for an array of records."""
     given = fields(value) or {}
     if isinstance(given.get("messages"), list):
-        return hermes.NAME
+        return chats.NAME
     if openclaw.is_ledger(value):
-        return openclaw.FORMAT.name
+        return openclaw.FORMAT.dialect
     return QWEN if stores.is_qwen(value) else OPENCODE if stores.is_opencode(value) else None
 
 
 def _make_state(command: Any, session: str | None, format: str, source: str, at: datetime | None) -> Transcript:
     own = session or "default"
     states = {} if command is None else {own: Written(command, Origin(MAIN, own, None, at))}
-    return StateTranscript(states, format=format, source=source, skipped=int(command is None))
+    return hold_states(states, format, source, skipped=int(command is None))
 
 
 def _open_records(records: list[Any], format: str | None, source: str = "records") -> Transcript:
@@ -169,19 +183,19 @@ def _open_records(records: list[Any], format: str | None, source: str = "records
 
 def _open_messages(found: list[Any], format: str | None, session: str | None, source: str) -> Transcript:
     """Open messages of a chat: Hermes' if they have lists as it writes them, else those of any program."""
-    if format != messages.NAME:
-        chat = hermes.MessageTranscript(found, session=session, source=source)
-        if format == hermes.NAME or chat.latest() is not None:
+    if format != chats.MESSAGES:
+        chat = chats.read_messages(found, session, source)
+        if format == chats.NAME or chat.latest() is not None:
             return chat
-    return messages.ChatTranscript(found, session=session, source=source)
+    return chats.replay_messages(found, session, source)
 
 
 def _guess_format(samples: list[dict[str, Any]], path: str) -> str:
     """Return the format of these records, else that of the file name; or raise `TranscriptUnknown`."""
-    kinds = {form.name for form in LINES.values() if any(form.is_own(sample) for sample in samples)}
+    kinds = {form.dialect for form in LINES.values() if any(form.is_own(sample) for sample in samples)}
     roles = ("user", "assistant", "tool", "system")
     if any(sample.get("role") in roles and "type" not in sample for sample in samples):  # a message of a chat
-        kinds.add(hermes.NAME)
+        kinds.add(chats.NAME)
     if not kinds:
         kinds = {kind for pattern, kind in _HINTS if not samples and pattern.search(path)}
     if len(kinds) == 1:
@@ -211,4 +225,68 @@ def list_earlier_calls(transcript: Transcript, *, subagent: str | None = None) -
         found = (write.call for write in writes if write.call is not None)
     else:
         return []
-    return list(islice((call for call in found if call.call_id is not None), _MOST_EARLIER))
+    return list(islice(found, _MOST_EARLIER))
+
+
+# All that a session did, from its beginning: tool calls, list writes and the user's turns, with their times.
+
+_MOST_COPIED = 65_536
+"""Ids of calls remembered to pass over copies: a resumed session begins with a copy of the one before."""
+
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+def read_steps(transcript: Transcript) -> Iterator[Step]:
+    """Yield the steps of a session and its subagents, in order. `MAIN` is the agent whose transcript it is."""
+    source, form = transcript.source, LOGS.get(transcript.format)
+    if form is None or form.find_subagents is None or not os.path.isfile(source):
+        problem = f"Tool calls are read from files of Claude Code and Codex; `{source}` is of {transcript.format}."
+        raise InvalidInput(problem=problem)
+    if transcript.origin.agent == MAIN:
+        files = [_read_file(source, StepReader(form, None))]
+        for file, begun in form.find_subagents(source, transcript.origin.session):
+            files.append(_after(begun, _read_file(file, StepReader(form, begun.agent))))
+    else:
+        files = [_read_file(source, StepReader(form, MAIN))]
+    steps = _without_copies(merge(*map(_with_times, files), key=_time_of))
+    yield from (step for step in steps if not isinstance(step, TurnEnd | TokenUse))
+
+
+def _read_file(file: str, reader: StepReader) -> Iterator[Step]:
+    for found in read_records(file):
+        yield from reader.take(found)
+
+
+def _after(begun: SubagentStart, steps: Iterator[Step]) -> Iterator[Step]:
+    """Yield the start of a subagent at the time of its first step, then its steps as far as they can be read."""
+    with suppress(OSError, PunchlistError):
+        for step in steps:
+            yield replace(begun, at=step.at)
+            yield step
+            yield from steps
+
+
+def _with_times(steps: Iterable[Step]) -> Iterator[Step]:
+    """Give each step without a time, or with an earlier one, that of the step before: files are merged by time."""
+    last: datetime | None = None
+    for step in steps:
+        if step.at is not None and (last is None or step.at >= last):
+            last = step.at
+            yield step
+        else:
+            yield replace(step, at=last)
+
+
+def _time_of(step: Step) -> datetime:
+    return step.at or _NO_TIME
+
+
+def _without_copies(steps: Iterable[Step]) -> Iterator[Step]:
+    seen: dict[tuple[type[Step], str], None] = {}
+    for step in steps:
+        if isinstance(step, CallStart | CallEnd | ListWrite):
+            key = (type(step), step.call_id)
+            if key in seen:
+                continue
+            add_bounded(seen, key, None, _MOST_COPIED)
+        yield step

@@ -6,7 +6,6 @@ from typing import Any
 
 from punchlist.transcripts import claude_code, steps
 from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
-from punchlist.transcripts.tokens import read_tokens, without_cached
 from punchlist.transcripts.values import CallOutcome, Origin
 
 _TOKENS = ("input", "output", "cached")
@@ -33,9 +32,8 @@ def read_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
 
 
 def _read_answer(message: dict[str, Any], at: datetime | None) -> Iterator[steps.Fact]:
-    """Yield the facts in a message of the model."""
     if used := object_at(message, "tokens"):
-        yield steps.TokenReport(message.get("id"), without_cached(read_tokens(used, *_TOKENS)))
+        yield steps.TokenReport(message.get("id"), steps.without_cached(steps.read_tokens(used, *_TOKENS)))
     calls = objects(message.get("toolCalls"))
     for call in calls:
         yield from steps.read_call(call.get("name"), call.get("args"), call.get("id"), Origin(at=at))
@@ -56,7 +54,9 @@ def read_qwen_facts(record: dict[str, Any]) -> Iterator[steps.Fact]:
                 yield steps.UserTurn(at=at)
         case "assistant":
             if used := object_at(record, "usageMetadata"):
-                yield steps.TokenReport(record.get("uuid"), without_cached(read_tokens(used, *_QWEN_TOKENS)))
+                yield steps.TokenReport(
+                    record.get("uuid"), steps.without_cached(steps.read_tokens(used, *_QWEN_TOKENS))
+                )
             calls = [call for part in parts if (call := object_at(part, "functionCall"))]
             for call in calls:
                 yield from steps.read_call(call.get("name"), call.get("args"), call.get("id"), Origin(at=at))
@@ -78,7 +78,6 @@ def _read_outcome(call_id: Any, parts: list[dict[str, Any]], status: str, at: da
 
 
 def _read_responses(parts: list[dict[str, Any]]) -> str | None:
-    """Return the text that the model read."""
     answers = [object_at(part, "functionResponse", "response") for part in parts]
     found = (answer.get("output", answer.get("error")) for answer in answers)
     texts = [one.removeprefix("<untrusted_context>\n") for one in found if isinstance(one, str)]

@@ -2,8 +2,6 @@
 
 A call's outcome is the first one of its id after it, up to the next call of that id; ids may be any text and come
 again. All searches together read the file a few times at most, so that a hostile file costs no more than a long one.
-Where entries form a tree, the present branch is the way from the last entry back to its root. A link that is lost,
-because an entry cannot be read or is missing, is bridged: the entry before it in the file is taken for the parent.
 """
 
 from __future__ import annotations
@@ -11,17 +9,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.transcripts.decoding import encode, fields, name, record
-from punchlist.transcripts.reverse import Line, Log, MemoryLog, Needles, find_sessions, holds
+from punchlist.transcripts.log_files import (
+    FIRST,
+    LINE_COST,
+    Allowance,
+    Line,
+    Log,
+    MemoryLog,
+    Needles,
+    find_sessions,
+    holds,
+    read_lines,
+)
 from punchlist.transcripts.steps import Fact
 from punchlist.transcripts.values import (
     MAIN,
-    ActivePlan,
     CallOutcome,
     ListFact,
     Origin,
@@ -34,6 +42,8 @@ from punchlist.transcripts.values import (
 )
 
 _HEAD = 4096
+_MOST_KEPT = 1 << 25
+"""Bytes kept of a compressed file: decoded, a hostile line takes twenty times its length."""
 
 
 class Link(NamedTuple):
@@ -44,81 +54,36 @@ class Link(NamedTuple):
     is_root: bool = False
 
 
-class Linking(Protocol):
-    """Rules by which a format links its entries."""
+def read_branch(log: Log, read_link: Callable[[bytes], Link]) -> Iterator[Line]:
+    """Yield the lines of the present branch, newest first: the way from the last entry back to its root.
 
-    def of(self, record: dict[str, Any]) -> Link: ...
-    def at(self, head: bytes) -> Link | None:
-        """Return the link that the first bytes of a line tell; None if they do not."""
-        ...
-
-
-class LogEntry(NamedTuple):
-    """One entry: its start and end, its link, and its record, None if it was not read."""
-
-    start: int
-    end: int
-    link: Link
-    body: Any
-
-
-def present_branch(entries: LogEntries) -> Iterator[LogEntry]:
-    """Yield the entries of the present branch, newest first."""
+    A link that is lost, because an entry cannot be read or is missing, is bridged: the entry before it in the file is
+    taken for the parent.
+    """
+    links: list[Link] = []
+    spans: list[tuple[int, int]] = []
+    places: dict[str, list[int]] = {}
+    for line in log.forwards((b"{",)):
+        head = log.read(line.start, line.start + _HEAD) if line.body is None else line.body
+        link = read_link(head)
+        if link.own is not None:
+            places.setdefault(link.own, []).append(len(links))
+        links.append(link)
+        spans.append((line.start, line.end))
     awaited: str | None = None
-    walk = entries.before(None)
-    while (entry := next(walk, None)) is not None:
-        if awaited is not None and entry.link.own not in (None, awaited):
-            found = entries.find(awaited, entry.start)
-            if found is not None:
-                entry = found
-                walk = entries.before(found.start)
-        yield entry
-        if entry.link.is_root:
+    at = len(links)
+    while at > 0:
+        at -= 1
+        if awaited is not None and links[at].own not in (None, awaited):
+            earlier = places.get(awaited, [])
+            while earlier and earlier[-1] > at:
+                earlier.pop()
+            at = earlier[-1] if earlier else at
+        yield log.read_line(*spans[at])
+        if links[at].is_root:
             return
-        if entry.link.own is not None:
-            awaited = entry.link.parent
-
-
-class LogEntries:
-    """Entries of a plain file. Only links are read, and lines that hold a needle."""
-
-    def __init__(self, log: Log, linking: Linking, needles: Needles) -> None:
-        self._log = log
-        self._linking = linking
-        self._needles = needles
-        self._left = 2 * log.size
-        self.broken: set[int] = set()
-
-    def before(self, place: int | None) -> Iterator[LogEntry]:
-        return self._entries((b"{",), place)
-
-    def find(self, own: str, place: int) -> LogEntry | None:
-        stop = max(0, place - self._left)
-        for entry in self._entries((search_bytes(own),), place, stop):
-            if entry.link.own == own:
-                self._left -= place - entry.start
-                return entry
-        self._left -= place - stop
-        return None
-
-    def _entries(self, needles: Needles, end: int | None, stop: int = 0) -> Iterator[LogEntry]:
-        for line in self._log.backwards(needles, end, stop):
-            body = line.body
-            head = self._log.read(line.start, min(line.end, line.start + _HEAD)) if body is None else body
-            link = self._linking.at(head)
-            if body is None or not body.rstrip().endswith(b"}"):
-                self.broken.add(line.start)
-                body = None
-            elif link is None or holds(body, self._needles):
-                found = record(body)
-                if found is None:
-                    self.broken.add(line.start)
-                elif link is None:
-                    link = self._linking.of(found)
-                body = found
-            else:
-                body = None
-            yield LogEntry(line.start, line.end, link or Link(), body)
+        if links[at].own is not None:
+            awaited = links[at].parent
 
 
 _NEAR_CALLS = 1024 * 1024
@@ -135,25 +100,14 @@ class TranscriptHead(NamedTuple):
     sessions: tuple[str, ...] = ()
 
 
-class Answered(NamedTuple):
-    """A call, the place of its record, and its outcome if there is one."""
-
-    at: int
-    call: TranscriptCall
-    outcome: CallOutcome | None
-
-
 class LineFormat(Struct, frozen=True, kw_only=True):
     """One format of lines. Its functions take records of any shape and never raise."""
 
-    name: str
     dialect: str
     tool: str = ""
     """The tool whose calls write lists; none where only outcomes tell of them."""
     needles: Needles
     """Words of which every line that tells of a list holds one."""
-    callers: Needles = ()
-    """Words of which every line that calls any tool holds one. Only where an outcome can tell a list by itself."""
     answers: Needles = ()
     """Words of which every line that answers a call holds one."""
     is_own: Callable[[dict[str, Any]], bool]
@@ -165,85 +119,14 @@ class LineFormat(Struct, frozen=True, kw_only=True):
     session_key: str = ""
     """The key under which each record names its session, where a transcript may hold records of several."""
     read_list: Callable[[TranscriptCall | None, CallOutcome | None], object] = lambda _call, _outcome: None
-    """The list that a call wrote; None if it was refused or wrote none. A lost call, or outcome, is None."""
-    linking: Linking | None = None
-    """How records form a tree, of which only the present branch counts; None: all do."""
+    """The list that a call wrote; None if it was refused or wrote none. An outcome without its call, or a call without
+    an outcome, comes alone."""
+    read_link: Callable[[bytes], Link] | None = None
+    """The link of a record, by the first bytes of its line, where only the present branch of a tree counts."""
 
     def read_items(self, record: dict[str, Any]) -> list[ListFact]:
         """Return the facts in a record that may say something of a list."""
         return [fact for fact in self.read_facts(record) if isinstance(fact, ListFact)]
-
-
-_MOST_SEARCHED = 1 << 28
-"""Bytes of broken lines that are searched for the ids of outcomes, all together: each outcome may search them all."""
-
-
-class ItemPairing:
-    """Pair calls with their outcomes, from lines in order.
-
-    `pairs` are the items that may say something of a list, each call with its outcome. Of other outcomes only those are
-    among them whose calls were lost.
-    """
-
-    def __init__(self, form: LineFormat) -> None:
-        self._form = form
-        self.pairs: list[tuple[ListFact, CallOutcome | None]] = []
-        self._waiting: dict[str, int] = {}
-        """Places of calls that have no outcome yet, by their ids."""
-        self._others = set[str]()
-        """Ids of the calls of other tools."""
-        self._broken: list[bytes] = []
-        """Lines that may hold a call that was lost."""
-        self._left = _MOST_SEARCHED
-        self._may_be_lost = True
-
-    def concerns(self, body: bytes | None) -> bool:
-        """True for a line that may hold a list or a call, or the outcome of a call that waits; None is too long."""
-        if body is None or holds(body, (*self._form.needles, *self._form.callers)):
-            return True
-        return bool(self._waiting) and holds(body, self._form.answers)
-
-    def add_broken(self, body: bytes | None) -> None:
-        if body is None:
-            self._may_be_lost = True
-        elif holds(body, self._form.callers):
-            self._may_be_lost = True
-            self._broken.append(body)
-
-    def add(self, item: ListFact) -> None:
-        if isinstance(item, CallOutcome):
-            self._add_outcome(item)
-        elif isinstance(item, TranscriptCall):
-            self._add_call(item)
-        else:
-            self.pairs.append((item, None))
-
-    def _add_call(self, call: TranscriptCall) -> None:
-        self._may_be_lost = False
-        is_other = call.name != self._form.tool
-        if call.call_id is not None:
-            self._waiting.pop(call.call_id, None)
-            self._others.discard(call.call_id)
-            if is_other:
-                self._others.add(call.call_id)
-            else:
-                self._waiting[call.call_id] = len(self.pairs)
-        if not is_other:
-            self.pairs.append((call, None))
-
-    def _add_outcome(self, outcome: CallOutcome) -> None:
-        call = self._waiting.pop(outcome.call_id, None)
-        if call is not None:
-            self.pairs[call] = self.pairs[call][0], outcome
-        elif outcome.call_id not in self._others and self._is_lost(outcome.call_id):
-            self.pairs.append((outcome, None))
-
-    def _is_lost(self, call_id: str) -> bool:
-        """True if the call of this id was lost, rather than never made."""
-        self._left -= sum(map(len, self._broken))
-        if self._may_be_lost:
-            return True
-        return self._left >= 0 and any(search_bytes(call_id) in body for body in self._broken)
 
 
 class LineTranscript:
@@ -253,7 +136,7 @@ class LineTranscript:
     of the end of the last whole line.
     """
 
-    is_store = False
+    is_store: bool = False
 
     def __init__(
         self, form: LineFormat, source: str, open_log: Callable[[], Log], *, broken: Iterable[int] = ()
@@ -270,7 +153,7 @@ class LineTranscript:
         self._broken = set(self._known_broken)
         known = [[entry for line in lines if (entry := record(line))] for lines in (first[:20], last[-20:])]
         head = form.read_head(known[0], known[1], source)
-        self.format = form.name
+        self.format = form.dialect
         self.dialect = form.dialect
         self.source = source
         self.sessions = head.sessions
@@ -280,21 +163,17 @@ class LineTranscript:
     def skipped(self) -> int:
         return len(self._broken)
 
-    # From the end.
-
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        active = ActivePlan()
         with self._open() as log:
             search = OutcomeSearch(log, self._form)
             for start, end, told in self._read_backwards(log, search, subagent):
-                written = active.judge(told)
-                if written is None:
-                    continue
+                if isinstance(told, Removed):  # which plan is the active one now is told by all of them
+                    return next(reversed(list(self.history(subagent=subagent))), None)
                 self._last = end  # with the call itself
-                if written.call is not None and search.is_reused(written.call, start):
-                    return replace(written, call_id=None)
-                return written
-        return active.take_empty()
+                if told.call is not None and search.is_reused(told.call, start):
+                    return replace(told, call_id=None)
+                return told
+        return None
 
     def _read_backwards(
         self, log: Log, search: OutcomeSearch, subagent: str | None
@@ -306,24 +185,21 @@ class LineTranscript:
                 if not self._is_wanted(item, subagent):
                     continue
                 outcome = search.find_outcome(item, end + 1) if isinstance(item, TranscriptCall) else None
-                told = self._read_item(item, outcome)
-                if told is None or (isinstance(item, CallOutcome) and not search.is_trusted(item, start)):
-                    continue
-                yield start, end, told
+                if (told := self._read_item(item, outcome)) is not None:
+                    yield start, end, told
 
     def _select_backwards(self, log: Log) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield start, end and record of the lines of the present branch that may tell of a list, newest first."""
-        if self._form.linking is None:
-            for line in log.backwards(self._form.needles):
-                if (found := self._read_line(line)) is not None:
-                    yield line.start, line.end, found
-            return
-        entries = LogEntries(log, self._form.linking, self._form.needles)
-        for entry in present_branch(entries):
-            self._broken |= entries.broken
-            entries.broken.clear()
-            if entry.body is not None:
-                yield entry.start, entry.end, entry.body
+        if self._form.read_link is None:
+            lines = log.backwards(self._form.needles)
+        else:
+            lines = read_branch(log, self._form.read_link)
+        for line in lines:
+            body = line.body or b""
+            if body.rstrip().endswith(b"}") and not holds(body, self._form.needles):
+                continue  # of the branch, and about something else; a broken line is counted
+            if (found := self._read_line(line)) is not None:
+                yield line.start, line.end, found
 
     def before(self, *, subagent: str | None = None) -> Iterator[TranscriptCall]:
         """Yield calls shortly before the list that `latest` found last, newest first."""
@@ -341,37 +217,15 @@ class LineTranscript:
                 yield from find_sessions(log, self._form.session_key)
         yield from self.sessions
 
-    # From the beginning.
-
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        """Yield every write, by its call or, where that was lost, its outcome; in a tree, of the present branch."""
+        """Yield every write, oldest first; in a tree, those of the present branch."""
         with self._open() as log:
-            if self._form.linking is None:
-                told = self._read_forwards(log, subagent)
-            else:
-                newest_first = self._read_backwards(log, OutcomeSearch(log, self._form), subagent)
-                told = reversed([one for _, _, one in newest_first])
+            newest_first = self._read_backwards(log, OutcomeSearch(log, self._form), subagent)
+            told = reversed([one for _, _, one in newest_first])
             yield from name_once(active_lists(told))
 
-    def _read_forwards(self, log: Log, subagent: str | None) -> Iterator[Written | Removed]:
-        """Yield what was said of the list of the agent meant, in order."""
-        self._broken = set(self._known_broken)
-        pairing = ItemPairing(self._form)
-        for line in log.forwards((*self._form.needles, *self._form.callers, *self._form.answers)):
-            if not pairing.concerns(line.body):
-                continue
-            found = self._read_line(line)
-            if found is None:
-                pairing.add_broken(line.body)
-            else:
-                for item in self._form.read_items(found):
-                    pairing.add(item)
-        for item, outcome in pairing.pairs:
-            if self._is_wanted(item, subagent) and (told := self._read_item(item, outcome)) is not None:
-                yield told
-
-    def pair_calls(self, *names: str, start: int = 0) -> Iterator[Answered]:
-        """Yield the calls of these tools, by any agent, from a line on."""
+    def pair_calls(self, *names: str, start: int = 0) -> Iterator[tuple[int, TranscriptCall, CallOutcome | None]]:
+        """Yield the calls of these tools, by any agent, from a line on: the line's start, the call, its outcome."""
         self._broken = set(self._known_broken)
         words = tuple(f'"{tool}"'.encode() for tool in names)
         with self._open() as log:
@@ -380,9 +234,7 @@ class LineTranscript:
                 found = self._read_line(line)
                 for item in () if found is None else self._form.read_items(found):
                     if isinstance(item, TranscriptCall) and item.name in names:
-                        yield Answered(line.start, self._complete_call(item), search.find_outcome(item, line.end + 1))
-
-    # Either way.
+                        yield line.start, self._complete_call(item), search.find_outcome(item, line.end + 1)
 
     def _read_line(self, line: Line) -> dict[str, Any] | None:
         found = None if line.body is None else record(line.body)
@@ -408,13 +260,12 @@ class LineTranscript:
         return Origin(agent, own.session or more.session, own.cwd or more.cwd, own.at or more.at)
 
     def _read_item(self, item: ListFact, outcome: CallOutcome | None) -> Written | Removed | None:
-        """Return what an item says of the list; `outcome` is that of a call."""
         if isinstance(item, TranscriptCall):
             return self._read_list(item, outcome)
         return self._read_list(None, item) if isinstance(item, CallOutcome) else self._admit_item(item)
 
     def _read_list(self, call: TranscriptCall | None, outcome: CallOutcome | None) -> Written | None:
-        """Return the list that a call wrote, if it was accepted, or that the outcome of a lost call tells."""
+        """Return the list that a call wrote, if it was accepted, or that an outcome tells by itself."""
         command = admit_list(self._form.read_list(call, outcome), self._form.dialect)
         told = call or outcome
         if command is None or told is None:
@@ -445,11 +296,38 @@ def hold_records(records: Iterable[Any], form: LineFormat, source: str = "record
         if line is None or (fields(entry) is None and record(line) is None):
             broken.append(end)
         if line is None:
-            line = b"{ " + b" ".join((*form.needles, *form.callers))  # a call may be lost here
+            line = b"{"
         lines.append(line)
         end += len(line) + 1
     body = b"\n".join(lines)
     return LineTranscript(form, source, lambda: MemoryLog(body), broken=broken)
+
+
+def open_compressed(path: str, form: LineFormat) -> LineTranscript:
+    """Return the transcript in a compressed file, without the lines that say nothing of a list."""
+    return hold_records(_select_lines(path, form), form, path)
+
+
+def _select_lines(path: str, form: LineFormat) -> Iterator[bytes | None]:
+    """Yield the first lines, and all that may say something of a list. None stands for damage."""
+    allowance = Allowance(path, _MOST_KEPT)
+    waiting = set[str]()
+    for count, line in enumerate(read_lines(path)):
+        if line is None:
+            yield None
+            continue
+        is_kept = count < FIRST or form.read_link is not None or holds(line, form.needles)
+        if not is_kept and not (waiting and holds(line, form.answers)):
+            continue
+        items = form.read_items(record(line) or {})
+        answered = {item.call_id for item in items if isinstance(item, CallOutcome)}
+        if is_kept or not waiting.isdisjoint(answered):
+            allowance.spend(len(line) + LINE_COST)
+            yield line
+        waiting -= answered
+        for item in items:
+            if isinstance(item, TranscriptCall) and item.name == form.tool:
+                waiting.add(item.call_id)
 
 
 def _encode_line(entry: Any) -> bytes | None:
@@ -487,7 +365,7 @@ class OutcomeSearch:
 
     def find_outcome(self, call: TranscriptCall, start: int) -> CallOutcome | None:
         """Return the outcome of a call, searched from the line after it."""
-        if self._left <= 0 or call.call_id is None:
+        if self._left <= 0:
             return None
         stop = min(start + WINDOW, start + self._left)
         for line in self._log.forwards((search_bytes(call.call_id),), start, stop, block_size=_NEAR):
@@ -502,46 +380,8 @@ class OutcomeSearch:
         found = None if line.body is None else record(line.body)
         return () if found is None else self._form.read_items(found)
 
-    def is_trusted(self, outcome: CallOutcome, before: int) -> bool:
-        """True if an outcome may tell a list by itself: it names its tool, or its call was lost.
-
-        A call was lost, rather than never made or made by another tool, if an unreadable line before holds its id, or
-        if the nearest line before that could hold a call is unreadable, or if there is no call before at all: the
-        beginning of the file was cut off.
-        """
-        if outcome.tool is not None:
-            return True
-        call = self._find_call(outcome.call_id, before)
-        return self._is_lost(before) if call == "none" else call == "unreadable"
-
-    def _find_call(self, call_id: str, before: int) -> Literal["readable", "unreadable", "none"]:
-        """Look for a call of this id that has no outcome yet."""
-        stop = max(0, before - max(0, self._left))
-        for line in self._log.backwards((search_bytes(call_id),), before, stop, block_size=_NEAR):
-            for item in self._read_items(line):
-                if isinstance(item, TranscriptCall | CallOutcome) and item.call_id == call_id:
-                    self._left -= before - line.start
-                    return "readable" if isinstance(item, TranscriptCall) else "none"
-            if _is_torn(line) and line.body is not None and holds(line.body, self._form.callers):
-                self._left -= before - line.start
-                return "unreadable"
-        self._left -= before - stop
-        return "none"
-
-    def _is_lost(self, before: int) -> bool:
-        stop = max(0, before - max(0, self._left))
-        for line in self._log.backwards(self._form.callers, before, stop, block_size=_NEAR):
-            is_torn = _is_torn(line)
-            if is_torn or any(isinstance(item, TranscriptCall) for item in self._read_items(line)):
-                self._left -= before - line.start
-                return is_torn
-        self._left -= before - stop
-        return stop == 0  # what could not be searched is not taken for lost
-
     def is_reused(self, call: TranscriptCall, before: int) -> bool:
         """True if a call of the same id and tool stands in the megabyte before this one."""
-        if call.call_id is None:
-            return False
         own = call.call_id, call.name
         for line in self._log.backwards((search_bytes(call.call_id),), before, before - (1 << 20), block_size=_NEAR):
             if any(
@@ -549,7 +389,3 @@ class OutcomeSearch:
             ):
                 return True
         return False
-
-
-def _is_torn(line: Line) -> bool:
-    return line.body is not None and record(line.body) is None

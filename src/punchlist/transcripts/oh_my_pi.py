@@ -17,8 +17,8 @@ from punchlist.dialects.oh_my_pi import STATUSES
 from punchlist.dialects.repair import mend
 from punchlist.transcripts import steps
 from punchlist.transcripts.decoding import call_key, is_said_by_host, moment, name, object_at, objects, path, text_of
+from punchlist.transcripts.decoding import record as decode_record
 from punchlist.transcripts.lines import LineFormat, Link, TranscriptHead
-from punchlist.transcripts.tokens import read_tokens
 from punchlist.transcripts.values import MAIN, CallOutcome, Origin, TranscriptCall, Written
 
 TOOLS = frozenset({"todo_write", "todo"})
@@ -42,7 +42,7 @@ def read_entry(record: dict[str, Any]) -> Iterator[steps.Fact]:
                 yield steps.UserTurn(at=at)
         case "assistant":
             if usage := object_at(message, "usage"):
-                yield steps.TokenReport(record.get("id"), read_tokens(usage, *_TOKENS))
+                yield steps.TokenReport(record.get("id"), steps.read_tokens(usage, *_TOKENS))
             for part in objects(content):
                 if part.get("type") == "toolCall":
                     yield from steps.read_call(part.get("name"), part.get("arguments"), part.get("id"), origin)
@@ -101,23 +101,17 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
-class Tree:
-    """Links of entries: each but the first names the one that it follows."""
-
-    def of(self, record: dict[str, Any]) -> Link:
-        own = None if record.get("type") == "session" else call_key(record.get("id"))
-        if own is None:
-            return Link()
-        parent = call_key(record.get("parentId"))
-        return Link(own, parent, "parentId" in record and record["parentId"] is None)
-
-    def at(self, head: bytes) -> Link | None:
-        """Return the link by the ids that entries begin with; an entry of another form must be decoded."""
-        found = _IDS.match(head)
-        if found is None or found["type"] == b"session":
-            return None
+def read_link(line: bytes) -> Link:
+    """Return the ids of an entry and its parent. Most entries begin with them; one of another form is decoded."""
+    found = _IDS.match(line)
+    if found is not None and found["type"] != b"session":
         own, parent = found["own"].decode("ascii"), found["parent"]
         return Link(own, None, True) if parent is None else Link(own, parent.decode("ascii"))
+    entry = decode_record(line) or {}
+    own = None if entry.get("type") == "session" else call_key(entry.get("id"))
+    if own is None:
+        return Link()
+    return Link(own, call_key(entry.get("parentId")), "parentId" in entry and entry["parentId"] is None)
 
 
 def is_own(record: dict[str, Any]) -> bool:
@@ -151,12 +145,11 @@ STEPS = steps.StepFormat(
     has_counted_ids=True,
 )
 FORMAT = LineFormat(
-    name="oh-my-pi",
     dialect="oh-my-pi",
     needles=(b'"todo_write"', b'"todo"', b'"user_todo_edit"'),
     is_own=is_own,
     read_facts=read_facts,
     read_head=read_head,
     read_list=read_list,
-    linking=Tree(),
+    read_link=read_link,
 )

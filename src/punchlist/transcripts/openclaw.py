@@ -17,7 +17,7 @@ from punchlist.transcripts.decoding import call_key, decode, fields, moment, nam
 from punchlist.transcripts.lines import LineFormat, LineTranscript, TranscriptHead, hold_records
 from punchlist.transcripts.oh_my_pi import read_entry, read_owner
 from punchlist.transcripts.stores import read_rows
-from punchlist.transcripts.values import MAIN, CallOutcome, Origin, Removed, TranscriptCall, Written
+from punchlist.transcripts.values import MAIN, CallOutcome, ListTranscript, Origin, Removed, TranscriptCall, Written
 
 TOOL = "update_plan"
 _DEEPEST, _MOST = 6, 200
@@ -148,7 +148,6 @@ STEPS = steps.StepFormat(
 """The session files, which have the form of pi's."""
 
 FORMAT = LineFormat(
-    name="openclaw",
     dialect="openclaw",
     tool=TOOL,
     needles=(b'"plan', b'"update_plan'),
@@ -173,37 +172,20 @@ def is_ledger(value: Any) -> bool:
     return "version" in object_at(value) and all("events" in object_at(entry) for entry in sessions.values())
 
 
-class LedgerTranscript:
-    """A ledger of many sessions. By default the one that holds a list and was changed last is read."""
+def _hold_ledger(sessions: dict[str, LineTranscript], source: str) -> ListTranscript:
+    """Return a ledger of many sessions. By default the one that holds a list and was changed last is read."""
 
-    format = FORMAT.name
-    dialect = FORMAT.dialect
-    is_store = True
-    origin = Origin()
+    def find(session: str | None) -> list[Written]:
+        for key, one in sessions.items():
+            if session in (None, key) and (written := list(one.history())):
+                return written[::-1]
+        return []
 
-    def __init__(self, sessions: dict[str, LineTranscript], source: str) -> None:
-        self._sessions = sessions
-        self.sessions = tuple(sessions)
-        self.skipped = sum(session.skipped for session in sessions.values())
-        self.source = source
-
-    def _choose_sessions(self, session: str | None) -> list[LineTranscript]:
-        if session is None:
-            return list(self._sessions.values())
-        return [self._sessions[session]] if session in self._sessions else []
-
-    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        found = (one.latest(subagent=subagent) for one in self._choose_sessions(session))
-        return next((written for written in found if written is not None), None)
-
-    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        for one in self._choose_sessions(session):
-            if one.latest(subagent=subagent) is not None:
-                yield from one.history(subagent=subagent)
-                return
+    skipped = sum(one.skipped for one in sessions.values())
+    return ListTranscript(FORMAT.dialect, source, find, stored=sessions, skipped=skipped)
 
 
-def read_ledger(value: Any, source: str) -> LedgerTranscript:
+def read_ledger(value: Any, source: str) -> ListTranscript:
     """Return the ledger in a JSON file."""
     told = [
         (key, object_at(entry))
@@ -214,7 +196,7 @@ def read_ledger(value: Any, source: str) -> LedgerTranscript:
     sessions = {
         key: _make_transcript(objects(entry.get("events")), key, entry.get("cwd"), source) for key, entry in told
     }
-    return LedgerTranscript(sessions, source)
+    return _hold_ledger(sessions, source)
 
 
 def _to_number(value: Any) -> float:
@@ -226,7 +208,7 @@ def _make_transcript(events: list[dict[str, Any]], session: str, cwd: Any, sourc
     return hold_records(records, FORMAT, source)
 
 
-def read_ledger_store(path: str) -> LedgerTranscript:
+def read_ledger_store(path: str) -> ListTranscript:
     """Return the ledger in a SQLite store."""
     folders: dict[str, Any] = {}
     events: dict[str, list[dict[str, Any]]] = {}
@@ -235,6 +217,4 @@ def read_ledger_store(path: str) -> LedgerTranscript:
             folders[session] = cwd
             update = decode(body) if isinstance(body, str) else None
             events.setdefault(session, []).append({"at": at, "update": update})
-    return LedgerTranscript(
-        {key: _make_transcript(told, key, folders[key], path) for key, told in events.items()}, path
-    )
+    return _hold_ledger({key: _make_transcript(told, key, folders[key], path) for key, told in events.items()}, path)

@@ -9,27 +9,79 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.commands import Replace
-from punchlist.text.fingerprints import UNKEYED
 from punchlist.transcripts.decoding import call_key, moment, name, object_at, path
-from punchlist.transcripts.tokens import TokenCount, Tokens
 from punchlist.transcripts.values import MAIN, CallOutcome, ListFact, Origin, TranscriptCall, Written, name_write
 
 MOST_SUBAGENTS: Final = 200
 _MOST_OPEN: Final = 4096
 """Calls of one log whose end is awaited; of more the oldest are given up."""
 
+_MOST_TOKENS: Final = 10**15
 _COUNTED: Final = re.compile(r"(?:.{0,200}[.:_-])?[0-9]{1,3}")
 _OWN: Final = "punchlist"
 _OWN_LIST_TOOL: Final = "todo"
 _OWN_TOOL: Final = re.compile(r"(?:mcp__(?:plugin_punchlist_)?punchlist__|(?:mcp_)?punchlist_)(\w{1,40})", re.ASCII)
 """Claude Code, Codex and qwen; Gemini CLI (`mcp_punchlist_todo`) and opencode (`punchlist_todo`)."""
+
+
+class Tokens(NamedTuple):
+    """Tokens that the model read for the first time, wrote, and read from the cache of its host."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+
+class TokenCount:
+    """The tokens of one log so far. `save` returns what to begin with to read on later."""
+
+    def __init__(self, saved: Any = None) -> None:
+        given = object_at(saved)
+        self._total = read_tokens(given, "input", "output", "cached")
+        self._told = bool(given.get("told"))
+        self._message = given.get("message")
+        self._last = read_tokens(object_at(given, "last"), "input", "output", "cached")
+
+    def save(self) -> dict[str, Any]:
+        return {**self._total._asdict(), "told": self._told, "message": self._message, "last": self._last._asdict()}
+
+    def add(self, message: Any, used: Tokens) -> None:
+        """Count what a message took. The same one may be told several times, at last in full."""
+        before = self._last if message is not None and message == self._message else Tokens()
+        self._message, self._last = message, used
+        self.set_total(Tokens(*(total - old + new for total, old, new in zip(self._total, before, used, strict=True))))
+
+    def set_total(self, total: Tokens) -> None:
+        if total != self._total:
+            self._total, self._told = total, False
+
+    def take_news(self) -> Tokens | None:
+        """Return the total if it has changed since it was last taken."""
+        if self._told or not any(self._total):
+            return None
+        self._told = True
+        return self._total
+
+
+def read_tokens(given: Mapping[str, Any], input: str, output: str, cached: str, *more: str) -> Tokens:
+    """Return tokens by the names of their fields; `more` are other tokens that were read for the first time."""
+    fresh = sum(_number(given.get(name)) for name in (input, *more))
+    return Tokens(fresh, _number(given.get(output)), _number(given.get(cached)))
+
+
+def without_cached(tokens: Tokens) -> Tokens:
+    """Return tokens of a host that counts those from its cache as read, too."""
+    return tokens._replace(input=max(0, tokens.input - tokens.cached))
+
+
+def _number(value: Any) -> int:
+    return min(value, _MOST_TOKENS) if type(value) is int and value > 0 else 0
 
 
 class FolderChange(NamedTuple):
@@ -70,22 +122,23 @@ class MessageTime(NamedTuple):
     is_again: bool
 
 
-class CallStart(Struct, frozen=True, kw_only=True):
-    """The beginning of a tool call. `cwd` is the folder in which the agent was then."""
-
+class _StepBase(Struct, frozen=True, kw_only=True):
     at: datetime | None = None
     agent: str = MAIN
+
+
+class CallStart(_StepBase, frozen=True, kw_only=True):
+    """The beginning of a tool call. `cwd` is the folder in which the agent was then."""
+
     call_id: str
     name: str
     args: Any = None
     cwd: str | None = None
 
 
-class CallEnd(Struct, frozen=True, kw_only=True):
+class CallEnd(_StepBase, frozen=True, kw_only=True):
     """The end of a tool call. `is_error` and `exit_code` are None where the transcript does not say."""
 
-    at: datetime | None = None
-    agent: str = MAIN
     call_id: str
     name: str = ""
     result: Any = None
@@ -95,27 +148,18 @@ class CallEnd(Struct, frozen=True, kw_only=True):
     """The id of the subagent that ended with this call."""
 
 
-class ListWrite(Struct, frozen=True, kw_only=True):
-    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript.
+class ListWrite(_StepBase, frozen=True, kw_only=True):
+    """A call that wrote a list or a task, and was accepted. `task` is the id of the task in the transcript."""
 
-    `is_told`: the host told of it while it ran, not its transcript, and did not name the call.
-    """
-
-    at: datetime | None = None
-    agent: str = MAIN
     call_id: str
     name: str
     args: Any
     dialect: str
     task: str | None = None
-    is_told: bool = False
 
 
-class UserTurn(Struct, frozen=True, kw_only=True):
+class UserTurn(_StepBase, frozen=True, kw_only=True):
     """A message of the person."""
-
-    at: datetime | None = None
-    agent: str = MAIN
 
 
 class SubagentStart(Struct, frozen=True, kw_only=True):
@@ -127,18 +171,13 @@ class SubagentStart(Struct, frozen=True, kw_only=True):
     name: str | None = None
 
 
-class TurnEnd(Struct, frozen=True, kw_only=True):
+class TurnEnd(_StepBase, frozen=True, kw_only=True):
     """The end of the model's turn: it waits for the person."""
 
-    at: datetime | None = None
-    agent: str = MAIN
 
-
-class TokenUse(Struct, frozen=True, kw_only=True):
+class TokenUse(_StepBase, frozen=True, kw_only=True):
     """The tokens that an agent has used since its log began. Told at the end of a turn."""
 
-    at: datetime | None = None
-    agent: str = MAIN
     tokens: Tokens
 
 
@@ -242,12 +281,11 @@ class StepReader:
                     pass
 
     def _begin(self, call: TranscriptCall) -> Iterator[Step]:
-        key, origin = call.call_id, call.origin
-        call_id = key or _make_up_id(call)
+        call_id, origin = call.call_id, call.origin
         if self._form.has_counted_ids:
             call_id = _make_unique(call_id, origin.at)
         cwd = origin.cwd or self.cwd
-        add_bounded(self._calls, key or call_id, call._replace(call_id=call_id, origin=Origin(cwd=cwd)), _MOST_OPEN)
+        add_bounded(self._calls, call.call_id, call._replace(call_id=call_id, origin=Origin(cwd=cwd)), _MOST_OPEN)
         if not self._is_writer(call.name):
             agent = self._agent or origin.agent
             yield CallStart(at=origin.at, agent=agent, call_id=call_id, name=call.name, args=call.args, cwd=cwd)
@@ -256,7 +294,7 @@ class StepReader:
         call, code = self._calls.pop(outcome.call_id, None), self._codes.pop(outcome.call_id, None)
         if call is None:
             return
-        at, agent, call_id = outcome.origin.at, self._agent or outcome.origin.agent, call.call_id or outcome.call_id
+        at, agent, call_id = outcome.origin.at, self._agent or outcome.origin.agent, call.call_id
         if not self._is_writer(call.name):
             yield CallEnd(
                 at=at,
@@ -295,12 +333,6 @@ def add_bounded(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
     if len(known) >= most:
         del known[next(iter(known))]
     known[key] = value
-
-
-def _make_up_id(call: TranscriptCall) -> str:
-    """Return an id for a call that has none, the same each time that the transcript is read, without its secrets."""
-    said = repr((call.origin.at, call.name, UNKEYED.digest(call.args))).encode("utf-8", "backslashreplace")
-    return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
 
 
 def _make_unique(call_id: str, at: datetime | None) -> str:

@@ -7,7 +7,7 @@ of today also keeps the pieces of messages, which tell of tool calls.
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -66,29 +66,6 @@ def _make_error(path: str, error: Exception) -> TranscriptError:
     said = str(error)
     problem = "another program holds it; try again" if "locked" in said or "busy" in said else said
     return TranscriptError(path=path, problem=problem)
-
-
-class StateTranscript:
-    """A store of lists, or the file of one session. The list that was written last comes first."""
-
-    is_store = True
-    origin = Origin()
-
-    def __init__(self, states: Mapping[str, Written], *, format: str, source: str, skipped: int = 0) -> None:
-        """`states`: the list of each session, the one written last first."""
-        self.format = self.dialect = format
-        self.source = source
-        self.skipped = skipped
-        self._states = states
-        self.sessions = tuple(states)
-
-    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
-        own = session or next(iter(self.sessions), None)
-        return None if subagent or own is None else self._states.get(own)
-
-    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
-        found = self.latest(subagent=subagent, session=session)
-        return iter(() if found is None else (found,))
 
 
 OPENCODE = "opencode"

@@ -1,6 +1,6 @@
-"""Values that a transcript yields whatever its format, and the choice of the active plan among several."""
+"""Values that a transcript yields whatever its format."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
@@ -30,7 +30,7 @@ class TranscriptCall(NamedTuple):
 
     name: str
     args: Any
-    call_id: str | None
+    call_id: str
     origin: Origin
 
 
@@ -91,20 +91,15 @@ class Transcript(Protocol):
     itself as a whole.
     """
 
-    @property
-    def is_store(self) -> bool: ...
-    @property
-    def format(self) -> str: ...
-    @property
-    def dialect(self) -> str: ...
-    @property
-    def source(self) -> str: ...
+    is_store: bool
+    format: str
+    dialect: str
+    source: str
+    sessions: tuple[str, ...]
+    origin: Origin
+
     @property
     def skipped(self) -> int: ...
-    @property
-    def sessions(self) -> tuple[str, ...]: ...
-    @property
-    def origin(self) -> Origin: ...
     def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None: ...
     def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]: ...
 
@@ -116,31 +111,6 @@ def admit_list(command: object, name: str) -> Replace | None:
     return command
 
 
-class ActivePlan:
-    """Choose the active list from what was told, newest first: the last one written of those not removed since."""
-
-    def __init__(self) -> None:
-        self._removed: dict[str, tuple[int, Origin]] = {}
-        self._since: tuple[int, Origin] | None = None
-        """The newest removal that took something away, and its place: since then the list is what it is."""
-
-    def judge(self, told: Written | Removed) -> Written | None:
-        """Return the active list, if this is it."""
-        if isinstance(told, Removed):
-            self._removed.setdefault(told.plan, (len(self._removed), told.origin))
-            return None
-        removal = None if told.plan is None else self._removed.get(told.plan)
-        if removal is not None:
-            if self._since is None or removal[0] < self._since[0]:
-                self._since = removal
-            return None
-        return told if self._since is None else renew(told, self._since[1].at)
-
-    def take_empty(self) -> Written | None:
-        """Return the empty list if all that was told was removed again, None if nothing was told."""
-        return None if self._since is None else Written(Replace(()), self._since[1])
-
-
 def name_write(written: Written) -> str:
     """Return the key of a write: the id of its call, else a hash of its time and contents."""
     if written.call_id is not None:
@@ -149,13 +119,8 @@ def name_write(written: Written) -> str:
     return f"transcript {blake2b(said, digest_size=12).hexdigest()}"
 
 
-def renew(written: Written, at: datetime | None) -> Written:
-    """Return a list as the active one again since a time."""
-    return replace(written, origin=written.origin._replace(at=at or written.origin.at))
-
-
 def active_lists(told: Iterable[Written | Removed]) -> Iterator[Written]:
-    """Yield every list that was active, in order."""
+    """Yield every list that was active, in order: the last one written of those not removed since."""
     plans: dict[str | None, Written] = {}
     for one in told:
         if isinstance(one, Written):
@@ -166,8 +131,11 @@ def active_lists(told: Iterable[Written | Removed]) -> Iterator[Written]:
             was_present = next(reversed(plans)) == one.plan
             del plans[one.plan]
             if was_present:
-                left = next(reversed(plans.values()), None)
-                yield Written(Replace(()), one.origin) if left is None else renew(left, one.origin.at)
+                yield _renew(next(reversed(plans.values()), Written(Replace(()), one.origin)), one.origin.at)
+
+
+def _renew(written: Written, at: datetime | None) -> Written:
+    return replace(written, origin=written.origin._replace(at=at or written.origin.at))
 
 
 _MOST_SEEN = 65_536
@@ -189,3 +157,46 @@ def name_once(writes: Iterable[Written]) -> Iterator[Written]:
         seen[call_id] = told
         if before != told:
             yield written if before is None else replace(written, call_id=None)
+
+
+class ListTranscript:
+    """Lists of one conversation, or of a store of several; `find` yields those of a session, newest first.
+
+    `session` is the id of the one conversation, `stored` are those of a store. Subagents have no lists here.
+    """
+
+    def __init__(
+        self,
+        format: str,
+        source: str,
+        find: Callable[[str | None], Iterable[Written]],
+        *,
+        dialect: str | None = None,
+        session: str | None = None,
+        stored: Iterable[str] | None = None,
+        skipped: int = 0,
+    ) -> None:
+        self.format = format
+        self.dialect = dialect or format
+        self.source = source
+        self.is_store = stored is not None
+        self.sessions = tuple(stored or filter(None, [session]))
+        self.origin = Origin(session=session)
+        self.skipped = skipped
+        self._find = find
+
+    def latest(self, *, subagent: str | None = None, session: str | None = None) -> Written | None:
+        return None if subagent else next(iter(self._find(session)), None)
+
+    def history(self, *, subagent: str | None = None, session: str | None = None) -> Iterator[Written]:
+        return name_once(() if subagent else reversed(list(self._find(session))))
+
+
+def hold_states(states: Mapping[str, Written], format: str, source: str, *, skipped: int = 0) -> ListTranscript:
+    """Return a store of one present list per session; the list that was written last comes first."""
+
+    def find(session: str | None) -> list[Written]:
+        chosen = session or next(iter(states), "")
+        return [states[chosen]] if chosen in states else []
+
+    return ListTranscript(format, source, find, stored=states, skipped=skipped)

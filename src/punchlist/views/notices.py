@@ -17,15 +17,13 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from punchlist.core.notices import FactKind, News, NoticeMemory, PersonNotice, SeenAgent
-from punchlist.core.overview import PersonWait
-from punchlist.core.presence import GONE_SHOWN
+from punchlist.core.overview import PersonWait, name_wait
+from punchlist.core.presence import GONE_SHOWN, FactKind, News, NoticeMemory, PersonNotice, SeenAgent
 from punchlist.core.programs import find_short_name
-from punchlist.core.session_line import name_wait
 from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
-from punchlist.text.previews import preview
 from punchlist.text.redaction import redact
+from punchlist.text.tool_values import preview
 from punchlist.views.now import AgentNow, Roster
 
 _MISSING: Final = timedelta(seconds=5)

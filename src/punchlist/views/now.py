@@ -1,29 +1,59 @@
 """The first screen as values: every agent of this machine and of the board, what waits on a person, what was done.
 
-`list_agents` joins agents that hosts know with those of the board: one row each.
+`list_agents` joins agents that hosts know with those of the board: one row each. `WaitView` is work that waits on a
+person, with the commands that resolve it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from shlex import quote
 from typing import Final, cast
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from punchlist.core.overview import WATCHED, Activity, PersonWait, TokenTotal
+from punchlist.core.overview import NO_LINE, WATCHED, Activity, PersonWait, SessionLine, TokenTotal, name_wait
 from punchlist.core.presence import Presence, PresenceState, describe_call
 from punchlist.core.programs import PROGRAMS
-from punchlist.core.session_line import NO_LINE, SessionLine, name_wait
-from punchlist.views.waits import WaitView, view_wait
 
 _STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "gone")
 """All states; what needs a person comes first."""
 
 _SILENT_ENDS: Final = timedelta(minutes=10)
 """A watched agent of another host counts as gone so long after its last sign."""
+
+
+class WaitView(PersonWait, frozen=True, kw_only=True):
+    """Something that waits on a person. `answer` has the commands that resolve it in a terminal."""
+
+    answer: tuple[str, ...]
+
+
+def view_wait(wait: PersonWait) -> WaitView:
+    """Return a wait with the commands that resolve it."""
+    return WaitView(**asdict(wait), answer=answer_commands(wait))
+
+
+def answer_commands(wait: PersonWait) -> tuple[str, ...]:
+    """Return the commands that resolve a wait and no other, from whichever folder: with its list or its agent."""
+    agent = (("--session", wait.session), ("--agent", wait.agent))
+    places = (("--list", wait.list),) if wait.list else agent
+    place = "".join(f" {option} {quote(name)}" for option, name in places if name)
+    return tuple(f"punchlist answer {wait.name} {answer}{place}" for answer in wait.answers)
+
+
+class ReceiptView(Struct, frozen=True, kw_only=True):
+    """How far news went to an agent: sent to its host, accepted by it, seen by the model."""
+
+    state: str
+    sent: datetime | None = None
+    accepted: datetime | None = None
+    """The host began a turn."""
+    seen: datetime | None = None
+    """The model answered after it was told."""
 
 
 class SubagentNowView(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Reports and briefs as values: sessions, Git, what waits, stopped or stalled, and each item with its work."""
+"""Reports, briefs and costs as values: sessions, Git, what waits, stopped or stalled, each item with its work."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from punchlist.core.brief import Brief, ListNews
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState, State
-from punchlist.core.grounding.tally import CheckSeen, Tally
+from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.overview import PersonWait
-from punchlist.core.report import ItemReport, Report, Totals
+from punchlist.core.report import Brief, ItemReport, ListNews, Report, Totals
+from punchlist.guidance.ledger import NOTHING, Cost, Size
 from punchlist.views.findings import Silent, finding_words, short_session, stall_words
-from punchlist.views.waits import WaitView, view_wait
+from punchlist.views.now import WaitView, view_wait
 
 
 class GitCommit(Struct, frozen=True):
@@ -228,7 +228,6 @@ def _view_state(check: CheckState) -> CheckStateView:
 
 
 def _view_around(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:
-    """Return what stands before the items, by the names of the fields."""
     return {
         "git": tuple(around.git),
         "waits": tuple(map(view_wait, waits)),
@@ -281,6 +280,7 @@ def _view_evidence(match: Matched) -> dict[str, Any]:
 
 
 def _view_work(tally: Tally) -> dict[str, Any]:
+    check = tally.last_check
     return {
         "calls": tally.calls,
         "calls_by_kind": tally.kinds,
@@ -289,12 +289,8 @@ def _view_work(tally: Tally) -> dict[str, Any]:
         "abandoned": tally.abandoned,
         "active_seconds": tally.active.total_seconds(),
         "files": tally.files,
-        "last_check": _view_check(tally.last_check),
+        "last_check": check and {"name": check.name, "family": check.family, "outcome": check.outcome},
     }
-
-
-def _view_check(check: CheckSeen | None) -> dict[str, str] | None:
-    return None if check is None else {"name": check.name, "family": check.family, "outcome": check.outcome}
 
 
 def _view_totals(totals: Totals) -> dict[str, Any]:
@@ -310,3 +306,74 @@ def _view_totals(totals: Totals) -> dict[str, Any]:
         "failures": totals.failures,
         "active_seconds": totals.active.total_seconds(),
     }
+
+
+# The cost of the todo layer itself.
+
+
+class SizeView(Struct, frozen=True):
+    """How many texts, their bytes, and an estimate of their tokens."""
+
+    count: int
+    bytes: int
+    tokens: int
+
+
+class SaidView(SizeView, frozen=True):
+    """The size of all texts that were put before the model, and of each kind of them."""
+
+    by_kind: dict[str, SizeView]
+
+
+class CostView(Struct, frozen=True, kw_only=True):
+    """Tokens that Punchlist itself cost, in one dialect and profile."""
+
+    dialect: str
+    profile: str | None
+    turns: int
+    turns_caused: int
+    turns_with_no_other_tool: int
+    calls: int
+    calls_refused: int
+    calls_of_other_tools: int
+    share_of_calls: float
+    descriptions: SizeView
+    said: SaidView
+    arguments: SizeView
+    replies: SizeView
+    withheld: int
+    bytes: int
+    tokens: int
+
+
+def view_cost(cost: Cost) -> CostView:
+    """Return what one dialect and profile cost."""
+    spent, calls, said = cost.spent, cost.calls, said_size(cost)
+    by_kind = {kind: _view_size(size) for kind, size in spent.injections.items()}
+    return CostView(
+        dialect=cost.dialect,
+        profile=cost.profile or None,
+        turns=spent.turns,
+        turns_caused=spent.caused,
+        turns_with_no_other_tool=spent.own_turns,
+        calls=calls.arguments.count,
+        calls_refused=calls.refused,
+        calls_of_other_tools=spent.others,
+        share_of_calls=round(cost.share, 4),
+        descriptions=_view_size(spent.descriptions),
+        said=SaidView(said.count, said.bytes, said.tokens, by_kind),
+        arguments=_view_size(calls.arguments),
+        replies=_view_size(calls.replies),
+        withheld=spent.withheld,
+        bytes=cost.total.bytes,
+        tokens=cost.tokens,
+    )
+
+
+def _view_size(size: Size) -> SizeView:
+    return SizeView(size.count, size.bytes, size.tokens)
+
+
+def said_size(cost: Cost) -> Size:
+    """Return the size of all texts that were put before the model, of whatever kind."""
+    return sum(cost.spent.injections.values(), NOTHING)

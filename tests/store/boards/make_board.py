@@ -22,13 +22,13 @@ from pathlib import Path
 import httpx
 
 from punchlist import Board
-from punchlist.hosts.inbox import ingest
-from punchlist.hosts.notices import Notifier
-from punchlist.hosts.watch import Watcher
+from punchlist.hooks.inbox import ingest
+from punchlist.logs.watcher import Watcher
+from punchlist.people.notices import PersonNotifier
 from punchlist.settings.table import NotifySettings
 from punchlist.views.now import AgentNow, Roster
-from tests.hosts.hooks import OWN_TOOL, Host
-from tests.hosts.machine import Machine, catch_up
+from tests.hooks.hosts import OWN_TOOL, Host
+from tests.logs.machine import Machine, catch_up
 from tests.server.conftest import Running
 from tests.transcripts.sessions import ClaudeSession, CodexSession
 
@@ -171,7 +171,7 @@ def _notify_person(board: Board) -> None:
         project=SHOP, host="codex", session="told", agent="", state="waiting", since=at, waits_for="Run make deploy?"
     )
     settings = NotifySettings(terminal=(), quiet="00:00-23:59")
-    with Notifier(board, settings, report=print) as notifier:
+    with PersonNotifier(board, settings, report=print) as notifier:
         notifier.look(Roster(at=at, agents=(), waits=()))
         notifier.look(Roster(at=board.now(), agents=(agent,), waits=()))
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from punchlist.board import Board
 from punchlist.core.events import Draft
 from punchlist.core.grounding.tool_call import Moment, ToolCall
-from punchlist.detect.loops import Call
+from punchlist.detect.loops import LoopCall
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.runtime import NEW, AgentMemory, CallRow
 from punchlist.testing import FakeClock
@@ -113,7 +113,7 @@ class WorkContract:
 
             def save(tx: Transaction) -> None:
                 for seq in range(1, 7):
-                    recorded = None if seq == 4 else Call(f"c{seq}", "read", "read:x")
+                    recorded = None if seq == 4 else LoopCall(f"c{seq}", "read", "read:x")
                     loop_seq = None if recorded is None else seq
                     call = ToolCall(id=f"c{seq}", name="read")
                     tx.tool_calls.save(row.number, CallRow(call, seq, False, recorded, loop_seq))

@@ -18,8 +18,8 @@ from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.todo import Evidence, TodoItem
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
-from punchlist.text.previews import join_words, preview
 from punchlist.text.redaction import redact
+from punchlist.text.tool_values import join_words, preview
 
 _DIGEST: Final = 3
 _WIDTH: Final = 2 * _DIGEST

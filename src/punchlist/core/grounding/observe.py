@@ -39,13 +39,22 @@ from punchlist.core.grounding.results import background_id, exit_code_of, read_r
 from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
 from punchlist.core.shell.touches import Touch, writes_files
 from punchlist.text import clean, cut
-from punchlist.text.arguments import as_object, find_command_lines, join_command_lines
 from punchlist.text.cleaning import is_plain
-from punchlist.text.fingerprints import UNKEYED, Signer
 from punchlist.text.patterns import compile_later
-from punchlist.text.previews import LENGTH, join_words, last_lines, preview, shown_arguments
 from punchlist.text.redaction import MARK, redact
 from punchlist.text.secret_commands import prints_secret
+from punchlist.text.tool_values import (
+    LENGTH,
+    UNKEYED,
+    Signer,
+    as_object,
+    find_command_lines,
+    join_command_lines,
+    join_words,
+    last_lines,
+    preview,
+    shown_arguments,
+)
 
 _BEHIND: Final = ("run_in_background", "is_background", "background", "runInBackground", "isBackground")
 _WORK_FOLDERS: Final = ("workdir", "cwd", "working_directory", "working_dir", "directory", "dir_path")

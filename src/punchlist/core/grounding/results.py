@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from punchlist.core.checks.summaries import WINDOW
-from punchlist.text.arguments import parse_json
 from punchlist.text.patterns import compile_later
+from punchlist.text.tool_values import parse_json
 
 _TEXTS: Final = (
     "output", "stdout", "stderr", "aggregated_output", "formatted_output", "content", "text", "result", "llmContent",

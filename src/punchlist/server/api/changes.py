@@ -9,18 +9,15 @@ import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.agent import Agent
-from punchlist.core.overview import PersonWait
+from punchlist.core.commands import Problem
 from punchlist.dialects import REGISTRY
-from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
-from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.copies import open_agent
-from punchlist.hosts.own_lists import is_own_list
-from punchlist.hosts.reports import save_mark
-from punchlist.server.api import replies
-from punchlist.server.api.calls import Answer, Call
+from punchlist.people.back_channel import deliver, deliver_outcome, find_wait, resolve_wait
+from punchlist.reports.work_reports import save_mark
+from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.problems import ApiProblem
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.plans import PlanRow
+from punchlist.views.list_owners import is_personal_list, open_list_owner
 from punchlist.views.lists import view_plan, view_todos
 
 # Bodies.
@@ -142,87 +139,103 @@ class ToolCallBody(Struct, forbid_unknown_fields=True):
     project: Annotated[str, Meta(min_length=1, max_length=4_096, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
 
 
+# Replies that hold several views, or tell what was done.
+
+
+class AnsweredView(Struct, frozen=True, kw_only=True):
+    """The wait that was resolved, and the number of the last event of it, by which its receipt is found."""
+
+    outcome: Literal["answered", "approved", "rejected", "unblocked", "resumed"]
+    session: str
+    agent: str
+    id: str
+    by: str
+    event: int
+
+
+class MarkView(Struct, frozen=True):
+    """Up to which event a reader has seen everything."""
+
+    until: int
+
+
+class ToolReplyView(Struct, frozen=True, kw_only=True):
+    """The reply to a tool call: its text for the model and its structured form, both as the dialect's original has."""
+
+    text: str
+    data: Any
+    is_error: bool
+    problems: tuple[Problem, ...]
+    awaits: str | None
+    """The id of a plan that a person has to decide on first."""
+
+
 # Lists.
 
 
-def edit_todos(call: Call, body: EditBody) -> Answer:
+def edit_todos(call: ApiCall, body: EditBody) -> Answer:
+    """Change an agent's list by operations, all or none; returns the new list."""
+    operations = msgspec.to_builtins(body.operations)
+
+    def edit(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
+        todos = agent.edit(operations, by=call.by, revision=call.revision, person=call.is_person)
+        return view_todos(todos, session=row.session, agent=row.name, project=row.project)
+
+    return _change_agent(call, edit)
+
+
+def undo_edit(call: ApiCall, body: EmptyBody) -> Answer:
+    """Roll back your last change to an agent's list; returns the new list."""
+
+    def undo(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
+        todos = agent.undo(by=call.by, revision=call.revision)
+        return view_todos(todos, session=row.session, agent=row.name, project=row.project)
+
+    return _change_agent(call, undo)
+
+
+def _change_agent(
+    call: ApiCall, change: Callable[[Transaction, Agent, AgentRow], Struct], *, is_approval: bool = False
+) -> Answer:
+    """Change something of the agent of the path, and tell it what a person did once the reply is on its way."""
     row = call.find_agent()
-    operations = [_make_operation(operation) for operation in body.operations]
-
-    def edit(agent: Agent) -> None:
-        agent.edit(operations, by=call.by, revision=call.revision, person=call.is_person)
-
-    return _change_list(call, row, edit)
-
-
-def undo_edit(call: Call, body: EmptyBody) -> Answer:
-    row = call.find_agent()
-    return _change_list(call, row, lambda agent: agent.undo(by=call.by, revision=call.revision))
-
-
-def _make_operation(given: EditOperation) -> dict[str, Any]:
-    """Return an operation as `Agent.edit` takes it: without what was not given."""
-    fields = {name: getattr(given, name) for name in given.__struct_fields__}
-    made = {name: value for name, value in fields.items() if value is not None}
-    if given.items is not None:
-        made["items"] = [_make_item(item) for item in given.items]
-    if given.list is not None:
-        made["list"] = [
-            {"phase": group.phase, "items": [_make_item(item) for item in group.items]} for group in given.list
-        ]
-    return made
-
-
-def _make_item(given: str | NewItem) -> str | dict[str, Any]:
-    if isinstance(given, str):
-        return given
-    return {name: getattr(given, name) for name in given.__struct_fields__}
-
-
-def _change_list(call: Call, row: AgentRow, change: Callable[[Agent], object]) -> Answer:
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run(tx: Transaction) -> Struct:
         before = tx.last_seq()
-        change(agent)
-        _tell_agent(call, row, before)
-        return view_todos(agent.todos, session=row.session, agent=row.name, project=row.project)
+        reply = change(tx, agent, row)
+        if not is_personal_list(row.session, row.name, row.project):
+            call.after.append(lambda: deliver(call.board, row.session, row.name, before, is_approval=is_approval))
+        return reply
 
     return call.commit(run)
-
-
-def _tell_agent(call: Call, row: AgentRow, before: int, *, is_approval: bool = False) -> None:
-    """Tell the agent what a person did, once the reply is on its way."""
-    if not is_own_list(row.session, row.name, row.project):
-        call.after.append(lambda: deliver(call.board, row.session, row.name, before, is_approval=is_approval))
 
 
 # What waits on a person.
 
 
-def answer_question(call: Call, body: QuestionBody) -> Answer:
-    row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
+def answer_question(call: ApiCall, body: QuestionBody) -> Answer:
+    """Answer the question of an item; the agent is told at once if it is idle, else at its next turn."""
 
-    def run(tx: Transaction) -> Struct:
-        before = tx.last_seq()
+    def answer(tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
         if body.question is not None:
             waits = call.board.waits(session=row.session)
             find_wait(waits, kind="question", session=row.session, agent=row.name, id=body.item, read=body.question)
         agent.answer(body.item, body.text, by=call.by, person=call.is_person)
-        _tell_agent(call, row, before)
-        return replies.AnsweredView(
+        return AnsweredView(
             outcome="answered", session=row.session, agent=row.name, id=body.item, by=call.by, event=tx.last_seq()
         )
 
-    return call.commit(run)
+    return _change_agent(call, answer)
 
 
-def resolve(call: Call, body: WaitBody) -> Answer:
-    def find() -> PersonWait:
-        waits = [wait for wait in call.board.waits(project=call.project) if call.sees(wait.project)]
-        return find_wait(
-            waits,
+def resolve(call: ApiCall, body: WaitBody) -> Answer:
+    """Resolve something that waits: answer it, decide on it, or let it go on."""
+
+    def run(tx: Transaction) -> Struct:
+        before = tx.last_seq()
+        wait = find_wait(
+            [wait for wait in call.board.waits(project=call.project) if call.sees(wait.project)],
             kind=body.kind,
             session=body.session,
             agent=body.agent,
@@ -230,59 +243,39 @@ def resolve(call: Call, body: WaitBody) -> Answer:
             list=body.list,
             read=body.question,
         )
-
-    def run(tx: Transaction) -> Struct:
-        wait, before = find(), tx.last_seq()
         outcome = resolve_wait(
             call.board, wait, body.text.strip(), by=call.by, person=call.is_person, make_list=body.todos
         )
         call.after.append(lambda: deliver_outcome(call.board, wait, before, outcome))
-        return _show_outcome(call, tx, wait, outcome)
+        return AnsweredView(
+            outcome=outcome, session=wait.session, agent=wait.agent, id=wait.id, by=call.by, event=tx.last_seq()
+        )
 
-    def resume(tx: Transaction) -> Struct:
-        wait = find()
-        state = {"answer": body.text.strip()} if body.text.strip() else None
-        call.board.tasks(body.list, by=call.by).within(tx).resume(wait.id, state=state)
-        return _show_outcome(call, tx, wait, "resumed")
-
-    if body.kind == "task":
-        return call.board.change_tasks(body.list, lambda: call.commit(resume))
     return call.commit(run)
 
 
-def _show_outcome(call: Call, tx: Transaction, wait: PersonWait, outcome: Outcome) -> replies.AnsweredView:
-    return replies.AnsweredView(
-        outcome=outcome, session=wait.session, agent=wait.agent, id=wait.id, by=call.by, event=tx.last_seq()
-    )
+def approve_plan(call: ApiCall, body: ApprovalBody) -> Answer:
+    """Approve the revision of a plan that was read."""
 
-
-def approve_plan(call: Call, body: ApprovalBody) -> Answer:
-    row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
-
-    def run(tx: Transaction) -> Struct:
-        before = tx.last_seq()
+    def approve(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
         plan = agent.approve_plan(body.revision, by=call.by, todos=body.todos, person=call.is_person)
-        _tell_agent(call, row, before, is_approval=True)
         return view_plan(PlanRow(row.session, row.name, row.project, row.number, plan), call.board.now())
 
-    return call.commit(run)
+    return _change_agent(call, approve, is_approval=True)
 
 
-def reject_plan(call: Call, body: RejectionBody) -> Answer:
-    row = call.find_agent()
-    agent = open_agent(call.board, row.name, row.session, row.project)
+def reject_plan(call: ApiCall, body: RejectionBody) -> Answer:
+    """Reject the revision of a plan that was read, with a reason."""
 
-    def run(tx: Transaction) -> Struct:
-        before = tx.last_seq()
+    def reject(_tx: Transaction, agent: Agent, row: AgentRow) -> Struct:
         plan = agent.reject_plan(body.reason, by=call.by, revision=body.revision, person=call.is_person)
-        _tell_agent(call, row, before)
         return view_plan(PlanRow(row.session, row.name, row.project, row.number, plan), call.board.now())
 
-    return call.commit(run)
+    return _change_agent(call, reject)
 
 
-def save_brief_mark(call: Call, body: MarkBody) -> Answer:
+def save_brief_mark(call: ApiCall, body: MarkBody) -> Answer:
+    """Move your mark: you have seen everything up to this event."""
     project = call.choose_project(body.project)
 
     def run(tx: Transaction) -> Struct:
@@ -290,7 +283,7 @@ def save_brief_mark(call: Call, body: MarkBody) -> Answer:
         spent = sum(row.cost.tokens for row in call.board.costs(project=project))
         mark = f"brief {call.by} {project or ''}"
         save_mark(tx, mark, until, spent)
-        return replies.MarkView(tx.log.mark(mark))
+        return MarkView(tx.log.mark(mark))
 
     return call.commit(run)
 
@@ -298,7 +291,8 @@ def save_brief_mark(call: Call, body: MarkBody) -> Answer:
 # Calls of models.
 
 
-def call_tool(call: Call, body: ToolCallBody) -> replies.ToolReplyView:
+def call_tool(call: ApiCall, body: ToolCallBody) -> ToolReplyView:
+    """Answer a tool call of a model, in any dialect; the session and the agent are made if they are new."""
     session, name = call.path["session"], call.path["agent"]
     if body.dialect not in REGISTRY:
         detail = f"There is no such dialect; known are: {', '.join(REGISTRY)}."
@@ -307,4 +301,4 @@ def call_tool(call: Call, body: ToolCallBody) -> replies.ToolReplyView:
     project = call.choose_project(body.project) if known is None else call.find_project(session)
     agent = call.board.agent(name, session=session, dialect=body.dialect, project=project)
     reply = agent.call(body.tool, body.arguments, call_id=call.take_call_id(body.call_id))
-    return msgspec.convert(reply, replies.ToolReplyView, from_attributes=True)
+    return msgspec.convert(reply, ToolReplyView, from_attributes=True)

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from difflib import unified_diff
 from itertools import chain, islice
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
-from punchlist.core.events import KINDS, Event, parse_cursor
-from punchlist.core.matching import split_words
+from punchlist.conversations.receipts import load_receipt
+from punchlist.core.events import Event, make_filter, parse_cursor
 from punchlist.dialects import REGISTRY, dialect
-from punchlist.errors import PlanMissing, SessionUnknown
+from punchlist.errors import InvalidInput, PlanMissing, SessionUnknown
 from punchlist.guidance.ledger import sum_costs
-from punchlist.hosts.receipts import load_receipt
-from punchlist.hosts.reports import load_brief, load_report
-from punchlist.hosts.roster import load_first_screen
-from punchlist.server.api import replies
-from punchlist.server.api.calls import Call
-from punchlist.server.matches import find_items, find_sessions, find_tasks
+from punchlist.presence.roster import load_first_screen
+from punchlist.reports.work_reports import load_brief, load_report
+from punchlist.server.api.calls import ApiCall
 from punchlist.server.problems import ApiProblem
+from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
 from punchlist.store import ListRow
 from punchlist.store.plans import PlanRow
-from punchlist.views.costs import view_cost
 from punchlist.views.lists import (
     AgentView,
     HitView,
+    PlanView,
     ProgressView,
     SessionView,
     TodosView,
@@ -36,16 +36,13 @@ from punchlist.views.lists import (
     view_session,
     view_todos,
 )
-from punchlist.views.now import NowView, view_now
-from punchlist.views.reports import BriefView, ReportView, view_brief, view_report
-from punchlist.views.waits import ReceiptView, view_wait
+from punchlist.views.now import NowView, ReceiptView, WaitView, view_now, view_wait
+from punchlist.views.reports import BriefView, CostView, ReportView, view_brief, view_cost, view_report
 
 _MOST_SESSIONS: Final = 10_000
 _PAGE: Final = 1_000
 _MOST_PASSED: Final = 20_000
 """Events that one request looks at, if its filters want none of them: the next request goes on from there."""
-
-_GROUPS: Final = frozenset(kind.partition(".")[0] for kind in KINDS)
 
 # Parts of queries.
 
@@ -133,31 +130,153 @@ class SearchQuery(Struct, forbid_unknown_fields=True):
     limit: Limit = 50
 
 
+# Replies that hold several views, or tell what was done.
+
+
+class ListsView(Struct, frozen=True):
+    """Todo lists, the latest first."""
+
+    lists: tuple[TodosView, ...]
+
+
+class ProjectView(Struct, frozen=True):
+    """A project: the root of a repository, else a folder."""
+
+    project: str
+    sessions: int
+    updated_at: datetime
+
+
+class ProjectsView(Struct, frozen=True):
+    """Projects, the latest first."""
+
+    projects: tuple[ProjectView, ...]
+
+
+class SessionsView(Struct, frozen=True, kw_only=True):
+    """A page of sessions, the latest first. `next` is the `after` of the next page; null on the last."""
+
+    sessions: tuple[SessionView, ...]
+    next: str | None
+
+
+class AgentsView(Struct, frozen=True):
+    """The agents of a session, in the order in which they came."""
+
+    agents: tuple[AgentView, ...]
+
+
+class WaitsView(Struct, frozen=True):
+    """All that waits on a person, the longest wait first."""
+
+    waits: tuple[WaitView, ...]
+
+
+class PlansView(Struct, frozen=True):
+    """Plans."""
+
+    plans: tuple[PlanView, ...]  # pyright: ignore[reportInvalidTypeForm]
+
+
+class PlanDiffView(Struct, frozen=True, kw_only=True):
+    """The lines of a unified diff between two revisions of a plan; `before` is null for the first one."""
+
+    before: int | None
+    revision: int
+    lines: tuple[str, ...]
+
+
+class EventView(Struct, frozen=True, kw_only=True):
+    """One event of the log; `docs/events.md` says what the data of each kind holds."""
+
+    cursor: str
+    seq: int
+    at: datetime
+    kind: str
+    by: str
+    project: str | None
+    session: str | None
+    agent: str | None
+    data: Mapping[str, Any]
+    v: int
+
+
+def show_event(event: Event) -> EventView:
+    return EventView(cursor=event.cursor, **asdict(event))
+
+
+class EventsView(Struct, frozen=True):
+    """A page of events. `next` is the `after` of the next page, also where there is nothing yet."""
+
+    events: tuple[EventView, ...]
+    next: str
+    more: bool
+
+
+class StatsView(Struct, frozen=True):
+    """Costs by dialect and profile."""
+
+    costs: tuple[CostView, ...]
+
+
+class SearchView(Struct, frozen=True):
+    """Search results: sessions, then items, then tasks."""
+
+    hits: tuple[HitView, ...]
+
+
+class ToolView(Struct, frozen=True, kw_only=True):
+    """A tool to offer to a model."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    annotations: dict[str, Any]
+
+
+class DialectView(Struct, frozen=True, kw_only=True):
+    """A dialect, and what it writes: todos, tasks or flows."""
+
+    dialect: str
+    layer: str
+    tools: tuple[ToolView, ...]
+
+
+class DialectsView(Struct, frozen=True):
+    """The dialects in which tools can be called."""
+
+    dialects: tuple[str, ...]
+
+
 # What is going on.
 
 
-def show_now(call: Call, query: ProjectQuery) -> NowView:
+def show_now(call: ApiCall, query: ProjectQuery) -> NowView:
+    """Show every agent of this machine and of the board, what waits on a person, and what was done."""
     project = call.choose_project(query.project)
-    present, seen_at = call.find_present()
+    present, seen_at = (None, None) if call.live is None else call.live.find_present()
     roster = load_first_screen(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
     return view_now(roster)
 
 
-def show_waits(call: Call, query: PlaceQuery) -> replies.WaitsView:
+def show_waits(call: ApiCall, query: PlaceQuery) -> WaitsView:
+    """List what waits on a person: questions, plans, blocked items, tasks and flows."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     waits = call.board.waits(project=project, session=session)
-    return replies.WaitsView(tuple(view_wait(one) for one in waits if call.sees(one.project)))
+    return WaitsView(tuple(view_wait(one) for one in waits if call.sees(one.project)))
 
 
-def list_projects(call: Call) -> replies.ProjectsView:
+def list_projects(call: ApiCall) -> ProjectsView:
+    """List the projects, the latest first."""
     rows = call.board.store.read(lambda tx: tx.list_projects())
-    return replies.ProjectsView(tuple(replies.ProjectView(*row) for row in rows if call.sees(row[0])))
+    return ProjectsView(tuple(ProjectView(*row) for row in rows if call.sees(row[0])))
 
 
 # Sessions and agents.
 
 
-def list_sessions(call: Call, query: SessionsQuery) -> replies.SessionsView:
+def list_sessions(call: ApiCall, query: SessionsQuery) -> SessionsView:
+    """List sessions, the latest first."""
     project = call.choose_project(query.project)
     rows = list(call.board.store.sessions(project=project, limit=_MOST_SESSIONS))
     if query.after is not None:
@@ -167,32 +286,34 @@ def list_sessions(call: Call, query: SessionsQuery) -> replies.SessionsView:
         rows = rows[place + 1 :]
     waits = Counter(wait.session for wait in call.board.waits(project=project))
     shown = tuple(view_session(row, waits[row.id]) for row in rows[: query.limit])
-    return replies.SessionsView(sessions=shown, next=shown[-1].session if len(rows) > len(shown) else None)
+    return SessionsView(sessions=shown, next=shown[-1].session if len(rows) > len(shown) else None)
 
 
-def show_session(call: Call) -> SessionView:
+def show_session(call: ApiCall) -> SessionView:
+    """Show a session."""
     session = call.path["session"]
-    call.find_project(session)
     row = call.board.store.read(lambda tx: tx.session(session))
-    if row is None:
-        raise SessionUnknown(session=session)
+    if row is None or not call.sees(row.project):
+        raise SessionUnknown(session=session[:200])
     return view_session(row, len(call.board.waits(session=session)))
 
 
-def list_agents(call: Call) -> replies.AgentsView:
+def list_agents(call: ApiCall) -> AgentsView:
+    """List the agents of a session."""
     session = call.path["session"]
     call.find_project(session)
     rows = call.board.store.lists(session=session)
-    return replies.AgentsView(tuple(_show_agent(call, row, rows) for row in rows))
+    return AgentsView(tuple(_show_agent(call, row, rows) for row in rows))
 
 
-def show_agent(call: Call) -> AgentView:
+def show_agent(call: ApiCall) -> AgentView:
+    """Show an agent."""
     found = call.find_agent()
     rows = call.board.store.lists(session=found.session)
     return next(_show_agent(call, row, rows) for row in rows if row.number == found.number)
 
 
-def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> AgentView:
+def _show_agent(call: ApiCall, row: ListRow, rows: Sequence[ListRow]) -> AgentView:
     activity = call.board.store.read(lambda tx: tx.overviews.load_activity(row.number))
     focus = row.todos.focus
     return AgentView(
@@ -214,13 +335,15 @@ def _show_agent(call: Call, row: ListRow, rows: Sequence[ListRow]) -> AgentView:
 # Lists and plans.
 
 
-def list_todos(call: Call, query: ListsQuery) -> replies.ListsView:
+def list_todos(call: ApiCall, query: ListsQuery) -> ListsView:
+    """List the todo lists that hold something, the latest first."""
     rows = call.board.store.lists(project=call.choose_project(query.project), limit=query.limit)
     shown = (view_todos(row.todos, session=row.session, agent=row.agent, project=row.project) for row in rows)
-    return replies.ListsView(tuple(shown))
+    return ListsView(tuple(shown))
 
 
-def show_todos(call: Call, query: RevisionQuery) -> TodosView:
+def show_todos(call: ApiCall, query: RevisionQuery) -> TodosView:
+    """Show an agent's list, as it is or as it was at a revision."""
     row = call.find_agent()
     todos = row.state.todos
     if query.revision is not None and query.revision != todos.revision:
@@ -232,40 +355,44 @@ def show_todos(call: Call, query: RevisionQuery) -> TodosView:
     return view_todos(todos, session=row.session, agent=row.name, project=row.project)
 
 
-def list_plans(call: Call, query: PlansQuery) -> replies.PlansView:
+def list_plans(call: ApiCall, query: PlansQuery) -> PlansView:
+    """List the plans that wait for a decision, or the latest one of each agent."""
     now = call.board.now()
     rows = call.board.plans(waiting=query.waiting)
     project = call.choose_project(query.project)
-    return replies.PlansView(tuple(view_plan(row, now) for row in rows if project in (None, row.project)))
+    return PlansView(tuple(view_plan(row, now) for row in rows if project in (None, row.project)))
 
 
-def load_plans(call: Call) -> list[PlanRow]:
+def load_plans(call: ApiCall) -> list[PlanRow]:
     """Return all revisions of the plan of the agent in the path, the oldest first."""
     row = call.find_agent()
-    plans = call.board.handle(row.name, session=row.session, project=row.project).plans
+    plans = call.board.agent(row.name, session=row.session, project=row.project).plans
     return [PlanRow(row.session, row.name, row.project, row.number, plan) for plan in plans]
 
 
-def show_plan(call: Call) -> Struct:
+def show_plan(call: ApiCall) -> Struct:
+    """Show the latest revision of an agent's plan."""
     plans = load_plans(call)
     if not plans:
         raise PlanMissing
     return view_plan(plans[-1], call.board.now())
 
 
-def list_plan_revisions(call: Call) -> replies.PlansView:
+def list_plan_revisions(call: ApiCall) -> PlansView:
+    """List all revisions of an agent's plan, the oldest first."""
     now = call.board.now()
-    return replies.PlansView(tuple(view_plan(row, now) for row in load_plans(call)))
+    return PlansView(tuple(view_plan(row, now) for row in load_plans(call)))
 
 
-def diff_plan(call: Call) -> replies.PlanDiffView:
+def diff_plan(call: ApiCall) -> PlanDiffView:
+    """Show how the latest revision of a plan differs from the one before."""
     plans = [row.plan for row in load_plans(call) if row.plan.text]
     if not plans:
         raise PlanMissing
     before = plans[-2] if len(plans) > 1 else None
     old = [] if before is None else before.text.splitlines()
     lines = unified_diff(old, plans[-1].text.splitlines(), lineterm="")
-    return replies.PlanDiffView(
+    return PlanDiffView(
         before=None if before is None else before.revision, revision=plans[-1].revision, lines=tuple(lines)
     )
 
@@ -273,9 +400,13 @@ def diff_plan(call: Call) -> replies.PlanDiffView:
 # Events.
 
 
-def list_events(call: Call, query: EventsQuery) -> replies.EventsView:
+def list_events(call: ApiCall, query: EventsQuery) -> EventsView:
+    """List what happened after a cursor, in order."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
-    is_wanted = _make_filter(call, query)
+    try:
+        wanted = make_filter(project=project, agent=query.agent, kinds=[] if query.kind is None else [query.kind])
+    except InvalidInput as error:
+        raise ApiProblem(422, error.code, str(error), field="kind") from None
     size = _PAGE if query.kind or query.agent else query.limit + 1
     cursor, passed, found = parse_cursor(query.after), 0, list[Event]()
     more = True
@@ -284,40 +415,23 @@ def list_events(call: Call, query: EventsQuery) -> replies.EventsView:
         more = len(page) == size
         for event in page:
             cursor, passed = event.seq, passed + 1
-            if is_wanted(event):
+            if wanted.is_wanted(event):
                 found.append(event)
                 if len(found) == query.limit:
                     more = more or event is not page[-1]
                     break
-    return replies.EventsView(tuple(replies.show_event(event) for event in found), str(cursor), more)
+    return EventsView(tuple(show_event(event) for event in found), str(cursor), more)
 
 
-def _read_page(call: Call, session: str | None, project: str | None, after: int, size: int) -> Sequence[Event]:
-    """Return the next events of a session, else of a project, else of the board."""
+def _read_page(call: ApiCall, session: str | None, project: str | None, after: int, size: int) -> Sequence[Event]:
     store = call.board.store
     if session is None and project is None:
         return store.events_after(after, size)
     return store.read(lambda tx: tx.log.page(session, project, after, size))
 
 
-def _make_filter(call: Call, query: EventsQuery) -> Callable[[Event], bool]:
-    kind = query.kind
-    if kind is not None and kind not in KINDS and kind not in _GROUPS:
-        detail = f"There is no such kind of event; the groups are {', '.join(sorted(_GROUPS))}."
-        raise ApiProblem(422, "invalid_input", detail, field="kind")
-
-    def is_wanted(event: Event) -> bool:
-        return (
-            call.sees(event.project)
-            and query.project in (None, event.project)
-            and query.agent in (None, event.agent)
-            and (kind is None or event.kind == kind or event.kind.startswith(f"{kind}."))
-        )
-
-    return is_wanted
-
-
-def show_receipt(call: Call, query: ReceiptQuery) -> ReceiptView:
+def show_receipt(call: ApiCall, query: ReceiptQuery) -> ReceiptView:
+    """Show how far an answer went to the agent: sent, accepted by its host, seen by the model."""
     session = call.path["session"]
     call.find_project(session)
     return load_receipt(call.board, session, query.event)
@@ -326,48 +440,53 @@ def show_receipt(call: Call, query: ReceiptQuery) -> ReceiptView:
 # Reports and costs.
 
 
-def show_report(call: Call, query: PlaceQuery) -> ReportView:
+def show_report(call: ApiCall, query: PlaceQuery) -> ReportView:
+    """Report on each item: its grade, time, work and evidence, and on the state of each session."""
     session = call.choose_session(query.session)
     project = call.choose_project(query.project)
     report, around, changes = load_report(call.board, session=session, project=None if session else project)
     return view_report(report, around, changes)
 
 
-def show_brief(call: Call, query: BriefQuery) -> BriefView:
+def show_brief(call: ApiCall, query: BriefQuery) -> BriefView:
+    """Show what happened since your mark, or since an event."""
     project = call.choose_project(query.project)
     after = None if query.after is None else parse_cursor(query.after)
     found = load_brief(call.board, after, project=project, who=call.by)
     return view_brief(found.brief, found.around, found.changes)
 
 
-def show_stats(call: Call, query: PlaceQuery) -> replies.StatsView:
+def show_stats(call: ApiCall, query: PlaceQuery) -> StatsView:
+    """Show what Punchlist itself cost the agents, in tokens, by dialect and profile."""
     session, project = call.choose_session(query.session), call.choose_project(query.project)
     costs = sum_costs(row.cost for row in call.board.costs(project=project, session=session))
-    return replies.StatsView(tuple(map(view_cost, costs)))
+    return StatsView(tuple(map(view_cost, costs)))
 
 
 # Searching.
 
 
-def search(call: Call, query: SearchQuery) -> replies.SearchView:
-    """Find sessions, items and tasks that hold all words, as the page does."""
+def search(call: ApiCall, query: SearchQuery) -> SearchView:
+    """Find sessions, items and tasks that hold all words of a query."""
     project, words = call.choose_project(query.project), split_words(query.q)
     found = chain.from_iterable(find(call.board, words, project) for find in (find_sessions, find_items, find_tasks))
     hits = list(islice(found, query.limit))
-    return replies.SearchView(msgspec.convert(hits, tuple[HitView, ...], from_attributes=True))
+    return SearchView(msgspec.convert(hits, tuple[HitView, ...], from_attributes=True))
 
 
 # Tools.
 
 
-def list_dialects(call: Call) -> replies.DialectsView:
-    return replies.DialectsView(tuple(REGISTRY))
+def list_dialects(call: ApiCall) -> DialectsView:
+    """List the dialects in which tools can be called."""
+    return DialectsView(tuple(REGISTRY))
 
 
-def show_dialect(call: Call) -> replies.DialectView:
+def show_dialect(call: ApiCall) -> DialectView:
+    """Show the tools of a dialect, to offer them to a model."""
     name = call.path["dialect"]
     if name not in REGISTRY:
         raise ApiProblem(404, "unknown_name", f"There is no such dialect; known are: {', '.join(REGISTRY)}.")
     found = dialect(name)
-    tools = msgspec.convert(found.tools, tuple[replies.ToolView, ...], from_attributes=True)
-    return replies.DialectView(dialect=name, layer=found.layer, tools=tools)
+    tools = msgspec.convert(found.tools, tuple[ToolView, ...], from_attributes=True)
+    return DialectView(dialect=name, layer=found.layer, tools=tools)

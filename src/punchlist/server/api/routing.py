@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, NoReturn
+from typing import Any, Final, Literal, NoReturn
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 import msgspec
@@ -18,10 +18,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from punchlist.core.json_values import to_json_value
+from punchlist.core.inputs import to_json_value
 from punchlist.errors import PunchlistError, RevisionConflict
 from punchlist.server.access import Grant, needs
-from punchlist.server.api.calls import Answer, Call
+from punchlist.server.api.calls import Answer, ApiCall
 from punchlist.server.problems import ApiProblem, respond_to_error
 from punchlist.server.state import run_read, state_of
 from punchlist.text.hashing import blake2b
@@ -67,13 +67,7 @@ class ApiRoute(Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the path's parameters."""
-        return tuple(part[1:-1] for part in self.parts if part.startswith("{"))
-
-
-class _Match(NamedTuple):
-    routes: dict[str, ApiRoute]
-    """By method."""
-    path: dict[str, str]
+        return tuple(part[1:-1] for part in self.parts if _is_parameter(part))
 
 
 @needs("look", per_project=True)
@@ -83,7 +77,9 @@ class Api:
     access_rule: Any  # set by `needs`
 
     def __init__(self, routes: Sequence[ApiRoute]) -> None:
-        self._routes = routes
+        self._paths: dict[tuple[str, ...], dict[str, ApiRoute]] = {}
+        for route in routes:
+            self._paths.setdefault(route.parts, {})[route.method] = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -95,12 +91,12 @@ class Api:
 
     async def _answer(self, request: Request, scope: Scope) -> Response:
         parts = _split_path(scope)
-        found = self._find(parts)
-        allowed = ", ".join(sorted({*found.routes, *({"HEAD"} if "GET" in found.routes else ()), "OPTIONS"}))
+        routes, path = self._find(parts)
+        allowed = ", ".join(sorted({*routes, *({"HEAD"} if "GET" in routes else ()), "OPTIONS"}))
         method = "GET" if request.method == "HEAD" else request.method
         if method == "OPTIONS":
             return Response(status_code=204, headers={"allow": allowed})
-        route = found.routes.get(method)
+        route = routes.get(method)
         if route is None:
             detail = f"{request.method} is not possible here; possible are: {allowed}."
             raise ApiProblem(405, "method_not_allowed", detail, headers={"allow": allowed})
@@ -109,10 +105,10 @@ class Api:
             raise ApiProblem(403, "scope_missing", f"This needs a token with the scope `{route.scope}`.")
         body = await request.body() if route.body is not None or route.method != "GET" else b""
         state = state_of(request)
-        call = Call(
+        call = ApiCall(
             state.board,
             grant,
-            path=found.path,
+            path=path,
             status=route.status,
             revision=None if route.method == "GET" else _read_revision(request.headers, route),
             key=None if route.method == "GET" else _read_key(request.headers),
@@ -123,21 +119,23 @@ class Api:
         answer = await run(_run, route, call, scope["query_string"], body)
         return _respond(answer, call, request)
 
-    def _find(self, parts: Sequence[str]) -> _Match:
-        """Return the routes of a path; of several paths that fit, the one with fewer parameters counts."""
-        best: tuple[int, str] | None = None
-        for route in self._routes:
-            if len(route.parts) == len(parts) and all(
-                own == given or own.startswith("{") for own, given in zip(route.parts, parts, strict=True)
-            ):
-                rank = (len(route.parameters), route.path)
-                best = rank if best is None else min(best, rank)
-        if best is None or "" in parts:
+    def _find(self, given: Sequence[str]) -> tuple[dict[str, ApiRoute], dict[str, str]]:
+        """Return the routes of a path by method, and its parameters; a path with fewer of them comes first."""
+        fitting = [parts for parts in self._paths if _fits(parts, given)]
+        if not fitting or "" in given:
             raise ApiProblem(404, "path_unknown", "There is nothing at this path; see `/openapi.json`.")
-        fitting = {route.method: route for route in self._routes if route.path == best[1]}
-        named = next(iter(fitting.values())).parts
-        values = {own[1:-1]: given for own, given in zip(named, parts, strict=True) if own.startswith("{")}
-        return _Match({**fitting}, values)
+        best = min(fitting, key=lambda parts: sum(map(_is_parameter, parts)))
+        values = {own[1:-1]: part for own, part in zip(best, given, strict=True) if _is_parameter(own)}
+        return self._paths[best], values
+
+
+def _is_parameter(part: str) -> bool:
+    return part.startswith("{")
+
+
+def _fits(parts: Sequence[str], given: Sequence[str]) -> bool:
+    pairs = zip(parts, given, strict=False)
+    return len(parts) == len(given) and all(own == part or _is_parameter(own) for own, part in pairs)
 
 
 def _split_path(scope: Scope) -> list[str]:
@@ -150,8 +148,7 @@ def _split_path(scope: Scope) -> list[str]:
         raise ApiProblem(404, "path_unknown", "The path is not UTF-8.") from None
 
 
-def _run(route: ApiRoute, call: Call, query: bytes, body: bytes) -> Answer:
-    """Read what the route takes, and run its handler."""
+def _run(route: ApiRoute, call: ApiCall, query: bytes, body: bytes) -> Answer:
     given: tuple[Struct, ...] = ()
     if route.query is not None:
         given = (read_query(query, route.query),)
@@ -165,7 +162,7 @@ def _run(route: ApiRoute, call: Call, query: bytes, body: bytes) -> Answer:
         raise ApiProblem(412, error.code, str(error), field="If-Match") from error
 
 
-def _respond(answer: Answer, call: Call, request: Request) -> Response:
+def _respond(answer: Answer, call: ApiCall, request: Request) -> Response:
     headers = {"etag": answer.etag} if answer.etag else {}
     if request.method in ("GET", "HEAD"):
         headers["cache-control"] = "private, no-cache"
@@ -268,6 +265,5 @@ def _read_key(headers: Headers) -> str | None:
 
 
 def _fingerprint(request: Request, scope: Scope, body: bytes) -> bytes:
-    """Return what makes two requests with one key the same."""
     parts = (request.method.encode(), scope.get("raw_path") or b"", scope["query_string"], body)
     return blake2b(b"\0".join(parts), digest_size=16).digest()

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from punchlist.core.task import Task
 from punchlist.core.task_rules import check_revision
-from punchlist.hosts.copies import check_own_tasks, open_agent
-from punchlist.server.api import replies
-from punchlist.server.api.calls import Answer, Call
-from punchlist.server.api.reading import Limit
+from punchlist.server.api.calls import Answer, ApiCall
+from punchlist.server.api.reading import EventView, Limit, show_event
 from punchlist.server.problems import ApiProblem
 from punchlist.store import Transaction
 from punchlist.tasks import Tasks, Work
 from punchlist.tasks.handle import ClaimOptions
-from punchlist.views.lists import view_todos
-from punchlist.views.tasks import TaskGraphView, view_graph, view_task
+from punchlist.views.list_owners import check_tasks_editable, open_list_owner
+from punchlist.views.lists import TaskGraphView, TaskView, view_graph, view_task, view_todos
 
 _MOST_IN_GRAPH: Final = 10_000
 """Tasks in one reply, which has all of them: 20 MB."""
@@ -192,20 +191,52 @@ class PromoteBody(StepsBody, forbid_unknown_fields=True):
     parent: TaskId | None = None
 
 
+# Replies that hold several views, or tell what was done.
+
+
+class TasksView(Struct, frozen=True, kw_only=True):
+    """A page of tasks. `next` is the `after` of the next page; null on the last."""
+
+    tasks: tuple[TaskView, ...]  # pyright: ignore[reportInvalidTypeForm]
+    next: str | None = None
+
+
+class TaskListView(Struct, frozen=True, kw_only=True):
+    """A list of tasks. `created` counts those that it ever had."""
+
+    list: str
+    project: str
+    session: str | None
+    created: int
+
+
+class TaskListsView(Struct, frozen=True):
+    """Lists of tasks."""
+
+    lists: tuple[TaskListView, ...]
+
+
+class HistoryView(Struct, frozen=True):
+    """Every event of one task, the oldest first."""
+
+    events: tuple[EventView, ...]
+
+
 # Reading.
 
 
-def list_task_lists(call: Call) -> replies.TaskListsView:
+def list_task_lists(call: ApiCall) -> TaskListsView:
+    """List the lists of tasks."""
     rows = call.list_task_lists()
-    return replies.TaskListsView(
+    return TaskListsView(
         tuple(
-            replies.TaskListView(list=row.name, project=row.project, session=row.session, created=count)
-            for row, count in rows
+            TaskListView(list=row.name, project=row.project, session=row.session, created=count) for row, count in rows
         )
     )
 
 
-def list_tasks(call: Call, query: TasksQuery) -> replies.TasksView:
+def list_tasks(call: ApiCall, query: TasksQuery) -> TasksView:
+    """List the tasks of a list, by id."""
     tasks = call.open_tasks()
     found = tasks.list(
         status=query.status,
@@ -216,14 +247,16 @@ def list_tasks(call: Call, query: TasksQuery) -> replies.TasksView:
         limit=query.limit + 1,
     )
     page = found[: query.limit]
-    return replies.TasksView(tasks=_show(page), next=page[-1].id if len(found) > len(page) else None)
+    return TasksView(tasks=_show(page), next=page[-1].id if len(found) > len(page) else None)
 
 
-def list_ready(call: Call, query: ReadyQuery) -> replies.TasksView:
-    return replies.TasksView(tasks=_show(call.open_tasks().ready(query.limit, label=query.label)))
+def list_ready(call: ApiCall, query: ReadyQuery) -> TasksView:
+    """List the tasks that a worker may claim now, in the order of claims."""
+    return TasksView(tasks=_show(call.open_tasks().ready(query.limit, label=query.label)))
 
 
-def show_graph(call: Call) -> TaskGraphView:
+def show_graph(call: ApiCall) -> TaskGraphView:
+    """Show all tasks of a list, and which waits for which."""
     tasks = call.open_tasks()
     if any(row.name == tasks.name and count > _MOST_IN_GRAPH for row, count in call.list_task_lists()):
         detail = f"The list has more than {_MOST_IN_GRAPH:,} tasks; read them page by page."
@@ -232,13 +265,15 @@ def show_graph(call: Call) -> TaskGraphView:
     return view_graph(graph.tasks, graph.edges)
 
 
-def show_task(call: Call) -> Struct:
+def show_task(call: ApiCall) -> Struct:
+    """Show a task."""
     return view_task(call.open_tasks().get(call.path["task"]))
 
 
-def show_history(call: Call) -> replies.HistoryView:
+def show_history(call: ApiCall) -> HistoryView:
+    """List every event of a task, also of one that was deleted."""
     events = call.open_tasks().history(call.path["task"])
-    return replies.HistoryView(tuple(replies.show_event(event) for event in events))
+    return HistoryView(tuple(show_event(event) for event in events))
 
 
 def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
@@ -248,14 +283,16 @@ def _show(tasks: tuple[Task, ...]) -> tuple[Struct, ...]:
 # Changing. Gates may be asked about a new task and a completion: these, and claims, are told apart by their call ids.
 
 
-def create_task(call: Call, body: NewTaskBody) -> Struct:
+def create_task(call: ApiCall, body: NewTaskBody) -> Struct:
+    """Create a task; the list is made if it is not there yet."""
     tasks = call.open_tasks(creates=True)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     fields = _given(body)
     return view_task(tasks.create(fields.pop("subject"), call_id=call.take_call_id(), **fields))
 
 
-def claim_tasks(call: Call, body: ClaimBody) -> replies.TasksView:
+def claim_tasks(call: ApiCall, body: ClaimBody) -> TasksView:
+    """Claim the next ready tasks, or a certain one, under a lease; returns none if nothing is ready."""
     tasks = _open_own(call)
     options: ClaimOptions = {
         "label": body.label,
@@ -265,17 +302,19 @@ def claim_tasks(call: Call, body: ClaimBody) -> replies.TasksView:
     }
     if body.id is not None:
         claimed = tasks.claim(body.owner, id=body.id, **options)
-        return replies.TasksView(tasks=() if claimed is None else _show((claimed,)))
-    return replies.TasksView(tasks=_show(tasks.claim(body.owner, limit=body.limit, **options)))
+        return TasksView(tasks=() if claimed is None else _show((claimed,)))
+    return TasksView(tasks=_show(tasks.claim(body.owner, limit=body.limit, **options)))
 
 
-def signal_tasks(call: Call, body: SignalBody) -> replies.TasksView:
+def signal_tasks(call: ApiCall, body: SignalBody) -> TasksView:
+    """Deliver an event to the tasks that wait for it; returns those."""
     tasks = _open_own(call)
     woken = tasks.signal(body.topic, body.correlation_id, body.payload, keep=body.keep, call_id=call.take_call_id())
-    return replies.TasksView(tasks=_show(woken))
+    return TasksView(tasks=_show(woken))
 
 
-def complete_task(call: Call, body: CompleteBody) -> Struct:
+def complete_task(call: ApiCall, body: CompleteBody) -> Struct:
+    """Complete a task."""
     tasks = _open_own(call)
     person = call.is_person and body.fence is None  # who shows a fence speaks as a worker
     task = tasks.complete(
@@ -290,44 +329,54 @@ def complete_task(call: Call, body: CompleteBody) -> Struct:
     return view_task(task)
 
 
-def update_task(call: Call, body: TaskChangesBody) -> Answer:
+def update_task(call: ApiCall, body: TaskChangesBody) -> Answer:
+    """Change the fields, edges or status of a task, all or none."""
     fields = _given(body)
     fence = fields.pop("fence")
     return _change(call, lambda work, task: work.update(task, fence=fence, **fields))
 
 
-def delete_task(call: Call, query: FenceQuery) -> Answer:
+def delete_task(call: ApiCall, query: FenceQuery) -> Answer:
+    """Delete a task from its list; its history stays. Returns it as it was."""
     return _change(call, lambda work, task: work.delete(task, fence=query.fence))
 
 
-def start_task(call: Call, body: FenceBody) -> Answer:
+def start_task(call: ApiCall, body: FenceBody) -> Answer:
+    """Start a task, without a lease."""
     return _change(call, lambda work, task: work.update(task, status="in_progress", fence=body.fence))
 
 
-def send_heartbeat(call: Call, body: HeartbeatBody) -> Answer:
+def send_heartbeat(call: ApiCall, body: HeartbeatBody) -> Answer:
+    """Renew the lease of a claim."""
     return _change(call, lambda work, task: work.heartbeat(task, fence=body.fence, lease=body.lease))
 
 
-def release_task(call: Call, body: FenceBody) -> Answer:
+def release_task(call: ApiCall, body: FenceBody) -> Answer:
+    """Release a task, so that others may claim it."""
     return _change(call, lambda work, task: work.release(task, fence=body.fence))
 
 
-def fail_task(call: Call, body: FailBody) -> Answer:
+def fail_task(call: ApiCall, body: FailBody) -> Answer:
+    """Say that an attempt at a task failed."""
     return _change(call, lambda work, task: work.fail(task, body.reason, fence=body.fence))
 
 
-def retry_task(call: Call, body: EmptyTaskBody) -> Answer:
+def retry_task(call: ApiCall, body: EmptyTaskBody) -> Answer:
+    """Open a task again that has ended."""
     return _change(call, lambda work, task: work.retry(task))
 
 
-def cancel_task(call: Call, body: CancelBody) -> Answer:
+def cancel_task(call: ApiCall, body: CancelBody) -> Answer:
+    """Cancel a task, or ask its worker to."""
+
     def cancel(work: Work, id: str) -> Task:
         return work.cancel(id, body.reason, request=body.request, fence=body.fence, force=body.force)
 
     return _change(call, cancel)
 
 
-def set_waiting(call: Call, body: TaskWaitBody) -> Answer:
+def set_waiting(call: ApiCall, body: TaskWaitBody) -> Answer:
+    """Let a task wait for a time, an event or a person."""
     until = body.until if body.seconds is None else timedelta(seconds=body.seconds)
 
     def wait(work: Work, id: str) -> Task:
@@ -343,13 +392,15 @@ def set_waiting(call: Call, body: TaskWaitBody) -> Answer:
     return _change(call, wait)
 
 
-def resume_task(call: Call, body: ResumeBody) -> Answer:
+def resume_task(call: ApiCall, body: ResumeBody) -> Answer:
+    """Let a task go on, whatever it waits for."""
     return _change(call, lambda work, task: work.resume(task, state=body.state))
 
 
-def give_steps(call: Call, body: StepsBody) -> Answer:
+def give_steps(call: ApiCall, body: StepsBody) -> Answer:
+    """Give an agent the steps of a task as its list; returns that list."""
     tasks, row = _open_own(call), call.find_agent(body.session, body.agent)
-    agent = open_agent(call.board, row.name, row.session, row.project)
+    agent = open_list_owner(call.board, row.name, row.session, row.project)
 
     def run() -> Struct:
         todos = tasks.todos(call.path["task"], agent, by=call.by)
@@ -358,21 +409,22 @@ def give_steps(call: Call, body: StepsBody) -> Answer:
     return call.repeat(run)
 
 
-def promote_items(call: Call, body: PromoteBody) -> Answer:
+def promote_items(call: ApiCall, body: PromoteBody) -> Answer:
+    """Make tasks of the open items of an agent's list; again, it returns the same tasks."""
     tasks, row = call.open_tasks(creates=True), call.find_agent(body.session, body.agent)
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     agent = call.board.agent(row.name, session=row.session, project=row.project)
-    return call.repeat(lambda: replies.TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
+    return call.repeat(lambda: TasksView(tasks=_show(tasks.promote(agent, parent=body.parent))))
 
 
-def _open_own(call: Call) -> Tasks:
+def _open_own(call: ApiCall) -> Tasks:
     """Return the list of the path; raise if it is a copy, which its agent does not see."""
     tasks = call.open_tasks()
-    check_own_tasks(tasks)
+    check_tasks_editable(tasks)
     return tasks
 
 
-def _change(call: Call, verb: Callable[[Work, str], Task]) -> Answer:
+def _change(call: ApiCall, verb: Callable[[Work, str], Task]) -> Answer:
     """Apply a verb to the task of the path, if it is at the revision of `If-Match`."""
     tasks, wanted = _open_own(call), call.path["task"]
 
@@ -382,13 +434,9 @@ def _change(call: Call, verb: Callable[[Work, str], Task]) -> Answer:
             check_revision(work.row(wanted).task, call.revision)
         return view_task(verb(work, wanted))
 
-    return call.board.change_tasks(tasks.name, lambda: call.commit(run))
+    return call.commit(run)
 
 
 def _given(body: Struct) -> dict[str, Any]:
     """Return the fields that were given, in the types of `board.tasks(…)`."""
-    fields: Mapping[str, Any] = {name: getattr(body, name) for name in body.__struct_fields__}
-    found = {name: value for name, value in fields.items() if value is not UNSET}
-    if "checklist" in found:
-        found["checklist"] = [{"text": line.text, "done": line.done} for line in found["checklist"]]
-    return found
+    return msgspec.to_builtins(body, builtin_types=(datetime,))

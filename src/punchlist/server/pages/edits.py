@@ -17,8 +17,7 @@ from punchlist.core.commands import Entry, Operation, Target
 from punchlist.core.task import USUAL
 from punchlist.core.todo import TodoItem, TodoList, put_in_phase, sort_by_phase
 from punchlist.errors import EditRefused, SessionUnknown, TaskTaken
-from punchlist.hosts.back_channel import deliver
-from punchlist.hosts.copies import check_own_tasks
+from punchlist.people.back_channel import deliver
 from punchlist.server.pages.rendering import content_digest
 from punchlist.server.pages.tasks import open_list
 from punchlist.settings.environment import project_of
@@ -69,7 +68,6 @@ def _apply(agent: Agent, form: Mapping[str, str], *, by: str, person: bool) -> N
 
 
 def _plan_operations(todos: TodoList, form: Mapping[str, str]) -> list[Operation]:
-    """Return the operations that a form means."""
     verb, text = form.get("do", ""), form.get("text", "").strip()
     if verb == "add":
         if not text:
@@ -86,7 +84,6 @@ def _plan_operations(todos: TodoList, form: Mapping[str, str]) -> list[Operation
 
 
 def _save(todos: TodoList, form: Mapping[str, str], text: str) -> list[Operation]:
-    """Return the changes of the fields of one item that were filled in."""
     item = _find_item(todos, form)
     target = Target(item=item.id, by="id")
     operations: list[Operation] = []
@@ -143,7 +140,6 @@ def add_task(board: Board, name: str, form: Mapping[str, str], *, by: str) -> st
         tasks = board.tasks(own, by=by)
     else:
         _, tasks = open_list(board, name, by=by)
-    check_own_tasks(tasks)
     subject = _read(form, "text")
     if not subject:
         raise EditRefused(problem="Write the task first.")
@@ -166,7 +162,6 @@ def _read_new(form: Mapping[str, str]) -> NewTask:
 def deliver_signal(board: Board, name: str, form: Mapping[str, str], *, by: str) -> str:
     """Deliver an event to the tasks that wait for it; return the word of the notice."""
     _, tasks = open_list(board, name, by=by)
-    check_own_tasks(tasks)
     topic, correlation = _read(form, "topic"), _read(form, "correlation")
     if not (topic and correlation):
         raise EditRefused(problem="An event needs a topic and a correlation id.")
@@ -182,7 +177,6 @@ def deliver_signal(board: Board, name: str, form: Mapping[str, str], *, by: str)
 def change_task(board: Board, name: str, wanted: str, form: Mapping[str, str], *, by: str, person: bool) -> bool:
     """Change a task as a form says; return False if it is gone after that. Raise a `TaskError` if it is refused."""
     _, tasks = open_list(board, name, by=by)
-    check_own_tasks(tasks)
     verb, text = form.get("do", ""), _read(form, "text")
     force = "force" in form
     try:
@@ -277,7 +271,6 @@ def _parse_length(text: str) -> timedelta:
 
 
 def _parse_value(text: str) -> Any:
-    """Return what an event tells: JSON, or else a text."""
     if not text:
         return None
     try:

@@ -11,50 +11,167 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from punchlist.board import Board
-from punchlist.core.matching import split_words
 from punchlist.core.overview import PersonWait
-from punchlist.errors import InvalidInput, StoreClosed
-from punchlist.hosts.answers import Outcome, deliver_outcome, find_wait, resolve_wait
-from punchlist.hosts.demo_script import Troupe
-from punchlist.hosts.reports import load_brief, save_mark
-from punchlist.server.access import needs
-from punchlist.server.matches import Hit, find_items, find_sessions, find_tasks
+from punchlist.errors import InvalidInput, PunchlistError, StoreBusy, StoreClosed
+from punchlist.people.back_channel import Outcome, deliver_outcome, find_wait, resolve_wait
+from punchlist.reports.work_reports import load_brief
+from punchlist.server.access import SCOPES, needs
+from punchlist.server.api.calls import ApiCall
+from punchlist.server.api.changes import MarkBody, save_brief_mark
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
-from punchlist.server.pages.frame import (
-    LONGEST_QUERY,
-    Values,
-    make_form,
-    make_page,
-    own_path,
-    set_theme,
-)
-from punchlist.server.pages.now import NowPage, count_waits, find_agent, load_now
-from punchlist.server.pages.plan import load_plan
-from punchlist.server.pages.rendering import element_id, list_path, render, session_path, task_path
-from punchlist.server.pages.session import LATEST, load_session
+from punchlist.server.pages.now import count_waits, find_agent, load_now
+from punchlist.server.pages.rendering import Values, element_id, list_path, render, session_path, task_path
+from punchlist.server.pages.session import LATEST, load_plan, load_session
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
-from punchlist.server.state import ServerState, grant_of, has_person
+from punchlist.server.problems import status_of
+from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
+from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
 from punchlist.store import Transaction
-from punchlist.surfaces.brief import brief_lines
-from punchlist.surfaces.spans import UNICODE
+from punchlist.terminal.reports import brief_lines
+from punchlist.terminal.spans import UNICODE
+from punchlist.testing.demo_script import Troupe
 from punchlist.views.now import Roster
 
+THEMES: Final = ("auto", "light", "dark")
+_THEME_COOKIE: Final = "punchlist_theme"
+_THEME_SECONDS: Final = 365 * 24 * 3600
+_MOST_FIELDS: Final = 50
 _MOST_DIGITS: Final = 15
+_LONGEST_QUERY: Final = 200
 _TASKS: Final = b"/tasks/"
 _KINDS: Final = {"items": find_items, "sessions": find_sessions, "tasks": find_tasks}
+
+NOTICES: Final = {
+    "answered": "Answered. The agent is told at its next turn, or now if it is idle.",
+    "unblocked": "It goes on.",
+    "resumed": "It goes on.",
+    "approved": "Plan approved.",
+    "rejected": "Plan rejected; the agent is told why.",
+    "playing": "The demo plays: three agents begin to work.",
+    "read": "Marked as read.",
+    "deleted": "The task is deleted; its history stays.",
+    "delivered": "The event was delivered.",
+    "kept": "No task waits for it yet; it is kept for the first that does.",
+}
+"""Notices after a redirect, by the word in its address: no text from an address is shown."""
+
+
+class PageFrame(Struct, frozen=True, kw_only=True):
+    """The values that the frame of every page shows."""
+
+    path: str
+    back: str
+    query: str
+    theme: str
+    waits: int
+    epoch: int
+    scope: str
+    """The most that the reader may do: look, answer or edit."""
+    notice: str = ""
+    notice_style: str = ""
+
+    @property
+    def next_theme(self) -> str:
+        return THEMES[(THEMES.index(self.theme) + 1) % len(THEMES)]
+
+
+Show = Callable[..., Awaitable[Response]]
+"""The handler of a page. Takes the request, and a problem that is told above the page."""
+
+
+def make_page(template: str, load: Callable[[Request, ServerState, Roster], Values]) -> Show:
+    """Return the handler of a page. `load` runs in a worker thread, and raises an error if there is no such thing."""
+
+    async def show(request: Request, problem: str = "") -> Response:
+        def make() -> tuple[str, int]:
+            state = state_of(request)
+            roster = state.load_roster()
+            frame = _make_frame(request, roster, problem)
+            try:
+                return render(template, {"page": frame, **load(request, state, roster)}), 409 if problem else 200
+            except PunchlistError as error:
+                if status_of(type(error)) != 404:
+                    raise
+                values = {"page": frame, "title": "Not found", "text": str(error)}
+                return render("problem.html", values), 404
+
+        return HTMLResponse(*await run_read(make))
+
+    return show
+
+
+def _make_frame(request: Request, roster: Roster, problem: str) -> PageFrame:
+    grant = grant_of(request)
+    theme = request.cookies.get(_THEME_COOKIE, "auto")
+    notice = problem or NOTICES.get(request.query_params.get("said", ""), "")
+    query = request.url.query if request.method == "GET" else ""
+    return PageFrame(
+        path=request.url.path,
+        back=f"{request.url.path}?{query}" if query else request.url.path,
+        query=request.query_params.get("q", "")[:_LONGEST_QUERY],
+        theme=theme if theme in THEMES else "auto",
+        waits=count_waits(roster),
+        epoch=int(roster.at.timestamp()),
+        scope=next(scope for scope in reversed(SCOPES) if scope in grant.scopes),
+        notice=notice,
+        notice_style="bad" if problem else "good",
+    )
+
+
+# Forms.
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form; the last one of each name. Raise `InvalidInput` for what is no form."""
+    try:
+        text = (await request.body()).decode()
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    except ValueError as error:
+        raise InvalidInput(problem="This is no form that a page here sends.") from error
+    return dict(pairs)
+
+
+def make_form(work: Callable[[Request, Board, Mapping[str, str]], str], show: Show) -> Show:
+    """Return the handler of a form: redirect to the address that its work returns, or show what went wrong."""
+
+    async def take(request: Request) -> Response:
+        state, form = state_of(request), await read_form(request)
+        try:
+            return RedirectResponse(await state.writes.run(work, request, state.board, form), 303)
+        except StoreBusy:
+            raise
+        except PunchlistError as error:
+            return await show(request, str(error))
+
+    return take
+
+
+def own_path(text: str) -> str:
+    """Return an address to lead back to: only a path of this server, else its first page."""
+    is_path = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()
+    return text if is_path else "/"
+
+
+async def set_theme(request: Request) -> Response:
+    """Keep the theme that the person chose in a cookie, and show the page again."""
+    form = await read_form(request)
+    theme = form.get("theme", "auto")
+    response = RedirectResponse(own_path(form.get("back", "/")), 303)
+    if theme in THEMES:
+        response.set_cookie(_THEME_COOKIE, theme, max_age=_THEME_SECONDS, httponly=True, samesite="strict")
+    return response
 
 
 # Now.
@@ -65,10 +182,9 @@ def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
     text, decision = form.get("text", "").strip(), form.get("decision", "")
     if decision:
         text = f"{decision} {text}".strip() if decision == "reject" else decision
-    by, person = grant_of(request).name, has_person(grant_of(request))
+    grant, session = grant_of(request), form.get("session", "")
 
-    def resolve() -> tuple[PersonWait, Outcome]:
-        session = form.get("session", "")
+    def resolve(_: Transaction) -> tuple[PersonWait, Outcome]:
         waits = board.waits(session=session or None)
         wait = find_wait(
             # Only what the person has read, text and all.
@@ -79,12 +195,11 @@ def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
             id=form.get("id", ""),
             list=form.get("list", ""),
         )
-        return wait, resolve_wait(board, wait, text, by=by, person=person, make_list="make_list" in form)
+        make_list = "make_list" in form
+        return wait, resolve_wait(board, wait, text, by=grant.name, person=has_person(grant), make_list=make_list)
 
     before = board.store.last_seq()
-    # Who keeps a list of tasks elsewhere holds it still before the transaction begins.
-    is_task = form.get("kind") == "task"
-    wait, outcome = resolve() if is_task else board.store.joined(lambda _: resolve())
+    wait, outcome = board.store.joined(resolve)
     deliver_outcome(board, wait, before, outcome)
     return f"{own_path(form.get('back', '/'))}?said={outcome}"
 
@@ -101,7 +216,6 @@ def _load_session(request: Request, state: ServerState, roster: Roster) -> Value
 
 
 def change_session(request: Request, board: Board, form: Mapping[str, str]) -> str:
-    """Change a list of the session as a form of its page says."""
     session = request.path_params["session"]
     edit_list(board, session, form, by=grant_of(request).name, person=has_person(grant_of(request)))
     return session_path(session)
@@ -124,7 +238,6 @@ def _parse_number(text: str) -> int | None:
 
 
 def add_anywhere(request: Request, board: Board, form: Mapping[str, str]) -> str:
-    """Add a task to the list that the form names."""
     return list_path(add_task(board, form.get("list", ""), form, by=grant_of(request).name))
 
 
@@ -168,7 +281,6 @@ def change_place(request: Request, board: Board, form: Mapping[str, str]) -> str
 
 
 def _read_place(request: Request) -> tuple[str, str | None]:
-    """Return the list that a path names, and the task if it names one."""
     raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
     parts = [unquote_to_bytes(part).decode("utf-8", "replace") for part in raw.removeprefix(_TASKS).split(b"/")]
     if len(parts) == 2 and parts[1].isascii() and parts[1].isdecimal() and len(parts[1]) < 19:
@@ -179,24 +291,14 @@ def _read_place(request: Request) -> tuple[str, str | None]:
 # Search, the brief.
 
 
-class SearchPage(Struct, frozen=True):
-    query: str
-    at: datetime
-    now: NowPage
-    groups: Mapping[str, Sequence[Hit]]
-
-    @property
-    def number(self) -> int:
-        agents = self.now.waits.number + sum(section.number for section in self.now.agents)
-        return agents + sum(map(len, self.groups.values()))
-
-
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
-    """Return everything that holds all words of the query, in any case."""
-    query = request.query_params.get("q", "")[:LONGEST_QUERY].strip()
+    query = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
     words = split_words(query)
+    now = load_now(state.board, roster, query)
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
-    return {"search": SearchPage(query, roster.at, load_now(state.board, roster, query), groups)}
+    agents = sum(section.number for section in (now["waits"], *now["agents"]))
+    number = agents + sum(map(len, groups.values()))
+    return {"search": {"query": query, "at": roster.at, "now": now, "groups": groups, "number": number}}
 
 
 def _load_brief(request: Request, state: ServerState, _: Roster) -> Values:
@@ -208,14 +310,9 @@ def _load_brief(request: Request, state: ServerState, _: Roster) -> Values:
 
 def mark_read(request: Request, board: Board, form: Mapping[str, str]) -> str:
     """Move the person's mark to the end of the brief that they read."""
-    until, mark = _parse_number(form.get("until", "")) or 0, f"brief {grant_of(request).name} "
-    spent = sum(row.cost.tokens for row in board.costs())
-
-    def save(tx: Transaction) -> None:
-        if until <= tx.last_seq():
-            save_mark(tx, mark, until, spent)
-
-    board.store.transact(save)
+    until = _parse_number(form.get("until", "")) or 0
+    if until <= board.store.last_seq():
+        save_brief_mark(ApiCall(board, grant_of(request)), MarkBody(until))
     return "/?said=read"
 
 

@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.attach.attachments import list_attached
 from punchlist.board import Board
-from punchlist.bridges.programs import is_found
 from punchlist.core.programs import ATTACHABLE, AgentProgram
-from punchlist.hosts.attach import list_attached
-from punchlist.server.pages.plan import describe_plan
-from punchlist.surfaces.lists import GRADES, STATES
-from punchlist.surfaces.now import NowRow, Section, done_title, now_sections
-from punchlist.surfaces.spans import UNICODE, Line, Span, Style, plural
-from punchlist.surfaces.top import EVERY, find_rows
+from punchlist.logs.programs import is_found
+from punchlist.server.pages.rendering import Values
+from punchlist.server.pages.session import describe_plan
+from punchlist.terminal.lists import GRADES, STATES
+from punchlist.terminal.now import EVERY, NowRow, Section, done_title, find_rows, now_sections
+from punchlist.terminal.spans import UNICODE, Line, Span, Style, plural
 from punchlist.views.now import AgentNow, DoneSince, Roster
 
 _MOST_IDLE = 40
 """Rows of agents that need nobody; the others are counted."""
 
 
-class DoneLine(Struct, frozen=True):
-    """The completions since a time: sessions by state, items by grade, each as words with a style."""
-
-    title: str
-    sessions: Sequence[Span]
-    grades: Sequence[Span]
-
-
-class NowPage(Struct, frozen=True, kw_only=True):
-    """The whole screen. `attachable` are hosts found here that are not attached."""
-
-    at: datetime
-    waits: Section
-    agents: Sequence[Section]
-    done: DoneLine | None
-    is_empty: bool
-    attachable: Sequence[AgentProgram] = ()
-
-
-def load_now(board: Board, roster: Roster, words: str = "") -> NowPage:
+def load_now(board: Board, roster: Roster, words: str = "") -> dict[str, Any]:
     """Return the first screen; with words, only the rows that hold all of them."""
     sections = now_sections(roster, UNICODE, most=EVERY if words else _MOST_IDLE)
     if words:
@@ -53,18 +33,17 @@ def load_now(board: Board, roster: Roster, words: str = "") -> NowPage:
     }
     waits = known.pop("waits on you", Section("waits on you", 0, ()))
     is_empty = not roster.agents and not roster.waits
-    return NowPage(
-        at=roster.at,
-        waits=waits,
-        agents=list(known.values()),
-        done=None if roster.done is None or not roster.done.items else _view_done(roster.done, roster.at),
-        is_empty=is_empty,
-        attachable=_find_attachable(roster, is_empty=is_empty),
-    )
+    return {
+        "at": roster.at,
+        "waits": waits,
+        "agents": list(known.values()),
+        "done": None if roster.done is None or not roster.done.items else _view_done(roster.done, roster.at),
+        "is_empty": is_empty,
+        "attachable": _find_attachable(roster, is_empty=is_empty),
+    }
 
 
 def count_waits(roster: Roster) -> int:
-    """Return how many rows wait on a person."""
     return sum(section.number for section in now_sections(roster, UNICODE, most=0) if section.title == "waits on you")
 
 
@@ -76,12 +55,13 @@ def _find_tail(board: Board, row: NowRow) -> Line:
     return (Span(words, "dim"),) if of.kind == "plan" and (words := describe_plan(board, of)) else ()
 
 
-def _view_done(done: DoneSince, now: datetime) -> DoneLine:
+def _view_done(done: DoneSince, now: datetime) -> Values:
+    """Return what was done: sessions by state, items by grade, each as words with a style."""
     sessions = _count_words(done.sessions, STATES)
     if sessions:
         total = sum(number for name, number in done.sessions.items() if name != "idle" and name in STATES)
         sessions = [Span(plural(total, "session")), *sessions]
-    return DoneLine(done_title(done, now), sessions, _count_words(done.items, GRADES))
+    return {"title": done_title(done, now), "sessions": sessions, "grades": _count_words(done.items, GRADES)}
 
 
 def _count_words(counts: dict[str, int], styles: dict[str, Style]) -> list[Span]:
@@ -100,7 +80,4 @@ def _find_attachable(roster: Roster, *, is_empty: bool) -> list[AgentProgram]:
 
 def find_agent(roster: Roster, session: str) -> AgentNow | None:
     """Return the agent whose work is on this session of the board, or whose host calls it so."""
-    for row in roster.agents:
-        if session in (row.list_session, row.session):
-            return row
-    return None
+    return next((row for row in roster.agents if session in (row.list_session, row.session)), None)

@@ -13,12 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from punchlist.core.overview import PersonWait
-from punchlist.surfaces.lists import GRADES
-from punchlist.surfaces.now import format_age
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import UNICODE, Span, Style
-from punchlist.surfaces.tasks import find_box, standing_words, until_words
-from punchlist.surfaces.top import key_of
+from punchlist.terminal.lists import GRADES
+from punchlist.terminal.now import format_age, key_of
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import UNICODE, Span, Style
+from punchlist.terminal.tasks import find_box, standing_words, until_words
 from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.views.now import AgentNow
@@ -27,7 +26,11 @@ _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
 """Where a path or an address may go on in the next line; a time stays whole."""
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
+Values = Mapping[str, Any]
+"""What a template shows, by name."""
+
+
+def render(template: str, values: Values) -> str:
     """Return a template filled with values. A part that stands `alone`, in a report, has no forms and no links.
 
     `prefix` stands before the ids of a part, so that a report can have the parts of several sessions.
@@ -79,7 +82,6 @@ def _clean(value: Any) -> Any:
 
 
 def _spans(line: Iterable[Span]) -> Markup:
-    """Return a line of a surface as elements, one class per style."""
     return Markup().join(
         Markup('<span class="s-{}">{}</span>').format(span.style, _clean(span.text))
         if span.style != "plain"
@@ -121,7 +123,6 @@ def _clock(at: datetime) -> Markup:
 
 
 def format_time(at: datetime) -> str:
-    """Return a time to the second, as an attribute holds it."""
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -159,12 +160,10 @@ def content_digest(text: str) -> str:
 
 
 def list_path(name: str) -> str:
-    """Return the path of the page of a list of tasks."""
     return f"/tasks/{quote(name, safe='')}"
 
 
 def task_path(name: str, task: str) -> str:
-    """Return the path of the page of a task."""
     return f"{list_path(name)}/{quote(task, safe='')}"
 
 
@@ -177,5 +176,4 @@ def title_of(name: str) -> str:
 
 
 def session_path(session: str) -> str:
-    """Return the path of a session's page."""
     return f"/sessions/{quote(session, safe='')}"

@@ -15,29 +15,27 @@ from punchlist.board import Board
 from punchlist.core.grounding.tool_call import Subject, is_task, item_key
 from punchlist.core.report import ItemReport
 from punchlist.core.todo import TodoList
-from punchlist.hosts.reports import LoadedReport
+from punchlist.reports.work_reports import LoadedReport
 from punchlist.server.pages.rendering import element_id, render
 from punchlist.server.pages.session import AgentBlock, ItemRow, SessionPage, load_session, view_item
 from punchlist.server.pages.timeline import lay_out
-from punchlist.surfaces.headlines import (
+from punchlist.terminal.lists import DOUBTFUL
+from punchlist.terminal.reports import (
+    change_words,
     git_name,
     git_words,
-    state_words,
-    stopped_words,
-    waiting_words,
-)
-from punchlist.surfaces.lists import DOUBTFUL
-from punchlist.surfaces.reports import (
-    change_words,
     item_label,
     owner_words,
+    state_words,
+    stopped_words,
     tally_words,
     total_words,
+    waiting_words,
 )
-from punchlist.surfaces.spans import UNICODE
+from punchlist.terminal.spans import UNICODE
 from punchlist.views.findings import short_session
+from punchlist.views.now import answer_commands
 from punchlist.views.reports import Around, Changes
-from punchlist.views.waits import answer_commands
 
 _TASKS: Final = "Tasks"
 _EARLIER: Final = "No longer on the list"
@@ -114,7 +112,6 @@ def _load_sessions(board: Board, loaded: LoadedReport) -> list[SessionPage]:
 
 
 def _describe_changes(around: Around, changes: Changes) -> dict[Subject, list[str]]:
-    """Return the lines and commits of each item, as version control saw them."""
     subjects = {commit.hash[:12]: commit.subject for summary in around.git for commit in summary.commits}
     said: dict[Subject, list[str]] = {}
     for of, changed in changes.items():
@@ -146,7 +143,6 @@ def _make_agent(session: str, name: str) -> AgentBlock:
 def _fill_agent(
     agent: AgentBlock, entries: Sequence[ItemReport], said: Mapping[Subject, Sequence[str]], project: str
 ) -> AgentBlock:
-    """Return an agent with all of its items and tasks, those on its list first."""
     phases: dict[str, list[ItemRow]] = {name: [] for name in ("", *agent.phase_names, _TASKS, _EARLIER)}
     for entry in entries:
         changes = said.get(entry.subject, ())
@@ -161,7 +157,6 @@ def _fill_agent(
 
 
 def _name_phase(agent: AgentBlock, entry: ItemReport) -> str:
-    """Return the heading of an item among those of its agent."""
     if is_task(entry.subject.item):
         return _TASKS if agent.plan_id else ""
     if entry.is_gone or entry.subject.item != item_key(agent.plan_id, entry.item.id):

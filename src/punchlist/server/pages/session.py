@@ -1,14 +1,17 @@
-"""The page of a session: the lists of its agents with grades and evidence, their past, the timeline, the events."""
+"""The pages of a session: its lists with grades and evidence, their past, timeline and events; its proposed plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from difflib import SequenceMatcher
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.board import Board
+from punchlist.conversations.receipts import load_receipt
+from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject, ToolCall, item_key
@@ -17,20 +20,34 @@ from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
 from punchlist.core.task import Task
 from punchlist.core.todo import Progress, Status, TodoItem, TodoList
-from punchlist.errors import SessionUnknown
-from punchlist.hosts.receipts import load_receipt
-from punchlist.server.pages.rendering import element_id
+from punchlist.errors import PlanMissing, SessionUnknown
+from punchlist.server.pages.rendering import Values, element_id
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
-from punchlist.surfaces.headlines import failing_checks, state_words
-from punchlist.surfaces.lists import STATES, STYLES, blocker_words, grade_word, group_by_phase, helper_words, tree
-from punchlist.surfaces.panel import find_news
-from punchlist.surfaces.reports import file_words, item_words, proof_words, status_words, total_words
-from punchlist.surfaces.sentences import sentence
-from punchlist.surfaces.spans import UNICODE, Style
+from punchlist.terminal.lists import (
+    STATES,
+    STYLES,
+    blocker_words,
+    find_news,
+    grade_word,
+    group_by_phase,
+    helper_words,
+    tree,
+)
+from punchlist.terminal.reports import (
+    count_words,
+    failing_checks,
+    file_words,
+    item_words,
+    proof_words,
+    state_words,
+    status_words,
+    total_words,
+)
+from punchlist.terminal.sentences import sentence
+from punchlist.terminal.spans import UNICODE, Style
 from punchlist.views.findings import span
-from punchlist.views.now import AgentNow
-from punchlist.views.waits import ReceiptView
+from punchlist.views.now import AgentNow, ReceiptView
 
 MOST_EVENTS = 60
 LATEST = 2**62
@@ -120,7 +137,7 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     """True if the page shows the present, which follows the board."""
 
 
-class _Found(Struct, frozen=True):
+class _SessionLog(Struct, frozen=True):
     project: str
     calls: Mapping[tuple[str, str], Sequence[ToolCall]]
     events: Sequence[Event]
@@ -147,14 +164,14 @@ def load_session(
     if found is None:
         if agent is None:
             raise SessionUnknown(session=session)
-        found = _Found(agent.project, {}, (), {})
+        found = _SessionLog(agent.project, {}, (), {})
     report = board.report(session=session)
     helpers = board.helpers(session)
     entries = {entry.subject: entry for entry in report.items}
     now = board.now()
     state = next(iter(report.sessions), None)
     answered = next((event for event in found.events if event.kind == "question.answered"), None)
-    old = None if past is None else board.handle(past[0], session=session).at(past[1])
+    old = None if past is None else board.agent(past[0], session=session).at(past[1])
     agents = [
         _view_agent(
             row,
@@ -190,7 +207,7 @@ def load_session(
     )
 
 
-def _find(tx: Transaction, session: str, revisions: Mapping[str, int], before: int) -> _Found | None:
+def _find(tx: Transaction, session: str, revisions: Mapping[str, int], before: int) -> _SessionLog | None:
     project = tx.session_project(session)
     if project is None:
         return None
@@ -203,7 +220,7 @@ def _find(tx: Transaction, session: str, revisions: Mapping[str, int], before: i
                 calls.setdefault((name, call.item), []).append(call)
     makers = {name: tx.log.maker_of(numbers[name], revision) for name, revision in revisions.items() if name in numbers}
     events = tx.log.latest(numbers.values(), MOST_EVENTS, before=before)
-    return _Found(project, calls, events, makers)
+    return _SessionLog(project, calls, events, makers)
 
 
 def _view_agent(
@@ -280,7 +297,7 @@ def view_item(
     )
 
 
-def _view_events(found: _Found) -> Iterator[EventLine]:
+def _view_events(found: _SessionLog) -> Iterator[EventLine]:
     """Yield the events that tell something: what changed, and each call once, by what it did."""
     calls = {(name, call.id): call for (name, _), made in found.calls.items() for call in made}
     news = {event.seq for event in find_news(found.events)}
@@ -300,3 +317,65 @@ _EVENT_STYLES: dict[str, Style] = {
         ("item.blocked", "question.asked", "approval.proposed", "finding.raised", "list.refused"), "warning"
     ),
 }
+
+
+# A proposed plan.
+
+
+def load_plan(board: Board, session: str, agent: str, revision: int | None = None) -> Values:
+    """Return a revision of an agent's plan, by default the latest, and all others; raise `PlanMissing` without one."""
+    plans = _list_plans(board, session, agent)
+    chosen = next((plan for plan in reversed(plans) if revision in (None, plan.revision)), None)
+    if chosen is None:
+        raise PlanMissing
+    before = _find_before(plans, chosen)
+    own = ("plan", agent, str(chosen.revision))
+    return {
+        "session": session,
+        "project": board.store.read(lambda tx: tx.session_project(session)) or "",
+        "agent": agent,
+        "at": board.now(),
+        "plan": chosen,
+        # None if there is nothing to decide.
+        "wait": next((one for one in board.waits(session=session) if (one.kind, one.agent, one.id) == own), None),
+        "steps": _describe_steps(chosen, before),
+        "lines": list(_compare(chosen if before is None else before, chosen)),
+        "has_diff": before is not None,
+        "revisions": plans,
+    }
+
+
+def describe_plan(board: Board, wait: PersonWait) -> str:
+    """Return the number of steps of a plan that waits, and how many came and went: `6 steps (+2 −1 since r1)`."""
+    plans = _list_plans(board, wait.session, wait.agent)
+    chosen = next((plan for plan in plans if str(plan.revision) == wait.id), None)
+    return "" if chosen is None else _describe_steps(chosen, _find_before(plans, chosen))
+
+
+def _list_plans(board: Board, session: str, agent: str) -> list[Plan]:
+    return [plan for plan in board.agent(agent, session=session).plans if plan.text]
+
+
+def _find_before(plans: Sequence[Plan], chosen: Plan) -> Plan | None:
+    return next((plan for plan in reversed(plans) if plan.revision < chosen.revision), None)
+
+
+def _describe_steps(plan: Plan, before: Plan | None) -> str:
+    steps = {item.content for item in plan.todos.items}
+    if not steps:
+        return ""
+    said = count_words(len(plan.todos.items), "step")
+    if before is None:
+        return said
+    old = {item.content for item in before.todos.items}
+    return f"{said} (+{len(steps - old)} −{len(old - steps)} since r{before.revision})"
+
+
+def _compare(before: Plan, after: Plan) -> Iterator[tuple[str, str]]:
+    old, new = before.text.splitlines(), after.text.splitlines()
+    for kind, begin, end, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield from ((" ", line) for line in new[start:stop])
+        else:
+            yield from (("-", line) for line in old[begin:end])
+            yield from (("+", line) for line in new[start:stop])

@@ -14,12 +14,13 @@ from punchlist.core.overview import KeptItem
 from punchlist.core.report import known_stints, sum_stints
 from punchlist.core.task import Task
 from punchlist.guidance.ledger import Cost, sum_costs
+from punchlist.server.pages.rendering import Values
 from punchlist.store import Transaction
-from punchlist.surfaces.costs import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title
-from punchlist.surfaces.lists import GRADES
-from punchlist.surfaces.spans import Style
-from punchlist.views.costs import said_size
+from punchlist.terminal.lists import GRADES
+from punchlist.terminal.reports import COST_HEADINGS, COST_LEGEND, cost_cells, cost_remarks, cost_title
+from punchlist.terminal.spans import Style
 from punchlist.views.findings import span
+from punchlist.views.reports import said_size
 
 _MOST_ITEMS: Final = 20_000
 _DAYS: Final = 14
@@ -80,22 +81,7 @@ class CostRow(Struct, frozen=True):
     """Of each part its look, and its left edge and width in percent of the largest bar."""
 
 
-class StatsPage(Struct, frozen=True, kw_only=True):
-    at: datetime
-    items: int
-    tasks: int
-    is_cut: bool
-    days: Sequence[Bar]
-    hours: Sequence[Bar]
-    grades: Sequence[Share]
-    times: Sequence[Share]
-    median: str
-    costs: Sequence[CostRow]
-    headings: Sequence[str] = COST_HEADINGS
-    legend: str = COST_LEGEND
-
-
-def load_stats(board: Board) -> StatsPage:
+def load_stats(board: Board) -> Values:
     """Return the figures of the board: of the items of all lists, also past ones, and of tasks."""
 
     def load(tx: Transaction) -> tuple[list[KeptItem], list[Task]]:
@@ -109,18 +95,20 @@ def load_stats(board: Board) -> StatsPage:
     elapsed = sorted(one.elapsed for one in completed if one.elapsed is not None)
     grades = Counter(one.grade for one in completed)
     costs = sum_costs(row.cost for row in board.costs())
-    return StatsPage(
-        at=now,
-        items=len(items),
-        tasks=len(tasks),
-        is_cut=_MOST_ITEMS in (len(items), len(tasks)),
-        days=_chart(completed, now, timedelta(days=1), _DAYS, "%d"),
-        hours=_chart(completed, now, timedelta(hours=1), _HOURS, "%H"),
-        grades=_shares([(name, grades[name]) for name in (*GRADES, _NO_GRADE) if grades[name]]),
-        times=_shares(_count_spans(elapsed)) if elapsed else (),
-        median=span(elapsed[(len(elapsed) - 1) // 2]) if elapsed else "",
-        costs=[_view_cost(cost, max(one.tokens for one in costs)) for cost in costs],
-    )
+    return {
+        "at": now,
+        "number_of_items": len(items),
+        "number_of_tasks": len(tasks),
+        "is_cut": _MOST_ITEMS in (len(items), len(tasks)),
+        "days": _chart(completed, now, timedelta(days=1), _DAYS, "%d"),
+        "hours": _chart(completed, now, timedelta(hours=1), _HOURS, "%H"),
+        "grades": _shares([(name, grades[name]) for name in (*GRADES, _NO_GRADE) if grades[name]]),
+        "times": _shares(_count_spans(elapsed)) if elapsed else (),
+        "median": span(elapsed[(len(elapsed) - 1) // 2]) if elapsed else "",
+        "costs": [_view_cost(cost, max(one.tokens for one in costs)) for cost in costs],
+        "headings": COST_HEADINGS,
+        "legend": COST_LEGEND,
+    }
 
 
 def _complete_item(kept: KeptItem, now: datetime) -> Completed:

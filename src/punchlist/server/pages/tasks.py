@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from punchlist.board import Board, settle_due
-from punchlist.core.events import Event
 from punchlist.core.task import FLOWS, REASON, SETTLED, Task, TaskStatus
 from punchlist.errors import TaskError, TaskListUnknown
-from punchlist.hosts.copies import check_own_tasks
-from punchlist.server.pages.rendering import list_path, session_path
-from punchlist.server.pages.task_graph import TaskGraphLayout, lay_out_graph
+from punchlist.server.pages.rendering import Values, list_path, session_path
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
-from punchlist.store.task_rows import TaskCounts, TaskListRow
-from punchlist.surfaces.spans import UNICODE, Style
-from punchlist.surfaces.tasks import find_box, standing_words, task_facts
+from punchlist.store.tasks import TaskCounts, TaskListRow
 from punchlist.tasks import Tasks
 from punchlist.tasks.work import name_workers
+from punchlist.terminal.spans import UNICODE, Style
+from punchlist.terminal.tasks import Edge, find_box, sort_layers, standing_words, task_facts
+from punchlist.views.list_owners import check_tasks_editable
 
 _MOST_LISTS: Final = 100
 _MOST_CLAIMS: Final = 100
@@ -58,7 +57,7 @@ class TaskLine(Struct, frozen=True, kw_only=True):
 
 def view_line(task: Task, now: datetime, worker: tuple[str, str] | None = None) -> TaskLine:
     """Return a task as a row. `worker` is the session and the name of the agent of the board that has it."""
-    glyph, style, text_style = find_box(task)
+    glyph, style, text_style = find_box(task, UNICODE)
     left = 0.0 if task.lease_until is None else max(0.0, (task.lease_until - now).total_seconds())
     is_claimed = task.status is TaskStatus.IN_PROGRESS
     return TaskLine(
@@ -107,17 +106,7 @@ class ListLine(Struct, frozen=True, kw_only=True):
     changed_at: datetime
 
 
-class TaskListsPage(Struct, frozen=True, kw_only=True):
-    """The page of all lists. `targets` are the lists that a new task may be put in, the likeliest first."""
-
-    at: datetime
-    claims: Sequence[TaskLine]
-    lists: Sequence[ListLine]
-    more: int
-    targets: Sequence[str]
-
-
-def load_lists(board: Board) -> TaskListsPage:
+def load_lists(board: Board) -> Values:
     """Return all lists of the board that hold tasks, those that changed last first, and the claims on their tasks."""
     now = board.now()
     settle_due(board)
@@ -133,13 +122,13 @@ def load_lists(board: Board) -> TaskListsPage:
     own = f"project:{project_of()}"
     names = [row.name for row, _ in known if row.session is None]
     targets = dict.fromkeys([own, *names] if own in names else [*names, own])
-    return TaskListsPage(
-        at=now,
-        claims=claims[:_MOST_CLAIMS],
-        lists=[_view_list(row, count) for row, count in known[:_MOST_LISTS]],
-        more=max(0, len(known) - _MOST_LISTS),
-        targets=list(targets),
-    )
+    return {
+        "at": now,
+        "claims": claims[:_MOST_CLAIMS],
+        "lists": [_view_list(row, count) for row, count in known[:_MOST_LISTS]],
+        "more": max(0, len(known) - _MOST_LISTS),
+        "targets": list(targets),  # the lists that a new task may be put in, the likeliest first
+    }
 
 
 def _count_open(counts: TaskCounts) -> int:
@@ -147,31 +136,25 @@ def _count_open(counts: TaskCounts) -> int:
 
 
 def _view_list(row: TaskListRow, counts: TaskCounts) -> ListLine:
-    done = counts.statuses.get("completed", 0)
-    total = sum(counts.statuses.values()) - counts.statuses.get("cancelled", 0)
-    return ListLine(
-        name=row.name,
-        project=row.project,
-        counts=[*_view_counts(counts)],
-        done=done,
-        total=total,
-        percent=100 * done // total if total else 0,
-        changed_at=counts.changed_at,
-    )
-
-
-def _view_counts(counts: TaskCounts) -> Iterable[tuple[str, int, Style]]:
-    """Yield the states that a list has tasks in, those that need a person first."""
     found = counts.statuses
-    blocked = found.get("pending", 0) - counts.ready
+    done = found.get("completed", 0)
+    total = sum(found.values()) - found.get("cancelled", 0)
     words: Sequence[tuple[str, int, Style]] = (
         ("at work", found.get("in_progress", 0), "focus"),
         ("ready", counts.ready, "bold"),
         ("waiting", found.get("waiting", 0), "warning"),
         ("failed", found.get("failed", 0), "bad"),
-        ("not ready", blocked, "dim"),
+        ("not ready", found.get("pending", 0) - counts.ready, "dim"),
     )
-    return (word for word in words if word[1])
+    return ListLine(
+        name=row.name,
+        project=row.project,
+        counts=[word for word in words if word[1]],
+        done=done,
+        total=total,
+        percent=100 * done // total if total else 0,
+        changed_at=counts.changed_at,
+    )
 
 
 # One list.
@@ -201,80 +184,46 @@ class TableQuery(Struct, frozen=True):
     after: str = ""
 
 
-class TableView(Struct, frozen=True):
-    """Tasks as a table, with what they were filtered by; `next` is the address of the next page."""
-
-    tasks: Sequence[TaskLine]
-    query: TableQuery
-    next: str
-
-
-class GraphView(Struct, frozen=True):
-    """The drawing of what waits for what, and its tasks; `has_done`: it holds what is done, too."""
-
-    layout: TaskGraphLayout
-    lines: Sequence[TaskLine]
-    has_done: bool
-
-
-class TaskListPage(Struct, frozen=True, kw_only=True):
-    """The page of a list."""
-
-    at: datetime
-    list: ListLine
-    look: str
-    """`states`, `table` or `graph`."""
-    groups: Sequence[StateGroup] = ()
-    table: TableView | None = None
-    graph: GraphView | None = None
-    problem: str = ""
-    """Why the list can only be read; empty if it can be changed."""
-    is_live: bool = True
-
-    @property
-    def topic(self) -> str:
-        return f"tasks-{self.look}:{self.list.name}" if self.is_live else ""
-
-
-def load_list(
-    board: Board, name: str, look: str, query: TableQuery | None = None, *, has_done: bool = False
-) -> TaskListPage:
-    """Return the page of a list; raise `TaskListUnknown` if the board has none of that name."""
+def load_list(board: Board, name: str, look: str, query: TableQuery | None = None, *, has_done: bool = False) -> Values:
+    """Return the page of a list as `states`, `table` or `graph`; raise `TaskListUnknown` if there is none."""
     row, tasks = open_list(board, name)
     tasks.list(limit=0)  # writes what has come due, before the tasks are counted
     now = board.now()
     counts = board.store.read(lambda tx: tx.tasks.count(row)) or TaskCounts({}, 0, now)
-    return TaskListPage(
-        at=now,
-        list=_view_list(row, counts),
-        look=look,
-        groups=_load_groups(board, row, tasks, counts, now) if look == "states" else (),
-        table=_load_table(board, row, tasks, query or TableQuery(), now) if look == "table" else None,
-        graph=_load_graph(board, row, tasks, now, has_done=has_done) if look == "graph" else None,
-        problem=_find_problem(tasks),
-        is_live=not has_done and query in (None, TableQuery()),
-    )
+    is_live = not has_done and query in (None, TableQuery())
+    return {
+        "at": now,
+        "list": _view_list(row, counts),
+        "look": look,
+        "groups": _load_groups(board, row, tasks, counts, now) if look == "states" else (),
+        "table": _load_table(board, row, tasks, query or TableQuery(), now) if look == "table" else None,
+        "graph": _load_graph(board, row, tasks, now, has_done=has_done) if look == "graph" else None,
+        "problem": _find_problem(tasks),
+        "is_live": is_live,
+        "topic": f"tasks-{look}:{row.name}" if is_live else "",
+    }
 
 
 def open_list(board: Board, name: str, *, by: str = "") -> tuple[TaskListRow, Tasks]:
-    """Return a list of the board; raise `TaskListUnknown` if there is none of that name."""
+    """Return a list of the board, for `by` to change; raise if there is none of that name, or it is only a copy."""
     row = board.store.read(lambda tx: tx.tasks.find_list(name)) if name != FLOWS else None
     if row is None:
         raise TaskListUnknown(list=name[:200], known="the page Tasks shows those that there are")
-    return row, board.tasks(row.name, project=row.project, by=by)
+    tasks = board.tasks(row.name, project=row.project, by=by)
+    if by:
+        check_tasks_editable(tasks)
+    return row, tasks
 
 
 def _find_problem(tasks: Tasks) -> str:
     try:
-        check_own_tasks(tasks)
+        check_tasks_editable(tasks)
     except TaskError as error:
         return str(error)
     return ""
 
 
 def _view_lines(board: Board, row: TaskListRow, found: Sequence[Task], now: datetime) -> list[TaskLine]:
-    """Return tasks of one list as rows, with the agents that work on them."""
-
     def load(tx: Transaction) -> list[TaskLine]:
         return [
             view_line(task, now, tx.tasks.worker(row, int(task.id)) if task.status is TaskStatus.IN_PROGRESS else None)
@@ -285,7 +234,6 @@ def _view_lines(board: Board, row: TaskListRow, found: Sequence[Task], now: date
 
 
 def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCounts, now: datetime) -> list[StateGroup]:
-    """Return the tasks of a list by state, those that need a person before those that need nobody."""
     working = tasks.list(status="in_progress", limit=_MOST_CLAIMS)
     waiting = tasks.list(status="waiting", limit=_MOST_PENDING)
     asking = [task for task in waiting if task.wait is None or task.wait.kind == "manual"]
@@ -309,7 +257,7 @@ def _load_groups(board: Board, row: TaskListRow, tasks: Tasks, counts: TaskCount
     ]
 
 
-def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery, now: datetime) -> TableView:
+def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery, now: datetime) -> Values:
     found = tasks.list(
         status=query.status if query.status in list(TaskStatus) else None,
         owner=query.owner or None,
@@ -320,10 +268,10 @@ def _load_table(board: Board, row: TaskListRow, tasks: Tasks, query: TableQuery,
     page = found[:_TABLE_PAGE]
     given = {"view": "table", **{name: value for name, value in asdict(query).items() if value}}
     following = f"{list_path(row.name)}?{urlencode({**given, 'after': page[-1].id})}" if len(found) > len(page) else ""
-    return TableView(_view_lines(board, row, page, now), query, following)
+    return {"tasks": _view_lines(board, row, page, now), "query": query, "next": following}
 
 
-def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, has_done: bool) -> GraphView:
+def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, has_done: bool) -> Values:
     found = [
         task
         for status in ("pending", "in_progress", "waiting", "failed")
@@ -333,55 +281,37 @@ def _load_graph(board: Board, row: TaskListRow, tasks: Tasks, now: datetime, *, 
         found += board.store.read(lambda tx: [one.task for one in tx.tasks.latest_settled(row, limit=_MOST_DRAWN // 4)])
     found.sort(key=lambda task: int(task.id))
     layout = lay_out_graph(found)
-    return GraphView(layout, _view_lines(board, row, [node.task for node in layout.nodes], now), has_done)
+    lines = _view_lines(board, row, [node.task for node in layout.nodes], now)
+    return {"layout": layout, "lines": lines, "has_done": has_done}
 
 
 # One task.
-
-
-class TaskPage(Struct, frozen=True, kw_only=True):
-    """The page of a task. `line` is None if it was deleted: its history stays."""
-
-    at: datetime
-    id: str
-    list: str
-    line: TaskLine | None = None
-    words: str = ""
-    """Why it does not move; empty if it can."""
-    facts: Sequence[tuple[str, str]] = ()
-    blockers: Sequence[TaskLine] = ()
-    dependents: Sequence[TaskLine] = ()
-    children: Sequence[TaskLine] = ()
-    parent: TaskLine | None = None
-    events: Sequence[Event] = ()
-    more: int = 0
-    problem: str = ""
 
 
 _SHOWN_APART: Final = frozenset({"status", "list", "labels", "blocked by", "blocks", "part of", "progress", "lease"})
 """Facts that have a place of their own on the page."""
 
 
-def load_task(board: Board, name: str, wanted: str) -> TaskPage:
-    """Return the page of a task; raise `TaskListUnknown` or `TaskUnknown` if there is none, and never was."""
+def load_task(board: Board, name: str, wanted: str) -> Values:
+    """Return the page of a task; raise `TaskListUnknown` or `TaskUnknown` if there is none, and never was.
+
+    `line` is None if the task was deleted: its history stays.
+    """
     row, tasks = open_list(board, name)
     history = tasks.history(wanted)
-    number = int(wanted)
-    exists = board.store.read(lambda tx: tx.tasks.find(row, number, alone=True)) is not None
-    task = tasks.get(wanted) if exists else None
-    page = TaskPage(
-        at=board.now(),
-        id=str(number),
-        list=name,
-        events=history[: -_MOST_EVENTS - 1 : -1],
-        more=max(0, len(history) - _MOST_EVENTS),
-        problem=_find_problem(tasks),
-    )
-    return page if task is None else _fill_page(board, row, tasks, task, page)
-
-
-def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: TaskPage) -> TaskPage:
-    now = page.at
+    now, number = board.now(), int(wanted)
+    page: dict[str, Any] = {
+        "at": now,
+        "id": str(number),
+        "list": name,
+        "line": None,
+        "events": history[: -_MOST_EVENTS - 1 : -1],
+        "more": max(0, len(history) - _MOST_EVENTS),
+        "problem": _find_problem(tasks),
+    }
+    if board.store.read(lambda tx: tx.tasks.find(row, number, alone=True)) is None:
+        return page
+    task = tasks.get(wanted)
 
     def view(ids: Iterable[str]) -> list[TaskLine]:
         found = board.store.read(lambda tx: [tx.tasks.find(row, int(one), alone=True) for one in ids])
@@ -389,13 +319,171 @@ def _fill_page(board: Board, row: TaskListRow, tasks: Tasks, task: Task, page: T
 
     (line,) = _view_lines(board, row, [task], now)
     facts = list(task_facts(line.task, UNICODE, now))
-    return replace(
-        page,
-        line=line,
-        words=line.words if line.word in ("in progress", "ready") else dict(facts)["status"].partition(", ")[2],
-        facts=[fact for fact in facts if fact[0] not in _SHOWN_APART],
-        blockers=view(task.blocked_by[:_MOST_ROWS]),
-        dependents=view(task.blocks[:_MOST_ROWS]),
-        children=_view_lines(board, row, tasks.list(parent=task.id, limit=_MOST_ROWS), now),
-        parent=None if task.parent is None else next(iter(view([task.parent])), None),
+    can_move = line.word in ("in progress", "ready")
+    return {
+        **page,
+        "line": line,
+        "words": line.words if can_move else dict(facts)["status"].partition(", ")[2],  # why it does not move
+        "facts": [fact for fact in facts if fact[0] not in _SHOWN_APART],
+        "blockers": view(task.blocked_by[:_MOST_ROWS]),
+        "dependents": view(task.blocks[:_MOST_ROWS]),
+        "children": _view_lines(board, row, tasks.list(parent=task.id, limit=_MOST_ROWS), now),
+        "parent": None if task.parent is None else next(iter(view([task.parent])), None),
+    }
+
+
+# What waits for what, in layers from left to right: blockers stand before the tasks that wait for them. The drawing
+# follows from the tasks alone: the same tasks make the same picture, and a task that changes its status does not move.
+# Edges over several layers are led between the tasks of those in the middle.
+
+MOST_NODES: Final = 80
+"""Tasks that are drawn; more of them are counted."""
+
+WIDTH: Final = 216
+HEIGHT: Final = 46
+_BETWEEN: Final = 54
+_GAP: Final = 14
+_BEND_HEIGHT: Final = 8
+_MARGIN: Final = 8
+_SWEEPS: Final = 8
+"""Rounds of placing: further ones change next to nothing in graphs of this size."""
+
+_Key = str | tuple[str, str, int]
+"""A task, or the place at which an edge passes a layer."""
+
+
+class GraphNode(Struct, frozen=True):
+    """A task at its place: the upper left corner of its box."""
+
+    task: Task
+    x: int
+    y: int
+
+
+class GraphEdge(Struct, frozen=True):
+    """The line from a blocker to a task that waits for it, and the head of the arrow, as paths of SVG."""
+
+    blocker: str
+    task: str
+    line: str
+    head: str
+
+
+class TaskGraphLayout(Struct, frozen=True):
+    """A drawing. `left_out` tasks have dependencies, and no room; `alone` tasks have none."""
+
+    nodes: Sequence[GraphNode]
+    edges: Sequence[GraphEdge]
+    width: int
+    height: int
+    left_out: int
+    alone: int
+    node_width: int = WIDTH
+    node_height: int = HEIGHT
+
+
+def lay_out_graph(tasks: Sequence[Task], most: int = MOST_NODES) -> TaskGraphLayout:
+    """Return the drawing of the tasks that wait for others of them, or block others of them."""
+    known = {task.id: task for task in tasks}
+    edges = [(blocker, task.id) for task in tasks for blocker in task.blocked_by if blocker in known]
+    linked = {one for edge in edges for one in edge}
+    levels = _find_levels([task.id for task in tasks if task.id in linked], edges)
+    drawn = sorted(levels, key=lambda one: (levels[one], int(one)))[:most]
+    levels = {one: levels[one] for one in drawn}
+    edges = [edge for edge in edges if edge[0] in levels and edge[1] in levels]
+    chains = {edge: _lead(edge, levels) for edge in edges}
+    layers = _fill_layers(levels, chains.values())
+    middles = _place(layers, chains.values())
+    lefts = {key: _MARGIN + number * (WIDTH + _BETWEEN) for number, layer in enumerate(layers) for key in layer}
+    top = min((middles[key] - _height(key) / 2 for key in middles), default=0.0)
+    ys = {key: round(middle - top + _MARGIN) for key, middle in middles.items()}
+    return TaskGraphLayout(
+        nodes=[GraphNode(known[one], lefts[one], ys[one] - HEIGHT // 2) for one in drawn],
+        edges=[_draw(edge, chain, lefts, ys) for edge, chain in chains.items()],
+        width=max((left + WIDTH for left in lefts.values()), default=0) + _MARGIN,
+        height=max((ys[key] + round(_height(key) / 2) for key in ys), default=0) + _MARGIN,
+        left_out=len(linked) - len(drawn),
+        alone=len(tasks) - len(linked),
     )
+
+
+def _find_levels(ids: Sequence[str], edges: Iterable[Edge]) -> dict[str, int]:
+    """Return the layer of each task: one after the last of its blockers. A cycle in a damaged list comes last."""
+    layers = sort_layers(ids, edges)
+    levels = {one: number for number, layer in enumerate(layers) for one in layer}
+    return {one: levels.get(one, len(layers)) for one in [*levels, *ids]}
+
+
+def _lead(edge: Edge, levels: Mapping[str, int]) -> list[_Key]:
+    blocker, task = edge
+    bends: list[_Key] = [(blocker, task, level) for level in range(levels[blocker] + 1, levels[task])]
+    return [blocker, *bends, task]
+
+
+def _fill_layers(levels: Mapping[str, int], chains: Iterable[Sequence[_Key]]) -> list[list[_Key]]:
+    layers: list[list[_Key]] = [[] for _ in range(max(levels.values(), default=-1) + 1)]
+    for task, level in levels.items():
+        layers[level].append(task)
+    for chain in chains:
+        for bend in chain[1:-1]:
+            if isinstance(bend, tuple):
+                layers[bend[2]].append(bend)
+    return layers
+
+
+def _height(key: _Key) -> int:
+    return HEIGHT if isinstance(key, str) else _BEND_HEIGHT
+
+
+def _place(layers: Sequence[list[_Key]], chains: Iterable[Sequence[_Key]]) -> dict[_Key, float]:
+    """Return the middle of each key from top to bottom: near its neighbours, and apart from its layer.
+
+    A layer is put in the order of the places that its keys are wanted at, so that few edges cross.
+    """
+    lefts: dict[_Key, list[_Key]] = {}
+    rights: dict[_Key, list[_Key]] = {}
+    for chain in chains:
+        for one, other in pairwise(chain):
+            rights.setdefault(one, []).append(other)
+            lefts.setdefault(other, []).append(one)
+    middles: dict[_Key, float] = {}
+    for layer in layers:
+        _spread(layer, dict.fromkeys(layer, 0.0), middles)
+    for sweep in range(_SWEEPS):
+        near = lefts if sweep % 2 == 0 else rights
+        for layer in layers if sweep % 2 == 0 else reversed(layers):
+            wanted: dict[_Key, float] = {}
+            for key in layer:
+                beside = [middles[other] for other in near.get(key, ())]
+                wanted[key] = sum(beside) / len(beside) if beside else middles[key]
+            layer.sort(key=wanted.__getitem__)
+            _spread(layer, wanted, middles)
+    return middles
+
+
+def _spread(layer: Sequence[_Key], wanted: Mapping[_Key, float], middles: dict[_Key, float]) -> None:
+    """Put the keys of a layer where they are wanted, in their order, and apart; on the whole neither up nor down."""
+    at = float("-inf")
+    for key in layer:
+        at = max(wanted[key], at + _height(key) / 2)
+        middles[key] = at
+        at += _height(key) / 2 + _GAP
+    if layer:
+        drift = sum(middles[key] - wanted[key] for key in layer) / len(layer)
+        for key in layer:
+            middles[key] -= drift
+
+
+def _draw(edge: Edge, chain: Sequence[_Key], lefts: Mapping[_Key, int], ys: Mapping[_Key, int]) -> GraphEdge:
+    blocker, task = edge
+    x, y = lefts[blocker] + WIDTH, ys[blocker]
+    line = f"M{x} {y}"
+    for key in chain[1:]:
+        left, middle = lefts[key], ys[key]
+        half = (left - x) // 2
+        line += f"C{x + half} {y} {left - half} {middle} {left} {middle}"
+        x, y = left, middle
+        if key != task:
+            x += WIDTH
+            line += f"H{x}"
+    return GraphEdge(blocker, task, line, f"M{x} {y}l-8 -4v8z")

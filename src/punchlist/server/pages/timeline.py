@@ -12,7 +12,7 @@ from msgspec import Struct
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
-from punchlist.surfaces.headlines import count_words
+from punchlist.terminal.reports import count_words
 from punchlist.views.findings import span
 
 _MOST_LANES: Final = 200
@@ -29,7 +29,7 @@ _FOLDS: Final = 40.0
 _LEAST_STRETCH: Final = 0.03
 
 
-class Lane(Struct, frozen=True):
+class TimelineLane(Struct, frozen=True):
     """The work on one item. `look` is its grade, else its status."""
 
     label: str
@@ -52,7 +52,7 @@ class Fold(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    lanes: Sequence[Lane]
+    lanes: Sequence[TimelineLane]
     folds: Sequence[Fold]
     first: datetime
     last: datetime
@@ -91,7 +91,7 @@ def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timel
     shown = lanes[:_MOST_LANES]
     axis = Axis(_find_active(shown))
     drawn = [
-        Lane(
+        TimelineLane(
             label,
             title,
             look,
@@ -140,11 +140,12 @@ def _place_ticks(axis: Axis, calls: Iterable[ToolCall], *, titled: bool = False)
 def _place_folds(axis: Axis) -> list[Fold]:
     folds: list[Fold] = []
     labelled = -_LABEL
-    for left, (start, end) in zip(axis.folds, axis.idle, strict=True):
+    for right, (before, after) in zip(axis.lefts[1:], pairwise(axis.stretches), strict=True):
+        left = right - axis.fold
         middle = min(max(left + axis.fold / 2, _LABEL / 2), 100 - _LABEL / 2)
         label = ""
         if middle - labelled >= _LABEL:
-            label, labelled = _round(end - start), middle
+            label, labelled = _round(after[0] - before[1]), middle
         folds.append(Fold(f"{left + 0.3:.2f}", f"{axis.fold - 0.3:.2f}", f"{left + axis.fold / 2:.2f}", label))
     return folds
 
@@ -173,15 +174,6 @@ class Axis:
         share = (100 - self.fold * (len(stretches) - 1)) / sum(weights)
         self.widths = [weight * share for weight in weights]
         self.lefts = [sum(self.widths[:index]) + index * self.fold for index in range(len(stretches))]
-
-    @property
-    def idle(self) -> list[tuple[datetime, datetime]]:
-        return [(before[1], after[0]) for before, after in pairwise(self.stretches)]
-
-    @property
-    def folds(self) -> list[float]:
-        """The place of each fold: its left edge."""
-        return [left - self.fold for left in self.lefts[1:]]
 
     def place(self, at: datetime) -> float:
         for (start, end), left, width in zip(self.stretches, self.lefts, self.widths, strict=True):

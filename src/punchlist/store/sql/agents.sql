@@ -120,7 +120,7 @@ WHERE a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
   a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id
-WHERE a.item_count = 0 AND (:project IS NULL OR a.project = :project) AND a.id IN (
+WHERE a.item_count = 0 AND (CAST(:project AS TEXT) IS NULL OR a.project = :project) AND a.id IN (
   SELECT t.agent FROM tasks t WHERE t.agent IS NOT NULL AND t.finished_at IS NULL
   UNION
   SELECT r.id FROM task_lists k JOIN agents r ON r.session = k.session

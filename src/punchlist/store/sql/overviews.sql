@@ -90,4 +90,4 @@ DELETE FROM kept_items WHERE agent = :agent;
 -- name: latest_items
 -- The items of all lists, with whose they are, those that changed last first; with a status, those in it.
 SELECT k.body, a.project, a.session, a.name FROM kept_items k JOIN agents a ON a.id = k.agent
-WHERE :status IS NULL OR k.status = :status ORDER BY k.touched DESC LIMIT :limit;
+WHERE CAST(:status AS TEXT) IS NULL OR k.status = :status ORDER BY k.touched DESC LIMIT :limit;

@@ -19,7 +19,7 @@ WHERE p.state = 'proposed' LIMIT :limit;
 -- name: latest_plans
 -- The latest revision of each agent's plan, of all projects or one, the newest agents first.
 SELECT a.updated_at, a.session, a.name, a.project, p.agent, p.sum, p.body FROM plans p JOIN agents a ON a.id = p.agent
-WHERE (:project IS NULL OR a.project = :project)
+WHERE (CAST(:project AS TEXT) IS NULL OR a.project = :project)
   AND p.revision = (SELECT max(other.revision) FROM plans other WHERE other.agent = p.agent)
 ORDER BY p.agent DESC LIMIT :limit;
 
@@ -34,7 +34,7 @@ SELECT sum, body FROM plans WHERE agent = :agent AND state IN ('approved', 'reje
 -- name: decisions_told
 -- The plan itself keeps its state; without an id, all decisions.
 UPDATE plans SET state = 'told'
-WHERE agent = :agent AND state IN ('approved', 'rejected') AND (:id IS NULL OR id = :id);
+WHERE agent = :agent AND state IN ('approved', 'rejected') AND (CAST(:id AS TEXT) IS NULL OR id = :id);
 
 -- name: delete_plan
 DELETE FROM plans WHERE agent = :agent AND revision = :revision;

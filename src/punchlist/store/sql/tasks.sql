@@ -61,9 +61,9 @@ FROM tasks WHERE number = ?;
 SELECT number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
   lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,
   body
-FROM tasks WHERE list = :list AND id > :after AND (:status IS NULL OR status = :status)
-  AND (:owner IS NULL OR owner = :owner) AND (:parent IS NULL OR parent = :parent)
-  AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
+FROM tasks WHERE list = :list AND id > :after AND (CAST(:status AS TEXT) IS NULL OR status = :status)
+  AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner) AND (CAST(:parent AS BIGINT) IS NULL OR parent = :parent)
+  AND (CAST(:label AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
 ORDER BY id LIMIT :limit;
 
 -- name: ready_tasks
@@ -114,7 +114,7 @@ RETURNING number, list, id, status, priority, owner, agent, parent, children, ra
 SELECT 1 FROM tasks
   WHERE list = :list AND owner = :owner AND finished_at IS NULL AND status = 'pending' AND open_blockers = 0
     AND due_at IS NULL AND cancel_requested = 0
-    AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
+    AND (CAST(:label AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
 LIMIT 1;
 
 -- name: claim_tasks_of_owner
@@ -125,7 +125,7 @@ WHERE number IN (
   SELECT number FROM tasks
   WHERE list = :list AND owner = :owner AND finished_at IS NULL AND status = 'pending' AND open_blockers = 0
     AND due_at IS NULL AND cancel_requested = 0
-    AND (:label IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
+    AND (CAST(:label AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM task_labels g WHERE g.task = tasks.number AND g.label = :label))
   ORDER BY priority, id LIMIT :limit)
 RETURNING number, list, id, status, priority, owner, agent, parent, children, rank, open_blockers, runs_after, due_at,
   lease, fence, attempts, cancel_requested, reserved, created_at, started_at, finished_at, updated_at, revision, sum,

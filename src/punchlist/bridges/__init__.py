@@ -1,1 +1,0 @@
-"""Bridges: other programs' files and protocols, kept in step with a board or fed from its events."""

@@ -1,5 +1,0 @@
-"""The Agent Client Protocol: an agent's list and its tool calls as session updates, for editors that speak it.
-
-`calls` makes the updates of tool calls, `updates` those of a session from the events of a board: plain values, for
-which the protocol's SDK is not needed. `reporter` sends them over a connection of that SDK.
-"""

@@ -1,0 +1,478 @@
+"""Apply a hook event of a host to the board, and return the answer for the host.
+
+A host tells of its prompts, tool calls, subagents and stops. These are the calls of the public handle of an agent; no
+rule of the board is repeated here. An event is data: unknown names are passed over, and no path in it is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.agent import Agent
+from punchlist.agent.context import LONGEST_ID, check_name
+from punchlist.board import Board
+from punchlist.conversations.bindings import continue_session
+from punchlist.conversations.receipts import NEWS, is_message, note_seen, note_turn
+from punchlist.core.approval import PlanState
+from punchlist.core.events import Draft
+from punchlist.core.task import Task
+from punchlist.errors import GateRefused
+from punchlist.guidance.words import Injection
+from punchlist.settings.environment import project_of
+from punchlist.settings.options import AgentOptions
+from punchlist.settings.table import read_setting
+from punchlist.store import Transaction
+from punchlist.store.hosts import Conversation, ConversationState
+from punchlist.tasks.gates import Gate, ask_gates
+from punchlist.text import cut
+from punchlist.text.hashing import blake2b
+from punchlist.text.patterns import compile_later
+from punchlist.views.list_owners import MAIN
+from punchlist_hook import TASK_NOTIFICATION, is_own_call, log_error
+
+_NATIVE: Final[Mapping[str, str]] = {
+    "TodoWrite": "claude-code",
+    "TaskCreate": "claude-tasks",
+    "TaskUpdate": "claude-tasks",
+    "TaskList": "claude-tasks",
+    "TaskGet": "claude-tasks",
+    "update_plan": "codex",
+    "write_todos": "gemini",
+    "todowrite": "opencode",
+}
+"""Todo tools of the hosts themselves: their calls are applied to the list, in their dialect."""
+
+_TASK_FIELDS: Final = ("subject", "description", "activeForm", "status", "taskId")
+"""Fields of a native task call that are applied. The board might refuse owners and blockers that the host let pass."""
+
+_DELEGATING: Final = ("Task", "Agent")
+_RESTORING: Final = ("resume", "compact")
+"""Sources of a `SessionStart` after which the model may not know its open items."""
+
+_UNATTENDED: Final = ("bypassPermissions", "dontAsk", "auto")
+"""Permission modes in which the host itself, and no person, may have agreed to a plan, unless a person attends."""
+
+_BUSY: Final = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact"})
+_ANSWERING: Final = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop"})
+"""Events after which it is known that the model has answered the last request."""
+
+_IDLE: Final = frozenset({"SessionStart", "Stop", "StopFailure"})
+_AFTER_DIALOG: Final = frozenset({"UserPromptSubmit", "PreToolUse", "Stop"})
+"""Events that the main agent's conversation does not come to while the host shows a plan."""
+
+_EXIT: Final = compile_later(r"(?:Error: )?Exit code (\d{1,3})\b")
+_MONITOR: Final = compile_later(r"punchlist_hook\.py'? monitor\b")
+_LONGEST_REASON: Final = 8_000
+
+
+class _EventBoard(Board):
+    """The board at the time of an event. Its gates are not asked again: the host has done what it tells of."""
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        return ()
+
+    def log_fault(self, problem: str) -> None:
+        """Log a fault of a step where `punchlist doctor` looks for it: the handles of agents raise none."""
+        error = sys.exc_info()[1]
+        if self.store.durable:
+            log_error(os.path.realpath(self.store.path), f"{problem}: {type(error).__name__}: {error}")
+
+
+class HookEvent(Struct, frozen=True):
+    """An event with the fields that every host gives."""
+
+    board: Board
+    host: str
+    name: str
+    conversation: str
+    session: str
+    fields: Mapping[str, Any]
+    at: datetime
+    known: Conversation | None
+    """The conversation as it was before this event; None at its first one."""
+    attended: bool | None = None
+    """True if a person sits at the host, None if it does not say so."""
+
+    def text(self, key: str) -> str:
+        """Return a field that is a text; empty if it is none."""
+        value = self.fields.get(key)
+        return value if isinstance(value, str) else ""
+
+    def agent(self, dialect: str = "punchlist") -> Agent:
+        """Return the agent that the event is about: that of the conversation, or its subagent."""
+        main = self.main(dialect)
+        spawn_id = self.text("agent_id")
+        if not spawn_id:
+            return main
+        name = _short_name(self.text("agent_type"))
+        return main.spawn(name, id=spawn_id)
+
+    def main(self, dialect: str = "punchlist") -> Agent:
+        tries, profile = read_setting("stop_tries"), read_setting("profile")
+        options: AgentOptions = {} if tries is None else {"guidance": {"stop_tries": tries}}
+        project = self.text("cwd") or None
+        return self.board.agent(
+            MAIN, session=self.session, dialect=dialect, profile=profile, project=project, **options
+        )
+
+
+def is_report(payload: Mapping[str, Any]) -> bool:
+    """True for an event that only reports on a tool call, which need not survive a power loss at once."""
+    name, tool = payload.get("hook_event_name"), payload.get("tool_name")
+    return (
+        name in ("PreToolUse", "PostToolUse", "PostToolUseFailure") and tool not in _NATIVE and tool != "ExitPlanMode"
+    )
+
+
+def answer_event(
+    board: Board,
+    host: str,
+    payload: Mapping[str, Any],
+    at: datetime,
+    *,
+    pid: int | None = None,
+    attended: bool | None = None,
+) -> dict[str, Any]:
+    """Apply an event that happened at this time; return the answer, empty for none.
+
+    Raise `PunchlistError` for an event that lacks what every event has.
+    """
+    event = replace(_read_event(board, host, payload, at), attended=attended)
+    if event.name in _AFTER_DIALOG and not event.text("agent_id"):
+        _withdraw_plan(event, "declined in Claude Code")
+    is_answer = event.name in _ANSWERING and not event.text("agent_id")
+    if is_answer and event.known is not None and event.known.told_upto:
+        note_seen(event.board, event.known)
+    answer = _ANSWERS[event.name](event) if event.name in _ANSWERS else {}
+    _save_state(event, pid, blocked="decision" in answer)
+    return answer
+
+
+def _read_event(board: Board, host: str, payload: Mapping[str, Any], at: datetime) -> HookEvent:
+    name, conversation = payload.get("hook_event_name"), payload.get("session_id")
+    check_name("host", host)
+    check_name("event", cast("str", name))
+    check_name("session", cast("str", conversation))
+    known_as = str(conversation)
+    if name == "UserPromptSubmit":
+        continue_session(board, host, known_as, payload, at)
+
+    def read(tx: Transaction) -> tuple[Conversation | None, str, datetime]:
+        known = tx.hosts.find_conversation(host, known_as)
+        session = known_as if known is None else known.session
+        row = tx.agent(session, MAIN)
+        last = None if row is None else tx.log.last_time(row.number)
+        moment = at if last is None else max(at, last)  # a list that was written since is not older than this
+        return known, session, moment
+
+    known, session, moment = board.store.read(read)
+    at_moment = _EventBoard(board.store, clock=lambda: moment)
+    return HookEvent(at_moment, host, str(name), known_as, session, payload, moment, known)
+
+
+def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
+    """Record what the conversation does now. A subagent in the background says nothing about it."""
+
+    def work(tx: Transaction) -> None:
+        known = tx.hosts.find_conversation(event.host, event.conversation)
+        state: ConversationState = "idle" if known is None else known.state
+        if event.name == "SessionEnd":
+            state = "ended"
+        elif not event.text("agent_id"):
+            if event.name in _BUSY or (event.name == "Stop" and blocked):
+                state = "busy"
+            elif event.name in _IDLE:
+                state = "idle"
+        _note_attached(tx, event)
+        project = known.project if known is not None else project_of(event.text("cwd") or None)
+        tx.hosts.save_conversation(
+            event.host, event.conversation, project=project, pid=pid, state=state, event=event.name, at=event.at
+        )
+
+    event.board.store.transact(work)
+
+
+def _note_attached(tx: Transaction, event: HookEvent) -> None:
+    """Record that an agent is heard of which was only watched so far: its list may be changed from now on."""
+    row = tx.agent(event.session, MAIN)
+    if row is not None and tx.overviews.load_activity(row.number).copy_of:
+        tx.add_events(row, [Draft("agent.attached", {"host": event.host})], by=event.host, at=event.at)
+
+
+# Conversations.
+
+
+def _start_session(event: HookEvent) -> dict[str, Any]:
+    """Give a model its open items where it may have lost them; else say nothing."""
+    source = event.text("source")
+    if source not in _RESTORING:
+        return {}
+    text = event.main().compaction_block()
+    mark = None if text is None else blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+
+    def is_news(tx: Transaction) -> bool:
+        told, is_unread = tx.hosts.find_told(event.host, event.conversation)
+        # A history that is resumed still holds what was told. A compaction keeps only what waits for the next request.
+        if mark is not None and mark == told and (source == "resume" or is_unread):
+            return False
+        tx.hosts.save_told(event.host, event.conversation, mark)
+        return True
+
+    return _context(event, text) if event.board.store.transact(is_news) else {}
+
+
+def _take_prompt(event: HookEvent) -> dict[str, Any]:
+    """Note that the person spoke; tell the model what happened since its last turn.
+
+    A prompt that the host wrote, such as the line of our monitor, is not the person's: no approval comes with it.
+    """
+    agent, prompt = event.main(), event.text("prompt")
+    is_person = not prompt.startswith(TASK_NOTIFICATION)
+    event.board.store.transact(lambda tx: tx.hosts.mark_read(event.host, event.conversation))
+    _follow_plan_mode(event, agent)
+    said = agent.assistant_turn(hold_approvals=not is_person)
+    if is_person:
+        agent.user_turn()
+    text = "\n\n".join(one.text for one in said)
+    _note_news(event, said)
+    return _context(event, None if is_message(prompt, text) else text)
+
+
+def _note_news(event: HookEvent, said: Sequence[Injection]) -> None:
+    """Record a turn that begins with news for the model, or that was begun because of some."""
+    told = any(one.kind in NEWS for one in said)
+    if event.known is not None and (told or (event.known.sent_upto and event.name == "UserPromptSubmit")):
+        note_turn(event.board, event.known, told=told)
+
+
+def _stop(event: HookEvent) -> dict[str, Any]:
+    """Let the model stop, or give the reason why it should go on."""
+    if event.name == "SubagentStop" and not _is_known(event):
+        return {}  # Claude Code's own helper that compacts a conversation was never started as a subagent
+    agent = event.agent()
+    _follow_plan_mode(event, agent)
+    last = event.text("last_assistant_message")
+    said = agent.about_to_stop(last, background=_count_background(event))
+    if said is not None:
+        if not event.text("agent_id"):
+            _note_news(event, [said])
+        return {"decision": "block", "reason": said.text}
+    if event.name == "SubagentStop":
+        agent.finished(last)
+    return {}
+
+
+def _is_known(event: HookEvent) -> bool:
+    def read(tx: Transaction) -> bool:
+        main = tx.agent(event.session, MAIN)
+        return main is not None and tx.find_spawned(event.session, main.number, event.text("agent_id")) is not None
+
+    return event.board.store.read(read)
+
+
+def _count_background(event: HookEvent) -> int:
+    """Return how much of the agent's work still runs elsewhere; our own monitor is no work."""
+    tasks = event.fields.get("background_tasks")
+    if not isinstance(tasks, list) or event.name == "SubagentStop":
+        return 0
+    return sum(_is_work(task) for task in cast("list[Any]", tasks))
+
+
+def _is_work(task: Any) -> bool:
+    fields = cast("dict[str, Any]", task) if isinstance(task, dict) else {"status": ""}
+    is_monitor = _MONITOR.search(str(fields.get("command", ""))) is not None
+    return fields.get("status") in (None, "running") and not is_monitor
+
+
+def _compact(event: HookEvent) -> dict[str, Any]:
+    event.agent().compacted()
+    return {}
+
+
+def _follow_plan_mode(event: HookEvent, agent: Agent) -> None:
+    """Switch plan mode on and off as the host does: nobody is told to go on with a plan that waits."""
+    wanted, mode = event.text("permission_mode"), agent.plan_mode
+    if wanted == "plan" and mode is None:
+        agent.enter_plan_mode(by=event.host)
+    elif wanted and wanted != "plan" and mode is not None and mode.by == event.host:
+        agent.exit_plan_mode(by=event.host)
+
+
+# Tool calls.
+
+
+def _begin_call(event: HookEvent) -> dict[str, Any]:
+    """Record that a call begins. One of our own tools is tied to its conversation, for the server that answers it."""
+    tool, given = event.text("tool_name"), event.fields.get("tool_input")
+    call_id = event.text("tool_use_id")[:LONGEST_ID]
+    agent = event.agent()
+    if is_own_call(event.host, event.fields):
+        _note_call(event, call_id, agent.name)
+    elif tool == "ExitPlanMode":
+        plan = _find_plan(given)
+        if plan.strip():
+            agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
+    elif tool not in _NATIVE:
+        if tool in _DELEGATING:
+            _note_call(event, call_id, agent.name, given)
+        agent.tool_started(call_id or None, tool, given)
+    return {}
+
+
+def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) -> None:
+    if not call_id:
+        return
+    arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    label, spawns = arguments.get("description"), arguments.get("subagent_type")
+    event.board.store.transact(
+        lambda tx: tx.hosts.add_call(
+            call_id,
+            event.host,
+            event.conversation,
+            agent,
+            at=event.at,
+            spawns=_short_name(spawns) if isinstance(label, str) else None,
+            label=cut(label, 200) if isinstance(label, str) else None,
+        )
+    )
+
+
+def _end_call(event: HookEvent) -> dict[str, Any]:
+    """Record that a call went well, as far as the host knows; apply those of native todo tools."""
+    tool, result = event.text("tool_name"), event.fields.get("tool_response")
+    call_id = event.text("tool_use_id")[:LONGEST_ID] or None
+    if is_own_call(event.host, event.fields):
+        return {}
+    if tool in _NATIVE:
+        _apply_native(event, tool, call_id, result)
+    elif tool == "ExitPlanMode":
+        _approve_plan(event)
+    else:
+        is_error = False if event.host == "claude-code" else None  # it alone has another event for failures
+        event.agent().tool_finished(call_id, result, is_error=is_error, name=tool)
+    return {}
+
+
+def _fail_call(event: HookEvent) -> dict[str, Any]:
+    """Record that a call failed. A command that ran to its end says so by its exit code."""
+    tool, error = event.text("tool_name"), event.text("error")
+    call_id = event.text("tool_use_id")[:LONGEST_ID] or None
+    if tool in _NATIVE or is_own_call(event.host, event.fields):
+        return {}
+    if tool == "ExitPlanMode":
+        _withdraw_plan(event, cut(error, _LONGEST_REASON) or "the call failed")
+        return {}
+    agent = event.agent()
+    code = _EXIT.match(error)
+    if code is not None and event.fields.get("is_interrupt") is not True:
+        agent.tool_finished(call_id, error, is_error=True, exit_code=int(code[1]), name=tool)
+    else:
+        agent.tool_failed(call_id, error, name=tool)
+    return {}
+
+
+def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any) -> None:
+    """Apply a call of the host's own todo tool, which the host has answered already."""
+    given = event.fields.get("tool_input")
+    answered = cast("dict[str, Any]", result) if isinstance(result, dict) else {}
+    if answered.get("success") is False or answered.get("error"):
+        return
+    dialect = _NATIVE[tool]
+    if dialect == "claude-tasks":
+        if not isinstance(given, dict) or tool in ("TaskList", "TaskGet"):
+            return
+        fields = cast("dict[str, Any]", given)
+        given = {key: fields[key] for key in _TASK_FIELDS if key in fields}
+    event.agent(dialect).call(tool, given, call_id=call_id)
+
+
+# Plans.
+
+
+def _find_plan(given: Any) -> str:
+    plan = cast("dict[str, Any]", given).get("plan") if isinstance(given, dict) else None
+    return plan if isinstance(plan, str) else ""
+
+
+def _approve_plan(event: HookEvent) -> None:
+    """Approve the plan that the host shows no longer: the call went through."""
+    agent = event.agent()
+    plan, shown = agent.plan, _find_plan(event.fields.get("tool_response"))
+    if plan is not None and plan.decided_by == event.host and plan.state is PlanState.REJECTED and shown.strip():
+        plan = agent.propose_plan(shown, by=event.host)  # a call beside it made it look declined
+    if plan is None or not plan.waits(event.at):
+        return
+    person = event.attended
+    if person is None:
+        person = event.text("permission_mode") not in _UNATTENDED
+    agent.plan_reply(agent.approve_plan(by="user" if person else event.host, person=person))
+
+
+def _withdraw_plan(event: HookEvent, reason: str) -> None:
+    """Reject the plan that the host showed and shows no longer, in its name: it does not say who ended the dialog.
+
+    Claude Code sends no event for a plan that the person declines. The model knows by the result of its call.
+    """
+    agent = event.main()
+    plan = agent.plan
+    if plan is not None and plan.created_by == event.host and plan.waits(event.at):
+        agent.plan_reply(agent.reject_plan(reason, by=event.host))
+
+
+# Subagents and gates.
+
+
+def _start_subagent(event: HookEvent) -> dict[str, Any]:
+    kind = _short_name(event.text("agent_type"))
+    if not event.text("agent_id"):
+        return {}
+    label = event.board.store.transact(lambda tx: tx.hosts.take_label(event.host, event.conversation, kind))
+    event.main().spawn(kind, id=event.text("agent_id"), label=label)
+    return {}
+
+
+def _short_name(kind: Any) -> str:
+    name = "".join(one for one in str(kind or "") if one.isprintable()).strip()[:60]
+    return name or "subagent"
+
+
+def ask_task_gates(board: Board, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Ask the gates of the board about a native task that is to be created or completed; None if they let it pass."""
+    name, session, task_id = (payload.get(key) for key in ("hook_event_name", "session_id", "task_id"))
+    if name not in ("TaskCreated", "TaskCompleted"):
+        return None
+    subject, description = (str(payload.get(key) or "") for key in ("task_subject", "task_description"))
+    task = Task(list=f"session:{session}", id=str(task_id), subject=subject, description=description)
+    try:
+        ask_gates(board.gates, "create" if name == "TaskCreated" else "complete", task)
+    except GateRefused as refused:
+        return {"decision": "block", "reason": str(refused)}
+    return None
+
+
+def _context(event: HookEvent, text: str | None) -> dict[str, Any]:
+    if not text:
+        return {}
+    return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+
+
+_ANSWERS: Final = {
+    "SessionStart": _start_session,
+    "UserPromptSubmit": _take_prompt,
+    "PreToolUse": _begin_call,
+    "PostToolUse": _end_call,
+    "PostToolUseFailure": _fail_call,
+    "SubagentStart": _start_subagent,
+    "SubagentStop": _stop,
+    "Stop": _stop,
+    "PreCompact": _compact,
+}
+"""The function that answers each event; of other events only the state of the conversation is recorded."""

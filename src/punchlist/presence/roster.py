@@ -1,0 +1,148 @@
+"""Load the first screen: every agent of this machine and of the board with its work, and what waits on a person."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from punchlist.core.grounding.session import session_state
+from punchlist.core.overview import NO_LINE, WATCHED, SessionLine
+from punchlist.core.presence import Presence
+from punchlist.detect.stalls import StallOptions, find_silence
+from punchlist.presence.running_agents import find_presence
+from punchlist.reader import BoardReader
+from punchlist.settings.environment import Folder, project_of, stall_timings
+from punchlist.store import Transaction
+from punchlist.store.current_work import SavedLine, list_lines, load_line, load_waits
+from punchlist.store.events import OverviewRow
+from punchlist.store.records import RowDamaged
+from punchlist.views.list_owners import is_personal_list
+from punchlist.views.now import BoardAgent, DoneSince, Roster, list_agents
+
+_MOST_SESSIONS: Final = 1_000
+_MOST_SUBAGENTS: Final = 20
+_LONGEST_ABSENCE: Final = timedelta(days=1)
+"""The longest time back of which finished items are counted; `punchlist brief` tells of earlier ones."""
+
+_decode_line = msgspec.json.Decoder(SessionLine).decode
+
+
+def load_first_screen(
+    board: BoardReader,
+    *,
+    project: Folder = None,
+    who: str = "",
+    present: Sequence[Presence] | None = None,
+    seen_at: datetime | None = None,
+) -> Roster:
+    """Return what the first screen shows to a person: the agents, what waits, and what was done since they looked.
+
+    `present` are the agents that hosts know, if they have been looked for already, at `seen_at`.
+    """
+    since, has_looked = _find_last_look(board, who)
+    found = load_roster(board, project=project, looked_at=since, present=present, seen_at=seen_at)
+    done = None if found.done is None else replace(found.done, has_looked=has_looked)
+    # A list that a person began by hand is no agent.
+    agents = (row for row in found.agents if row.host or not is_personal_list(row.session, row.agent, row.project))
+    return replace(found, agents=tuple(agents), done=done)
+
+
+def _find_last_look(board: BoardReader, who: str) -> tuple[datetime, bool]:
+    """Return when the person's last `brief` was, and True; a day ago if that is longer ago, or there was none."""
+    here = project_of(os.getcwd())
+    marks = board.store.read(lambda tx: [tx.log.mark(f"brief {who} {where}") for where in ("", here)])
+    event = next(board.events(max(marks) - 1), None) if max(marks) else None
+    earliest = board.now() - _LONGEST_ABSENCE
+    return (earliest, False) if event is None or event.at < earliest else (event.at, True)
+
+
+def load_roster(
+    board: BoardReader,
+    *,
+    project: Folder = None,
+    looked_at: datetime | None = None,
+    present: Sequence[Presence] | None = None,
+    seen_at: datetime | None = None,
+) -> Roster:
+    """Return all agents and waits, of a project or of everything.
+
+    `looked_at` is when the reader last looked, for what was done since. `present` are the agents that hosts know, if
+    they have been looked for already, at `seen_at`.
+    """
+    where = None if project is None else project_of(project)
+    seen = find_presence(board) if present is None else present
+    now = board.now()
+
+    def load(tx: Transaction) -> Roster:
+        waits = tuple(load_waits(tx, now, project=where))
+        sessions = {one.board_session for one in seen}
+        agents = list_agents(seen, _load_agents(tx, sessions, now), waits, now, seen_at)
+        return Roster(
+            at=now,
+            agents=tuple(row for row in agents if where in (None, row.project)),
+            waits=waits,
+            done=None if looked_at is None or where is not None else _load_done(tx, looked_at),
+        )
+
+    return board.store.read(load)
+
+
+def _load_agents(tx: Transaction, present: set[str], now: datetime) -> list[BoardAgent]:
+    """Return the root agents of the sessions with a change of late, and of those whose agent runs."""
+    since = now - WATCHED - timedelta(minutes=1)  # the time of a session's last change is kept to the minute
+    lines = list_lines(tx, since, present, _MOST_SESSIONS)
+    timings = stall_timings()
+    return [agent for saved in lines for agent in _load_session(tx, saved, now, timings)]
+
+
+def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: StallOptions) -> list[BoardAgent]:
+    session, state, line = saved
+    try:
+        rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS)[0] if row.parent is None]
+        check = session_state(session, tx.completions.load_record(session)).decided_by if state == "red" else None
+        return [
+            BoardAgent(
+                project=row.project,
+                session=session,
+                agent=row.agent,
+                activity=row.activity,
+                line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
+                session_state=state,
+                check_at=None if check is None else check.at,
+                silent_since=_find_silence(tx, row, now, timings),
+            )
+            for row in rows
+        ]
+    except RowDamaged:
+        return []  # `doctor` tells of it; the other sessions are shown
+
+
+def _read_line(tx: Transaction, row: OverviewRow, line: str | None, now: datetime, *, is_alone: bool) -> SessionLine:
+    """Return the work of an agent: the prepared line of its session, which is about one agent, or one of its own."""
+    if line == "":
+        return NO_LINE
+    if is_alone and line is not None:
+        try:
+            return _decode_line(line)
+        except msgspec.DecodeError:
+            pass  # of a later version
+    return load_line(tx, row.session, now, agent=None if is_alone else row.agent) or NO_LINE
+
+
+def _find_silence(tx: Transaction, row: OverviewRow, now: datetime, timings: StallOptions) -> datetime | None:
+    if row.activity.state != "working" or row.activity.rests:
+        return None
+    memory = tx.subagents.load_stall(row.number)
+    state, options = memory.stall, memory.stall_options or timings
+    return None if state is None or find_silence(state, now, options) is None else state.alive_at
+
+
+def _load_done(tx: Transaction, since: datetime) -> DoneSince:
+    return DoneSince(
+        since=since, items=tx.completions.grades_since(since), sessions=tx.completions.session_states_since(since)
+    )
