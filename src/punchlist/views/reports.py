@@ -97,6 +97,8 @@ class CheckStateView(Struct, frozen=True):
     scope: tuple[str, ...]
     changes_since: int
     command: str
+    as_before: int
+    """The tests that fail, if the same ones failed without the changes; else 0."""
     last_lines: list[str]
 
 
@@ -247,6 +249,7 @@ def _view_item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         "status": item.status.value,
         "grade": entry.grade,
         "remarks": entry.remarks,
+        "verified_by": entry.check.verified_by if entry.grade == "verified" and entry.check is not None else None,
         "check": _view_run(entry.check),
         "gone": entry.is_gone,
         "started_at": item.started_at,
