@@ -52,6 +52,8 @@ def test_what_a_child_does_later_grades_the_item_of_its_parent_anew() -> None:
         agent = board.agent("main", session="s")
         agent.call("todo", {"set": ["Write the parser", "Ship"]})
         child = agent.spawn("child", label="Write the parser")
+        child.tool_started("0", "Edit", {"file_path": "a.py"})  # 8.5: it is charged for what it changed
+        child.tool_finished("0", "ok")
         _checked(child, "1", passes=True)
         agent.call("todo", {"done": "1"})
         assert agent.todos.items[0].grade == "verified"

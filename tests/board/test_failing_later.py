@@ -20,10 +20,17 @@ def _check(agent: Agent, *, passes: bool, command: str = "pytest -q") -> None:
     agent.tool_finished(None, result, name="Bash", exit_code=0 if passes else 1)
 
 
+def _edit(agent: Agent) -> None:
+    """Change code: by 8.5 an item is charged with red that comes later only for what it changed."""
+    agent.tool_started("e", "Edit", {"file_path": "a.py"})
+    agent.tool_finished("e", "ok")
+
+
 def _done(board: Board, grades: str = "tell", text: str = "Paint") -> Agent:
     """An agent that has verified its only item, and was told nothing."""
     agent = board.agent("main", session="s", grades=grades)
     agent.call("todo", {"set": [text]})
+    _edit(agent)
     _check(agent, passes=True)
     agent.call("todo", {"done": "1"})
     assert (agent.todos.items[0].grade, agent.assistant_turn(["Bash"])) == ("verified", [])
@@ -97,6 +104,7 @@ def test_a_task_that_is_failing_later_is_told_too(board: Board) -> None:
     agent = board.agent("main", session="s", dialect="claude-tasks", grades="tell")
     agent.call("TaskCreate", {"subject": "Fix the parser", "description": "All of it"})
     agent.call("TaskUpdate", {"taskId": "1", "status": "in_progress"})
+    _edit(agent)
     _check(agent, passes=True)
     agent.call("TaskUpdate", {"taskId": "1", "status": "completed"})
     assert _findings(agent.assistant_turn(["Bash"])) == []
@@ -112,6 +120,7 @@ def test_of_many_failures_the_first_are_named_and_the_others_counted(board: Boar
     agent = board.agent("main", session="s", grades="tell")
     names = [f"Part {number}" for number in range(1, 9)]
     agent.call("todo", {"set": names})
+    _edit(agent)
     _check(agent, passes=True)
     agent.call("todo", {"done": [str(number) for number in range(1, 9)]})
     agent.assistant_turn(["Bash"])

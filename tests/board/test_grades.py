@@ -52,7 +52,8 @@ def test_a_completion_is_graded_by_the_work_on_it(calls: list[tuple[str, str, bo
     [
         ({}, "unchecked"),
         ({"result": "Command running in background with ID: 5"}, "unchecked"),
-        ({"result": "bash: pytest: command not found", "is_error": False}, "failing"),
+        # 8.1: a check that could not start says nothing.
+        ({"result": "bash: pytest: command not found", "is_error": False}, "unchecked"),
         ({"result": {"stdout": "", "interrupted": True}}, "failing"),
         ({"result": "The tool use was rejected"}, "unchecked"),
         ({"exit_code": 0}, "verified"),
@@ -256,6 +257,7 @@ def test_what_is_seen_after_the_completion_takes_a_grade_back_and_gives_it_again
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s1", dialect="claude-code")
         claude(agent, Paint="in_progress", Sand="pending")
+        run(agent, "sed -i s/a/b/ a.py", "")  # 8.5: only what changed code is charged with red that comes later
         run(agent)
         claude(agent, Paint="completed", Sand="pending")
         seen: list[str | None] = []

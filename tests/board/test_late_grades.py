@@ -37,6 +37,8 @@ def test_a_call_that_ends_in_no_ordinary_way_bears_on_what_was_done_only_as_a_ch
     with Board.open("memory:") as board:
         agent = board.agent("main", session="s", dialect="claude-code")
         agent.call("TodoWrite", _list("in_progress"))
+        agent.tool_started("edit", "Edit", {"file_path": "a.py"})  # 8.5: it is charged for what it changed
+        agent.tool_finished("edit", "ok")
         agent.tool_started("check", "Bash", {"command": "pytest -q"})
         agent.tool_finished("check", "3 passed in 0.1s", exit_code=0)
         agent.call("TodoWrite", _list("completed"))

@@ -128,7 +128,7 @@ def test_a_brief_tells_only_what_happened_since() -> None:
 def test_a_completion_that_turned_red_since_is_told_again(left: bool) -> None:
     session = Session()
     session.write("> a", *([] if left else ["b"]))
-    session.run().write("x a", *([] if left else ["b"]))
+    session.edit().run().write("x a", *([] if left else ["b"]))  # 8.5: it is charged for what it changed
     until = session.board.brief(after=0).until
     session.fail()
     assert texts(session.board.brief(after=until).doubtful) == ["a"]

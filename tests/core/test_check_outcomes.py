@@ -185,10 +185,11 @@ def test_without_an_exit_code_the_word_of_the_host_counts(is_error: bool | None,
 
 
 NEVER_DONE = [
-    ("bash: pytest: command not found", "failed"),
-    ("sh: 1: pytest: not found", "failed"),
-    ("/usr/bin/python: No module named pytest", "failed"),
-    ("'pytest' is not recognized as an internal or external command", "failed"),
+    ("bash: pytest: command not found", "empty"),
+    # 8.1: a check that could not start says nothing.
+    ("sh: 1: pytest: not found", "empty"),
+    ("/usr/bin/python: No module named pytest", "empty"),
+    ("'pytest' is not recognized as an internal or external command", "empty"),
     ("Segmentation fault (core dumped)", "failed"),
     ("Killed", "failed"),
     ("ImportError while loading conftest '/x/conftest.py'.", "failed"),
@@ -386,26 +387,64 @@ def test_a_failure_that_make_went_on_from_is_no_success() -> None:
 @pytest.mark.parametrize(
     ("command", "output"),
     [
-        ("npm test", 'npm error Missing script: "test"'),
-        ("pnpm test", " ERR_PNPM_NO_SCRIPT  Missing script: test"),
-        ("yarn test", 'error Command "test" not found.'),
         ("curl --fail http://x", "curl: (7) Failed to connect to x port 80: Connection refused"),
         ("tsc", "error TS5083: Cannot read file '/x/tsconfig.json'."),
         ("eslint .", "Oops! Something went wrong! :("),
         ("cargo test", "error: could not find `Cargo.toml` in `/x` or any parent directory"),
-        ("go test ./...", "go: go.mod file not found in current directory or any parent directory"),
         ("mvn test", "[ERROR] The goal you specified requires a project to execute but there is no POM"),
         ("docker build .", "ERROR: Cannot connect to the Docker daemon at unix:///var/run/docker.sock."),
-        ("pytest", "ERROR: usage: pytest [options]\npytest: error: unrecognized arguments: --foo"),
-        ("./run_tests.sh", "usage: run_tests.sh [-h]\nrun_tests.sh: error: unrecognized arguments: --foo"),
         ("ruff check", "ruff failed\n  Cause: Failed to parse /x/pyproject.toml"),
-        ("mypy", "usage: mypy [-h]\nmypy: error: Missing target module, package, files, or command."),
         ("gradle test", "FAILURE: Build failed with an exception."),
     ],
 )
 @pytest.mark.parametrize("is_error", [None, False])
 def test_a_check_that_says_why_it_could_not_run_has_failed(command: str, output: str, is_error: bool | None) -> None:
     assert judge_line(checked(command), output, is_error=is_error) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("npm test", 'npm error Missing script: "test"'),
+        ("pnpm test", " ERR_PNPM_NO_SCRIPT  Missing script: test"),
+        ("yarn test", 'error Command "test" not found.'),
+        ("go test ./...", "go: go.mod file not found in current directory or any parent directory"),
+        ("pytest", "ERROR: usage: pytest [options]\npytest: error: unrecognized arguments: --foo"),
+        ("pytest tests/no.py", "ERROR: file or directory not found: tests/no.py"),
+        ("./run_tests.sh", "usage: run_tests.sh [-h]\nrun_tests.sh: error: unrecognized arguments: --foo"),
+        ("mypy", "usage: mypy [-h]\nmypy: error: Missing target module, package, files, or command."),
+        ("make test", "make: *** No rule to make target 'test'.  Stop."),
+        ("python tests/run.py", "python: can't open file '/p/tests/run.py': [Errno 2] No such file or directory"),
+    ],
+)
+@pytest.mark.parametrize("is_error", [None, False, True])
+def test_a_check_that_could_not_start_is_empty(command: str, output: str, is_error: bool | None) -> None:
+    assert judge_line(checked(command), output, is_error=is_error) == "empty"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "output"),
+    [
+        (
+            "pytest",
+            4,
+            "ImportError while loading conftest '/p/conftest.py'.\nE   ModuleNotFoundError: No module named 'app'",
+        ),
+        ("pytest", 2, "_ ERROR collecting tests/test_a.py _\nE   SyntaxError: invalid syntax\n1 error in 0.1s"),
+        (
+            "python -m unittest",
+            1,
+            "ImportError: Failed to import test module: test_a\nRan 1 test in 0.0s\n\nFAILED (errors=1)",
+        ),
+        ("python tests/run.py", 1, "Traceback (most recent call last):\nModuleNotFoundError: No module named 'app'"),
+        ("make build", 2, "make: *** No rule to make target 'a.c', needed by 'a.o'.  Stop."),
+        ("make test", 2, "cc -c a.c\nsh: 1: ld: not found\nmake: *** [Makefile:2: test] Error 127"),
+    ],
+)
+def test_code_of_the_project_that_cannot_be_loaded_is_a_failure_whatever_the_code(
+    command: str, code: int, output: str
+) -> None:
+    assert judge_line(checked(command), output, exit_code=code) == "failed"
 
 
 @pytest.mark.parametrize(

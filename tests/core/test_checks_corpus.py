@@ -13,6 +13,15 @@ from punchlist import Board
 
 CORPUS = Path(__file__).parent / "data" / "checks_corpus.json"
 
+CHANGED = {
+    10: ("empty", "8.1: a path that does not exist"),
+    11: ("empty", "8.1: an option that does not exist"),
+    245: ("empty", "8.1: a target that does not exist"),
+    96: ("unknown", "8.7: behind `sed` a summary is no summary"),
+    97: ("unknown", "8.7: behind `awk` a summary is no summary"),
+}
+"""Labels that section 8 of the rules changes, each with its rule. The corpus itself stays as it was recorded."""
+
 
 class Report(NamedTuple):
     """One call as a host reports it."""
@@ -76,8 +85,8 @@ def count(shape: Callable[[str, str, int], Report], column: str) -> Counter[str]
     ended = {event.data["call_id"]: event.data for event in board.events() if event.kind == "tool.finished"}
     for case in read_corpus():
         outcome = ended[str(case["id"])].get("check_outcome", "nocheck")
-        truth = case["truth"]
-        counts["right"] += outcome in (truth, case[column])
+        truth, _ = CHANGED.get(case["id"], (case["truth"], ""))
+        counts["right"] += outcome == truth or (case["id"] not in CHANGED and outcome == case[column])
         counts["false passed"] += outcome == "passed" and truth != "passed"
         counts["false failed"] += outcome == "failed" and truth != "failed"
         counts["not passed"] += truth != "passed"
@@ -86,12 +95,12 @@ def count(shape: Callable[[str, str, int], Report], column: str) -> Counter[str]
 
 
 @pytest.mark.parametrize("shape", CODED)
-def test_with_an_exit_code_92_percent_are_right_and_hardly_any_is_wrong(
+def test_with_an_exit_code_95_percent_are_right_and_none_is_called_passed_that_did_not_pass(
     shape: Callable[[str, str, int], Report],
 ) -> None:
     counts = count(shape, "code")
-    assert counts["right"] >= 0.92 * len(read_corpus())
-    assert counts["false passed"] <= 0.005 * counts["not passed"]
+    assert counts["right"] >= 0.95 * len(read_corpus())
+    assert counts["false passed"] == 0
     assert counts["false failed"] <= 0.005 * counts["not failed"]
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from punchlist.core.checks.commands import Family
 from punchlist.core.checks.outcome import Outcome
 from punchlist.core.grounding.grades import GRADES, Completion, covers, is_about_failure, judge
-from punchlist.core.grounding.session import NO_RECORD, CheckRun, SessionRecord, session_state
+from punchlist.core.grounding.session import NO_RECORD, Change, CheckRun, SessionRecord, session_state
+from punchlist.core.shell.touches import Touch
 from tests.core.build import NOW
 
 
@@ -55,7 +56,8 @@ class Session:
 
     def change(self, *files: str, agent: int = 1) -> "Session":
         self.position += 1
-        self.record = self.record.add_change(files or ("src/a.py",), self.position, (agent,))
+        touches = [Touch("edited", path) for path in files or ("src/a.py",)]
+        self.record = self.record.add_change(Change(touches, self.position, (agent,)))
         return self
 
     @property
@@ -63,8 +65,10 @@ class Session:
         return session_state("s", self.record).state
 
     def done(self, **more: object) -> Completion:
-        known = {"last_change": self.record.last_change.get(1, 0), "calls": 1, "files": ("src/a.py",), **more}
-        return Completion(key="p1/1", agent=1, position=self.position, at=NOW, since=0, **known)  # pyright: ignore[reportArgumentType]
+        last, changes = self.record.last_change.get(1, 0), self.record.changes
+        known = {"last_change": last, "calls": 1, "files": ("src/a.py",), "changes": changes, **more}
+        known = {"since": 0, **known}
+        return Completion(key="p1/1", agent=1, position=self.position, at=NOW, **known)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_session_without_checks_and_changes_is_idle_and_with_changes_unchecked() -> None:
@@ -144,8 +148,9 @@ def test_a_check_of_another_agent_accuses_nobody_and_may_prove() -> None:
 
 def test_only_reading_is_unchecked_and_nothing_at_all_unseen() -> None:
     session = Session().change().check()
-    assert judge(session.done(only_read=True, files=()), session.record).grade == "unchecked"
-    assert judge(session.done(only_read=True, files=()), session.record).remarks == ("only read",)
+    only_read = session.done(only_read=True, files=(), changed=False, since=session.position)
+    assert judge(only_read, session.record).grade == "unchecked"
+    assert judge(only_read, session.record).remarks == ("only read",)
     assert judge(session.done(calls=0, files=()), session.record).grade == "unseen"
     assert judge(session.done(calls=0, files=(), is_lossy=True), session.record).grade == "unchecked"
 
@@ -192,10 +197,13 @@ def test_an_item_about_a_failure_is_not_accused_unless_it_asks_for_the_repair(te
     ("folder", "scope", "files", "expected"),
     [
         ("", (), ("src/a.py",), True),
+        ("", ("docs",), ("src/a.py",), False),
+        ("", ("!-m not slow",), ("src/a.py",), True),
         ("backend", (), ("frontend/a.ts",), False),
         ("backend", (), ("frontend/a.ts", "backend/b.py"), True),
         ("", ("tests/test_parser.py",), ("src/parser.py",), True),
         ("", ("tests/test_parser.py",), ("src/lexer.py",), False),
+        ("", ("tests/test_parser.py",), ("src/_parser.py",), True),
         ("", ("tests/test_parser.py::test_a",), ("src/parser.py",), True),
         ("", ("src/app.test.ts",), ("src/app.ts",), True),
         ("", ("AppTest.java",), ("src/App.java",), True),
@@ -212,7 +220,9 @@ def test_an_item_about_a_failure_is_not_accused_unless_it_asks_for_the_repair(te
 def test_a_check_covers_its_folder_or_the_files_that_it_names(
     folder: str, scope: tuple[str, ...], files: tuple[str, ...], expected: bool
 ) -> None:
-    assert covers(run_of(folder=folder, scope=scope), files) is expected
+    runners = {"ts": "vitest", "go": "go test", "rb": "rspec", "java": "mvn test"}
+    name = runners.get(files[-1].rpartition(".")[2], "pytest") if files else "pytest"
+    assert covers(run_of(name, folder=folder, scope=scope), files) is expected
 
 
 @given(st.lists(st.sampled_from(["pass", "fail", "change", "lint"]), max_size=12), st.integers(0, 12))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from punchlist.core.grounding.observe import end_facts, start_facts
 from punchlist.text.redaction import MARK, redact
 from tests.core.test_redaction import NAMES, SECRET
 from tests.sizes import size
@@ -327,3 +328,31 @@ def test_a_name_that_is_the_value_of_another_hides_its_own_value(text: str) -> N
 )  # fmt: skip
 def test_a_text_that_is_all_beginnings_of_secrets_is_redacted_in_time(piece: str) -> None:
     redact(piece * (size(30_000, 100_000) // len(piece)))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vault read -field=password secret/db", "op read op://vault/db/password", "pass show db",
+        "aws secretsmanager get-secret-value --secret-id db --query SecretString --output text",
+        "gcloud secrets versions access latest --secret=db",
+        "kubectl get secret db -o jsonpath='{.data.p}' | base64 -d",
+        "security find-generic-password -s db -w", "az keyvault secret show -n db --vault-name v --query value -o tsv",
+        "bw get password db", "heroku config:get DATABASE_URL -a shop", "printenv DB_PASSWORD", "echo $DB_PASSWORD",
+        'echo "${API_TOKEN}"', "cat /run/secrets/db", "terraform output -raw db_password", "openssl rand -hex 32",
+        "gopass show -o db", "doppler secrets get DB --plain", "cd infra && sudo -E vault kv get -field=x secret/db",
+    ],
+)  # fmt: skip
+def test_what_a_command_prints_to_show_a_secret_is_masked_whole(command: str) -> None:
+    facts = start_facts("Bash", {"command": command}, kind="shell", changes=True)
+    assert facts["masked"] is True
+    assert end_facts("hunter two", exit_code=0, started=facts)["result"] == "***"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["vault status", "op whoami", "echo $HOME", "printenv PATH", "cat README.md", "openssl version", "pass ls"],
+)
+def test_other_commands_keep_their_output(command: str) -> None:
+    facts = start_facts("Bash", {"command": command}, kind="shell", changes=True)
+    assert end_facts("hunter two", exit_code=0, started=facts)["result"] == "hunter two"

@@ -13,8 +13,8 @@ PRINTED = {
     "anthropic_loop": """\
 Find the bug: in_progress · Fix it: pending · Say what changed: pending
 Find the bug: failing · Fix it: in_progress · Say what changed: pending
-Find the bug: failing · Fix it: failing · Say what changed: in_progress
-Find the bug: verified · Fix it: verified · Say what changed: verified
+Find the bug: failing · Fix it: unchecked · Say what changed: in_progress
+Find the bug: unchecked · Fix it: verified · Say what changed: verified
 `total` left out the last price. It is fixed, and the tests pass.
 The session is green
 """,

@@ -59,6 +59,8 @@ def test_a_task_on_which_nothing_was_seen_is_unseen() -> None:
 def test_a_later_check_grades_a_task_anew() -> None:
     with Board.open("memory:") as board:
         agent = _working(board)
+        agent.tool_started("e", "Edit", {"file_path": "a.py"})  # 8.5: it is charged for what it changed
+        agent.tool_finished("e", "ok")
         _test_run(agent, "c", passes=True)
         _complete(agent)
         _test_run(agent, "d", passes=False)

@@ -22,18 +22,19 @@ from punchlist.core.grounding.grades import (
     judge,
     with_proof,
 )
-from punchlist.core.grounding.session import CheckRun, SessionRecord, runs_of
+from punchlist.core.grounding.session import Change, CheckRun, SessionRecord, find_touched, runs_of
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import (
     ToolCall,
-    changed_code,
     changes_code,
+    hash_path,
     is_task,
     item_key,
     task_key,
     task_of,
 )
 from punchlist.core.overview import Stint
+from punchlist.core.shell.touches import SNAPSHOTS
 from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
 from punchlist.store import AgentRow, Transaction
@@ -179,22 +180,34 @@ def _list_claims(bad: Sequence[Graded]) -> str:
 def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: int, now: datetime) -> None:
     """Add a call that has ended to the record of the session; grade completions again where it was a check."""
     runs = runs_of(call, row.number, position, now, row.project)
-    if not runs and not changes_code(call, row.project):
+    if not runs and not call.touches and not changes_code(call, row.project):
         return
     lineage = (row.number,) if row.parent is None else tx.tool_calls.lineage(row.number)
     ended = tx.tool_calls.ended_since(row.session, runs[0].started) if runs else ()
+    before = tx.completions.load_record(row.session)
     record = add_call_end(
-        tx.completions.load_record(row.session),
+        before,
         call,
         runs,
         ended,
         position=position,
         lineage=lineage,
         project=row.project,
+        turn=None if _has_open_work(tx, row) else tx.memory.load(row.number).turn,
     )
+    if record == before:
+        return
     tx.completions.save_record(row.session, record, at=now)
-    if runs:
+    if record.checks != before.checks:
         _save_new_grades(tx, row.session, record, now)
+
+
+def _has_open_work(tx: Transaction, row: AgentRow) -> bool:
+    """True if an item of the agent's list is open, or a task that it works on."""
+    if row.state.todos.open_items:
+        return True
+    tasks = tx.tasks.of_agent(row) if tx.has_tasks else ()
+    return any(one.task.status is TaskStatus.IN_PROGRESS for one in tasks)
 
 
 def add_call_end(
@@ -206,17 +219,25 @@ def add_call_end(
     position: int,
     lineage: tuple[int, ...],
     project: str,
+    turn: int | None = None,
 ) -> SessionRecord:
-    """Return the record of a session with a call that has ended. `ended` are the calls that ended since it began."""
+    """Return the record of a session with a call that has ended. `ended` are the calls that ended since it began.
+
+    `turn` is the position of the prompt before it, None if an item is open.
+    """
     # A line that changes code and then checks it has made its change before the check.
     is_checked = call.check is not None and call.check.checks_changes and call.started is not None
-    if changes_code(call, project):
-        at = call.started.order if is_checked and call.started is not None else position
-        record = record.add_change(changed_code(call, project), at, lineage)
+    touches = find_touched(call, project)
+    is_before = is_checked or any(path == SNAPSHOTS for _, path in touches)
+    at = call.started.order if is_before and call.started is not None else position
+    is_known = not (changes_code(call, project) and not call.files)
+    record = record.add_change(Change(touches, at, lineage, is_known, turn))
     others = [other for other in ended if not is_checked or other.started != call.started]
-    changes = sum(changes_code(other, project) for other in others)
+    scratch = {*record.gone, *(hash_path(one.path) for one in record.scratch)}
+    changes = sum(changes_code(other, project, scratch) for other in others)
     for run in runs:
-        record = record.add_run(run, lineage, changes_since=changes)
+        if not (run.script and record.is_written(run.script) and not run.named):
+            record = record.add_run(run, lineage, changes_since=changes)
     return record
 
 

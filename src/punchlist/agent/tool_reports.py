@@ -375,6 +375,7 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
     if row is None or not row.seq or not row.call.is_open:
         return
     call = row.call
+    shown = "" if call.masked else shown
     ctx.add(Draft("tool.updated", _without_empty({"call_id": call.id, "name": call.name, "preview": shown})))
     told = None if call.check is None else read_running_output(call.check, said)
     if told is not None:

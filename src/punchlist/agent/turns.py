@@ -42,7 +42,8 @@ _NOTHING_SPENT: Final = Spent()
 def note_user_turn(agent: AgentRunner) -> None:
     def work(ctx: AgentContext) -> None:
         _turn_over(agent, ctx, asked=True)
-        ctx.remember(guidance=start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision))
+        prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision)
+        ctx.remember(guidance=prompt, turn=ctx.tx.last_seq())
 
     agent.attempt(work, None)
 

@@ -89,6 +89,9 @@ class AgentMemory(StallMemory, frozen=True, omit_defaults=True):
     loops: LoopMemory = LoopMemory()
     guardrail: GuardrailMemory | None = None
     rounds: RoundMemory | None = None
+    turn: int = 0
+    """The position of the last prompt."""
+
     dropped: tuple[tuple[datetime, datetime], ...] = ()
     """Times in which reports were lost, the latest ones."""
 

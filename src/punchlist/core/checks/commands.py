@@ -15,9 +15,11 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from punchlist.core.checks.summaries import Shown
 from punchlist.core.shell.programs import HTTP_CLIENTS, saves_file
 from punchlist.core.shell.wrappers import program, read_options, word_set, word_table
 from punchlist.errors import ConfigInvalid
+from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import SimpleCommand
 
@@ -40,6 +42,7 @@ _KNOWN: Final[Mapping[Family, str]] = {
         dart test, ctest, meson test, bazel test|coverage, bazelisk test, buck2 test, buck test, pants test,
         please test, plz test, mix test, rebar3 eunit|ct|proper, stack test, cabal test, dune test|runtest, zig test,
         nimble test, crystal spec, elm-test, busted, prove, bats, shellspec, shunit2, sqitch verify, pg_prove,
+        rye test, dbt test|build, act,
         molecule test|verify, kitchen test|verify, conftest test|verify, opa test, hardhat test, forge test,
         anchor test, truffle test, k6 run
     """,
@@ -54,8 +57,10 @@ _KNOWN: Final[Mapping[Family, str]] = {
         pants package, mix compile, rebar3 compile, stack build, cabal build, ghc, dune build, elm make, nim c,
         crystal build, docker build, docker buildx build|bake, docker compose build|config, docker-compose build|config,
         podman build, buildah build|bud, nix build, nix flake check, nix-build, earthly, packer validate|build,
-        pyproject-build, compileall, py_compile, maturin build|develop, poetry build|check, uv build, hatch build,
-        flit build, twine check, sphinx-build, mkdocs build, jekyll build, wasm-pack build, trunk build, protoc,
+        mypy, dmypy run|check, pyright, basedpyright, pytype, pyre check, ty check, pyrefly check, svelte-check,
+        deno check, sorbet tc, srb tc, steep check, dart analyze, flutter analyze, mix dialyzer, go vet, nx *typecheck,
+        turbo *typecheck|check-types, pyproject-build, maturin build|develop, poetry build, uv build, hatch build,
+        flit build, sphinx-build, mkdocs build, jekyll build, wasm-pack build, trunk build, protoc,
         pdflatex, latexmk, tectonic, typst compile, terraform plan|validate, tofu plan|validate,
         terragrunt plan|validate, pulumi preview, cdk synth, sam build|validate, serverless package, helm template,
         kustomize build, forge build, kubectl --dry-run, ansible-playbook --syntax-check|--check, nginx -t,
@@ -63,25 +68,25 @@ _KNOWN: Final[Mapping[Family, str]] = {
         mvnw *compile|package|install|test-compile
     """,
     "lint": """
-        ruff check, ruff format --check|--diff, mypy, dmypy run|check, pyright, basedpyright, pytype, pyre check,
-        ty check, pyrefly check, flake8, pylint, pycodestyle, pydocstyle, pyflakes, black --check|--diff,
+        ruff check, ruff format --check|--diff, compileall, py_compile, poetry check, twine check,
+        flake8, pylint, pycodestyle, pydocstyle, pyflakes, black --check|--diff,
         isort --check|--check-only|-c, autoflake --check, yapf --diff, bandit, vulture, lint-imports, deptry,
         interrogate, pip-audit, djlint, eslint, eslint_d, biome check|lint|ci, oxlint,
-        prettier --check|-c|--list-different|-l, stylelint, xo, tslint, svelte-check, knip, next lint, ng lint, publint,
-        attw, dprint check, rome check|ci, deno lint|check, deno fmt --check,
+        prettier --check|-c|--list-different|-l, stylelint, xo, tslint, knip, next lint, ng lint, publint,
+        attw, dprint check, rome check|ci, deno lint, deno fmt --check,
         cargo clippy|deny|audit|machete|udeps|semver-checks, cargo fmt --check, rustfmt --check, gofmt -l|-d,
         goimports -l|-d, golangci-lint run, staticcheck, revive, govulncheck, errcheck, gosec, rubocop, standardrb,
-        reek, brakeman, sorbet tc, srb tc, steep check, erb_lint, phpstan, psalm, phpcs, phan, pint --test, php -l,
+        reek, brakeman, erb_lint, phpstan, psalm, phpcs, phan, pint --test, php -l,
         checkstyle, spotbugs, pmd, ktlint, detekt, scalafmt --check|--test, scalafix --check, swiftlint,
-        swift-format lint, swiftformat --lint, dart analyze, flutter analyze, dart format --set-exit-if-changed,
-        clang-tidy, cppcheck, cpplint, clang-format --dry-run|-n, cmake-lint, gersemi --check, mix credo|dialyzer,
+        swift-format lint, swiftformat --lint, dart format --set-exit-if-changed,
+        clang-tidy, cppcheck, cpplint, clang-format --dry-run|-n, cmake-lint, gersemi --check, mix credo,
         mix format --check-formatted, hlint, ormolu --mode, fourmolu --mode, luacheck, shellcheck, shfmt -d|-l, bash -n,
         sh -n, checkbashisms, hadolint, yamllint, markdownlint, markdownlint-cli2, mdl, vale, codespell, cspell, typos,
         actionlint, zizmor, commitlint, ansible-lint, tflint, tfsec, checkov, trivy, terraform fmt -check,
         tofu fmt -check, helm lint, kubeconform, kubeval, kube-linter lint, conftest verify, sqlfluff lint, squawk,
         buf lint|breaking, spectral lint, redocly lint, vacuum lint, taplo check|lint, pre-commit run, prek run,
-        lefthook run, lint-staged, semgrep, gitleaks, statix check, reuse lint, nx *lint|typecheck,
-        turbo *lint|typecheck|check-types, pants lint|check, xmllint --noout, json.tool, go vet,
+        lefthook run, lint-staged, semgrep, gitleaks, statix check, reuse lint, nx *lint,
+        turbo *lint, pants lint|check, xmllint --noout, json.tool, check-toml, check-json, check-yaml,
         dotnet format --verify-no-changes, php-cs-fixer --dry-run
     """,
     "probe": """
@@ -121,6 +126,26 @@ _SELECTS: Final = word_table(
     """
 )
 """Options that select some of the tests, by program."""
+
+_LEAVES_OUT: Final = word_table(
+    """
+    pytest py.test pytest-3: --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise --stepwise-skip
+    manage.py: --exclude-tag
+    go: -skip
+    cargo: --skip --exclude
+    jest vitest react-scripts: --exclude --testPathIgnorePatterns --onlyChanged --onlyFailures --changedSince --changed
+    npm pnpm yarn bun: --exclude --testPathIgnorePatterns --onlyChanged --onlyFailures --changedSince --changed
+    mocha playwright: --invert --grep-invert --last-failed --only-changed --exclude
+    rspec: --only-failures --next-failure --exclude-pattern
+    mix: --exclude --failed --stale
+    ctest: -E -LE --rerun-failed
+    phpunit pest paratest: --exclude-group --exclude-testsuite
+    ruff black flake8 mypy pylint bandit pyright: --exclude --extend-exclude --ignore --extend-ignore
+    eslint: --ignore-pattern
+    nox tox: --skip
+    """
+)
+"""Options that leave tests or files out, by program. Such a run heals only itself."""
 
 _PACKAGES: Final = word_table(
     """
@@ -192,9 +217,53 @@ _FOLDERS: Final = compile_later(
 _PATH: Final = compile_later(r"/|::|^\.|\.\w{1,4}(?::\d+)*$")
 _NAME: Final = compile_later(r"(?!\d+[a-z]?$)[\w@][\w@.-]*")
 _ONLY_LEFT_OUT: Final = compile_later(r"not [\w-]+(?: and not [\w-]+)*")
-"""A selection that leaves a few tests out is taken for the whole."""
+"""A selection that names only what it leaves out."""
 
 _FOLDER_OPTIONS: Final = frozenset({"-C", "--prefix", "--directory", "--cwd", "--dir", "--rootdir", "--project-dir"})
+
+_LANGUAGES: Final = word_table(
+    """
+    pytest py.test pytest-3 unittest doctest tox nox nose2 nosetests trial manage.py behave stestr: py pyi pyx ipynb
+    ruff black isort mypy dmypy pyright basedpyright flake8 pylint pycodestyle pydocstyle pyflakes: py pyi pyx ipynb
+    bandit ty pyrefly pytype pyre py_compile compileall vulture: py pyi pyx ipynb
+    jest vitest mocha ava react-scripts jasmine karma: js jsx mjs cjs ts tsx mts cts vue svelte
+    tsc vue-tsc tsgo svelte-check xo tslint: js jsx mjs cjs ts tsx mts cts vue svelte
+    eslint eslint_d biome oxlint: js jsx mjs cjs ts tsx mts cts vue svelte css json
+    prettier: js jsx mjs cjs ts tsx mts cts vue svelte css scss less html json yaml yml
+    stylelint: css scss less
+    go gotestsum ginkgo gofmt goimports golangci-lint staticcheck: go
+    cargo rustc rustfmt: rs
+    rspec minitest rubocop standardrb: rb erb
+    phpunit pest paratest phpstan psalm phpcs: php
+    mvn mvnw mvnd gradle gradlew javac: java kt kts scala groovy
+    dotnet: cs fs vb
+    swift xcodebuild swiftlint: swift m mm
+    dart flutter: dart
+    mix: ex exs
+    gcc g++ cc c++ clang clang++ clang-tidy cppcheck: c h cc cpp cxx hpp
+    shellcheck bash sh shfmt: sh bash
+    yamllint actionlint: yml yaml
+    terraform tofu tflint: tf
+    hadolint: dockerfile
+    """
+)
+"""The endings of the source files that programs look at."""
+
+_SOURCES: Final = frozenset[str]().union(
+    *(_LANGUAGES[name] for name in ("pytest", "jest", "go", "cargo", "rspec", "phpunit"))
+)
+_SOURCES_OF_OTHERS: Final = _SOURCES.union(*(_LANGUAGES[name] for name in ("mvn", "dotnet", "swift", "dart", "mix")))
+"""Source of languages that have a test runner of their own."""
+
+
+def looks_at(name: str, family: Family, path: str) -> bool:
+    """True if a check of this name looks at files such as this: a test at all but the source of another language."""
+    own = _LANGUAGES.get(name.split(" ", maxsplit=1)[0])
+    ending = path.rpartition("/")[2].rpartition(".")[2].lower()
+    if own is None or ending in own:
+        return True
+    return family == "test" and ending not in _SOURCES_OF_OTHERS
+
 
 # Options with which a command shows something about a check, or never ends, and checks nothing.
 _IDLE: Final = word_set(
@@ -255,8 +324,8 @@ _SCRIPT_WORDS: Final[Mapping[Family, frozenset[str]]] = {
         "test tests testing spec specs unit unittest e2e integration check checks ci verify validate qa coverage "
         "cov smoke pytest jest vitest mocha cypress playwright presubmit precommit"
     ),
-    "lint": word_set("lint typecheck types tsc eslint mypy pyright ruff vet clippy"),
-    "build": word_set("build compile dist bundle typegen"),
+    "lint": word_set("lint eslint ruff clippy"),
+    "build": word_set("build compile dist bundle typegen typecheck types tsc mypy pyright vet"),
 }
 _NO_CHECK_WORDS: Final = word_set(
     "watch dev serve start deploy clean update install setup debug ui open deps seed data fixtures report env "
@@ -269,13 +338,23 @@ _CHANGING_VERB: Final = compile_later(r"make|start(?:app|project)|generate|g$|ne
 """Verbs of those that write files of the project."""
 
 _CHECK_FILE: Final = compile_later(
-    r"(?:run[_-]?)?tests?(?:[_-]\w+)?|\w+[_.-](?:tests?|spec)|check[_-]\w+|ci|verify|lint", re.IGNORECASE
+    r"(?:^|[^a-z])(?:run)?(?:tests?|specs?|checks?|ci|verify|lint)(?:[^a-z]|$)|(?:Test|Spec)s?\b"
 )
+"""The path of a script that is a check, unless the session wrote it."""
+
+_ONLY_PRINTS: Final = compile_later(
+    r"-[vqsl]+|-r\w+|--(?:verbose|quiet|silent|no-header|no-summary|showlocals|durations.*|tb|color|colors|reporter)(?:=.*)?"
+)
+"""Options that change nothing but what is printed."""
+
 _SCRIPT_ENDS: Final = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".bash", ".t")
 _INTERPRETER: Final = compile_later(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|bash|sh|zsh|tsx|ts-node")
+_OWN_PROGRAM: Final = compile_later(r"\.{1,2}/|(?:target|build|dist|bin|scripts?|tools|tests?|ci)/|/(?!usr/|bin/|opt/)")
+"""Where the programs of a project lie."""
+
 _CHANGES_FILES: Final = compile_later(
-    r"(?:^|[_-])(?:gen\w*|migrat\w+|fix\w*|format\w*|setup|install\w*|codemod\w*|update\w*|write\w*|build\w*|make\w*|"
-    r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*)(?:$|[_-])",
+    r"^(?!(?:test|tests|verify|check|repro\w*|debug|demo|show|try)[_-])(?:.*[_-])?(?:gen\w*|migrat\w+|fix\w*|format\w*|setup|install\w*|codemod\w*|update\w*|write\w*|build\w*|make\w*|"
+    r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*|modif\w+)(?:$|[_-])",
     re.IGNORECASE,
 )
 _WRITES_IN_CODE: Final = compile_later(
@@ -287,7 +366,9 @@ _WRITES_IN_CODE: Final = compile_later(
 class Check(Struct, frozen=True, omit_defaults=True):
     """One check of a line. `is_script`: it is known only by its name, so its exit status alone proves nothing.
 
-    `scope`: the paths that it covers, `folder`: where it ran.
+    `scope`: the paths that it covers, `folder`: where it ran. `script`: the file that it runs, if that is what it is.
+    `options`: a hash of its options, but for those that only change what is printed. `named`: a hash of its words,
+    if a person or the project names it as a check. `shown`: how its output reaches the screen.
     """
 
     name: str
@@ -296,6 +377,10 @@ class Check(Struct, frozen=True, omit_defaults=True):
     is_script: bool = False
     scope: tuple[str, ...] = ()
     folder: str = ""
+    script: str = ""
+    options: str = ""
+    named: str = ""
+    shown: Shown = "whole"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -402,9 +487,27 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None
     if family == "test" and _skips_tests(words):
         family = "build"
     is_script = found is None and family != "probe"
+    script = "" if found is not None else find_script_path(words)
+    if not script or not label.endswith(program((script,))):
+        script = ""
+    else:  # the words after the file are its own
+        words = words[words.index(script) :]
     folder = next((value for _, value in read_options(words[1:], _FOLDER_OPTIONS)), "")
-    check = Check(label, family, name, is_script, _find_scope(words, label, is_script=is_script), folder)
-    return check, _hides_failure(words)
+    options = sorted(word for word in words[1:] if word.startswith("-") and _ONLY_PRINTS.fullmatch(word) is None)
+    return Check(
+        label.rpartition("/")[2] if script else label,
+        family,
+        name,
+        is_script,
+        _find_scope(words, label, is_script=is_script, is_file=script != ""),
+        folder,
+        script=script,
+        options=hash_words(options) if options else "",
+    ), _hides_failure(words)
+
+
+def hash_words(words: Sequence[str]) -> str:
+    return blake2b("\0".join(words).encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
 def is_idle(words: Sequence[str]) -> bool:
@@ -435,17 +538,21 @@ def _hides_failure(words: Sequence[str]) -> bool:
     return not _HIDES.isdisjoint(words) or any(re.fullmatch(option, word) for option in hiding for word in given)
 
 
-def _find_scope(words: Sequence[str], name: str, *, is_script: bool) -> tuple[str, ...]:
-    """Return what a check is narrowed to: paths, parts of the project, tests in them that options or names select."""
+def _find_scope(words: Sequence[str], name: str, *, is_script: bool, is_file: bool) -> tuple[str, ...]:
+    """Return what a check is narrowed to: paths, parts of the project, tests in them that options or names select.
+
+    What only leaves something out begins with `!`.
+    """
     host = program(words)
     verbs = {*name.split()[1:], "run", "discover", "analyse", "scan"}
     is_goal = host in _GOALS or (is_script and host not in _HOSTS)
     paths: list[str] = []
     chosen = [
-        f"{option} {value}"
+        f"{'!' if _ONLY_LEFT_OUT.fullmatch(value) else ''}{option} {value}"
         for option, value in read_options(words[1:], _SELECTS.get(host, ()))
-        if _ONLY_LEFT_OUT.fullmatch(value) is None
     ]
+    left_out = _LEAVES_OUT.get(host, ())
+    chosen += [f"!{word}" for word in words[1:] if word.partition("=")[0] in left_out]
     for word in _find_targets(words[1:], _SHORT_VALUED.get(host, _VALUED)):
         if word in verbs:
             verbs.discard(word)
@@ -453,6 +560,8 @@ def _find_scope(words: Sequence[str], name: str, *, is_script: bool) -> tuple[st
             paths.append(_module_path(word))
         elif host == "cargo" or (host in _FILTERS and not _PATH.search(word) and not _FOLDERS.fullmatch(word)):
             chosen.append(f"-k {word}")
+        elif is_file and not _PATH.search(word):
+            chosen.append(f"!{word}")  # what a script makes of its words is not known
         elif _PATH.search(word) or not is_goal:
             paths.append(re.sub(r"(\.\w+):(\d+)(?::\d+)*$", r"\1::\2", word))
     parts = paths or [value for _, value in read_options(words[1:], _PACKAGES.get(host, ())) if value]
@@ -493,7 +602,7 @@ def name_family(name: str) -> Family | None:
     if len(parts) > 4 or not _NO_CHECK_WORDS.isdisjoint(parts):
         return None
     if "typecheck" in name.lower().replace("-", "").replace("_", "") or parts == ["type", "check"]:
-        return "lint"
+        return "build"
     return next((family for family, names in _SCRIPT_WORDS.items() if not names.isdisjoint(parts)), None)
 
 
@@ -511,7 +620,7 @@ def find_script(words: Sequence[str], patterns: Patterns) -> tuple[str, Family] 
     host = words[1:] if program(words[1:]) in _HOSTS else words
     if program(host) in _HOSTS:
         return (f"{program(host)} test", "test") if tuple(host[1:2]) == ("test",) else None
-    return _find_file(name, words)
+    return _find_file(words)
 
 
 def _find_package_script(manager: str, words: Sequence[str], patterns: Patterns) -> tuple[str, Family] | None:
@@ -550,22 +659,25 @@ def _find_target(runner: str, words: Sequence[str]) -> tuple[str, Family] | None
     return " ".join((runner, *list(named)[:4])), min(named.values(), key=FAMILIES.index)
 
 
-def _find_file(name: str, words: Sequence[str]) -> tuple[str, Family] | None:
-    """Return the check that a file such as `run_tests.py` is by its name, alone or behind its interpreter."""
-    path = _find_script_path(name, words)
-    base = path.rpartition("/")[2]
-    stem, dot, _ = base.rpartition(".")
-    if not base or (dot and not base.endswith(_SCRIPT_ENDS)) or (not dot and "/" not in path):
+def _find_file(words: Sequence[str]) -> tuple[str, Family] | None:
+    """Return the check that a file such as `run_tests.py` is by its path, alone or behind its interpreter."""
+    path = find_script_path(words)
+    stem, dot, _ = path.rpartition("/")[2].rpartition(".")
+    if not path or (dot and not path.endswith(_SCRIPT_ENDS)) or (not dot and "/" not in path):
         return None
-    if _CHECK_FILE.fullmatch(stem if dot else base) is None:
+    if _CHECK_FILE.search(path) is None or _CHANGES_FILES.search(stem) is not None:
         return None
-    return base, name_family(stem if dot else base) or "test"
+    return path, name_family(stem) or "test"
 
 
-def _find_script_path(name: str, words: Sequence[str]) -> str:
+def find_script_path(words: Sequence[str]) -> str:
+    """Return the file that a command runs, by itself or behind an interpreter; empty for a program or code."""
+    name = program(words)
+    if not words or name in _HOSTS:
+        return ""
     if _INTERPRETER.fullmatch(name) is None:
-        return words[0]
-    if "-c" in words[1:4] or "-e" in words[1:4]:
+        return words[0] if words[0].endswith(_SCRIPT_ENDS) or _OWN_PROGRAM.match(words[0]) else ""
+    if "-c" in words[1:4] or "-e" in words[1:4] or "-m" in words[1:4]:
         return ""
     return next((word for word in words[1:4] if not word.startswith("-")), "")
 
@@ -580,17 +692,16 @@ def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
     if host is not None and any(map(_CHANGING_VERB.match, words[host + 1 : host + 2])):
         return None
     if _INTERPRETER.fullmatch(name) is None:
-        is_own = words[0].startswith(("./", "../", "target/", "build/", "dist/", "bin/"))
+        is_own = _OWN_PROGRAM.match(words[0]) is not None
         return (name, "probe") if is_own and _CHANGES_FILES.search(name.partition(".")[0]) is None else None
-    if name in ("bash", "sh", "zsh"):
-        return None
     if any(re.fullmatch(r"-[a-z]*i.*", word) for word in words[1:]):  # perl and ruby edit files in place
         return None
     option, given = next((pair for pair in pairwise(words) if re.fullmatch(r"-[a-z]*[cep]", pair[0])), ("-", ""))
     code = "\n".join([given, *(one.target for one in command.redirects if one.operator.startswith("<<"))])
     if code:
-        return None if _WRITES_IN_CODE.search(code) else (f"{name} {option}", "probe")
-    path = _find_script_path(name, words)
+        is_shell = name in ("bash", "sh", "zsh")
+        return None if is_shell or _WRITES_IN_CODE.search(code) else (f"{name} {option}", "probe")
+    path = find_script_path(words)
     stem = path.rpartition("/")[2].rpartition(".")[0]
     if not stem or _CHANGES_FILES.search(stem) is not None:
         return None

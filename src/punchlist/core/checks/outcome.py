@@ -17,22 +17,32 @@ from punchlist.core.checks.commands import (
     Family,
     Patterns,
     find_check,
+    find_script_path,
+    hash_words,
     is_idle,
     load_default_patterns,
 )
 from punchlist.core.checks.summaries import (
     Reading,
+    RunCounts,
+    Shown,
     clean_output,
+    could_not_start,
+    count_tests,
+    ends_in_summary,
     find_summary_ends,
     has_execution_error,
     is_refusal,
+    lacks_operand,
+    lacks_program,
     read_summary,
 )
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
+from punchlist.core.shell.touches import SNAPSHOTS, Touch, find_touches, rewrites_snapshots
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
 from punchlist.text.patterns import compile_later
-from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, SimpleCommand
+from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
 
 _FIXES: Final = compile_later(
     r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix|--\w+_out(?:=.*)?"
@@ -40,6 +50,7 @@ _FIXES: Final = compile_later(
 """A check with such a word among its own repairs what it finds, or writes code."""
 
 _PRINTS: Final = word_set("echo printf true : date tail head cat tee wc sort set cd")
+_MOST_TOUCHES: Final = 48
 _TALK: Final = word_set(
     "echo printf true false : sleep wait date seq set cd pushd popd pwd exit return export unset local shift "
     "trap alias ulimit umask read"
@@ -59,6 +70,13 @@ _PYTEST: Final = frozenset({"pytest", "py.test", "pytest-3"})
 _PYTEST_EMPTY: Final = frozenset({4, 5})
 """pytest's exit codes for a wrong path or option, and for a run without tests."""
 
+_CANNOT_RUN: Final = frozenset({126, 127})
+"""A shell's exit codes for a program that is not there, or that it may not run."""
+
+_PASSES_ON: Final = word_set("tee cat less more xcpretty xcbeautify tap-spec tap-dot gotestfmt ts")
+_SHOWS_LINES: Final = word_set("head grep egrep fgrep rg ag ack")
+_SHOWN: Final[tuple[Shown, ...]] = ("whole", "end", "part", "hidden")
+
 _WORST: Final[tuple[Outcome, ...]] = ("failed", "unknown", "empty", "passed")
 
 
@@ -66,7 +84,8 @@ class CheckedLine(Struct, frozen=True, omit_defaults=True):
     """The checks of a command line, and what its exit status says about each.
 
     `repeats`: a program may run more than once. `is_detached`: the call ends before the line does.
-    `checks_changes`: the line changes code first, and checks after that.
+    `checks_changes`: the line changes code first, and checks after that. `is_away`: Git puts the changes aside before
+    the check, and brings them back after it.
     """
 
     checks: tuple[Check, ...]
@@ -74,6 +93,7 @@ class CheckedLine(Struct, frozen=True, omit_defaults=True):
     repeats: bool = False
     is_detached: bool = False
     checks_changes: bool = False
+    is_away: bool = False
 
     @property
     def name(self) -> str:
@@ -97,7 +117,8 @@ class CommandAnalysis(NamedTuple):
 
     `may_change_and_fail`: it may have changed code though it failed, because it is more than one command, or Git.
     `program` is the first that does more than print, else the first that shows something; empty if there is none.
-    `commands` are the words of its checks, or if it has none, of all that does more than print.
+    `commands` are the words of its checks, or if it has none, of all that does more than print. `touches` are the files
+    that it is seen to touch; `is_whole`: these are all that it may change.
     """
 
     check: CheckedLine | None
@@ -106,48 +127,132 @@ class CommandAnalysis(NamedTuple):
     commands: tuple[tuple[str, ...], ...] = ()
     reads: bool = False
     may_change_and_fail: bool = False
+    touches: tuple[Touch, ...] = ()
+    is_whole: bool = True
 
 
-def analyse_command(line: str | Sequence[str], patterns: Patterns | None = None) -> CommandAnalysis:
-    """Return what a command line, or the words of one command, does, as far as it can be seen. Never raises."""
+class NamedCheck(Struct, frozen=True):
+    """A command that a project, a person or a model names as a check, for all work or for one item.
+
+    `by`: `project` stands for what a person has trusted or set for the project. A model's word counts only where the
+    tables know the command as a test or build, or the project names it too: whoever is graded does not set the bar.
+    """
+
+    command: str
+    by: Literal["project", "person", "model"]
+
+
+def accept_named(named: NamedCheck, others: Sequence[NamedCheck] = (), patterns: Patterns | None = None) -> bool:
+    """True if a named check may verify. `others` are those of the project."""
+    if named.by != "model":
+        return True
+    wanted = find_bare_command(named.command)
+    if wanted and any(one.by == "project" and find_bare_command(one.command) == wanted for one in others):
+        return True
+    found = find_checks(named.command, patterns)
+    return found is not None and bool(wanted) and all(one.family in FAMILIES[:2] for one in found.checks)
+
+
+def find_bare_command(line: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the words of the one command that a line runs, without `cd`, variables and wrappers; empty if it is more.
+
+    Its exit code is then that of the line: nothing follows it, and no pipe.
+    """
+    tree = expand(line)
+    while len(tree.entries) == 1 and isinstance(group := tree.entries[0].node, CommandGroup):
+        if group.kind not in ("brace", "process", "subshell") or len(group.lists) != 1:
+            return ()
+        tree = group.lists[0]
+    if not tree.entries:
+        return ()
+    *before, last = tree.entries
+    moves = [entry.node for entry in before if entry.operator in ("&&", ";")]
+    is_plain = len(moves) == len(before) and all(
+        isinstance(node, SimpleCommand) and program(node.words) in ("cd", "export", "set", "source", ".")
+        for node in moves
+    )
+    if not is_plain or not isinstance(last.node, SimpleCommand) or last.operator not in ("", ";"):
+        return ()
+    return () if last.node.has_unknown and tree.is_cut else last.node.words
+
+
+def analyse_command(
+    line: str | Sequence[str], patterns: Patterns | None = None, named: Sequence[NamedCheck] = ()
+) -> CommandAnalysis:
+    """Return what a command line, or the words of one command, does, as far as it can be seen. Never raises.
+
+    `named` are checks that the project or an item names; only those that `accept_named` accepts belong here.
+    """
     known = patterns or load_default_patterns()
     tree = expand(line)
+    bare = find_bare_command(line) if named else ()
+    is_named = bool(bare) and any(find_bare_command(one.command) == bare for one in named)
     checks: list[Check] = []
     watched: list[Watched] = []
-    changes_before, changes_after, reads, count = False, tree.is_cut, True, 0
+    touches: list[Touch] = []
+    shown = _find_shown(tree)
+    changes_before, changes_after, reads, count, is_whole = False, tree.is_cut, True, 0, not tree.is_cut
     for command, folder in _walk_folders(tree, ""):
         name = program(command.words)
         found, hides_failure = find_check(command, known)
+        if is_named and command.words == bare:
+            found = _as_named(found, command.words)
         count += name not in _TALK
         reads = reads and found is None and effect_of(command) == "reads"
+        touched, is_known = find_touches(command)
+        touches += (
+            Touch(how, _join(folder, path) if how not in ("back", "committed") else path) for how, path in touched
+        )
         if found is None:
             if effect_of(command) == "changes" and not is_idle(command.words):
                 is_checked = any(check.family != "probe" for check in checks)
                 changes_before, changes_after = changes_before or not is_checked, changes_after or is_checked
+                is_whole = is_whole and is_known
+            script = find_script_path(command.words)
+            touches += [Touch("ran", _join(folder, script))] if script else []
             continue
-        checks.append(replace(found, folder=_join(folder, found.folder)))
+        checks.append(replace(found, folder=_join(folder, found.folder), shown=shown.get(id(command), "whole")))
         watched.append(Watched(command, hides_failure))
-        changes_after = changes_after or any(_FIXES.fullmatch(word) for word in command.words)
+        ran = (found.script, *(path.partition("::")[0] for path in found.scope if not path.startswith(("-", "!"))))
+        touches += (Touch("ran", _join(folder, path)) for path in ran if path)
+        if rewrites_snapshots(command.words):
+            touches.append(Touch("edited", SNAPSHOTS))
+        fixes = any(_FIXES.fullmatch(word) for word in command.words)
+        changes_after, is_whole = changes_after or fixes, is_whole and not fixes
     line_check = None
     if checks:
         programs = [check.program for check in checks]
         repeats = _has_loop(tree) or len(set(programs)) < len(programs)
+        away = [how for how, path in touches if path == "*"]
         line_check = CheckedLine(
-            tuple(checks), trace_line(tree, watched), repeats, checks_changes=changes_before and not changes_after
+            tuple(checks),
+            trace_line(tree, watched),
+            repeats,
+            checks_changes=changes_before and not changes_after,
+            is_away=away[:1] == ["away"] and away[-1] == "back",
         )
     all_commands = walk_commands(tree)
     spoken = [one.words for one in all_commands if program(one.words) not in _TALK or writes_file(one)]
     speaking = [words for words in spoken if program(words) not in _PRINTS and words]
-    named = next((program(words) for words in (*speaking, *spoken)), "")
+    first = next((program(words) for words in (*speaking, *spoken)), "")
     main = tuple(watch.command.words for watch in watched) or tuple(speaking)
     return CommandAnalysis(
         line_check,
         changes_before or changes_after,
-        named,
+        first,
         main,
         reads=reads,
-        may_change_and_fail=count > 1 or named == "git" or bool(checks),
+        may_change_and_fail=count > 1 or first in ("git", "rm") or bool(checks),
+        touches=tuple(dict.fromkeys(touches))[:_MOST_TOUCHES],
+        is_whole=is_whole and len(touches) <= _MOST_TOUCHES,
     )
+
+
+def _as_named(found: Check | None, words: Sequence[str]) -> Check:
+    """Return a command as a check that is named: its exit code alone decides."""
+    family = found.family if found is not None and found.family in FAMILIES[:2] else "test"
+    label = found.name if found is not None else " ".join((program(words), *words[1:4]))[:64]
+    return Check(label, family, program(words), script=find_script_path(words), named=hash_words(words))
 
 
 def find_checks(line: str | Sequence[str], patterns: Patterns | None = None) -> CheckedLine | None:
@@ -170,6 +275,54 @@ def find_tool_check(name: str, patterns: Patterns | None = None) -> CheckedLine 
             label, family = found or (part, family or "test")
             return CheckedLine((Check(label, family, part),), StatusTable(("p",), ("f",)))
     return None
+
+
+def _find_shown(tree: CommandList) -> dict[int, Shown]:
+    """Return how the output of each command of a line reaches the screen, by the identity of the command."""
+    found: dict[int, Shown] = {}
+    printed = {word for command in walk_commands(tree) for word in command.words[1:]}
+
+    def look(node: Node, shown: Shown) -> None:
+        redirects = () if isinstance(node, Pipeline) else node.redirects
+        if any(_leaves_screen(one) and one.target not in printed for one in redirects):
+            shown = "hidden"
+        match node:
+            case SimpleCommand():
+                found[id(node)] = shown
+            case Pipeline():
+                for part in reversed(node.parts):
+                    look(part, shown)
+                    shown = _SHOWN[max(_SHOWN.index(shown), _SHOWN.index(_pass_through(part)))]
+            case CommandGroup():
+                for entry in (entry for each in node.lists for entry in each.entries):
+                    look(entry.node, shown)
+
+    for entry in tree.entries:
+        look(entry.node, "whole")
+    return found
+
+
+def _leaves_screen(redirect: Redirect) -> bool:
+    """True if a redirection takes what a command prints away from the screen; errors alone may go."""
+    return redirect.operator in (">", ">>", "1>", "1>>", "&>", "&>>", ">|") and redirect.target not in (
+        "/dev/stdout",
+        "-",
+    )
+
+
+def _pass_through(node: Node) -> Shown:
+    """Return what a command behind a pipe lets through."""
+    if not isinstance(node, SimpleCommand):
+        return "hidden"
+    name = program(node.words)
+    if name in _PASSES_ON:
+        return "hidden" if any(map(_leaves_screen, node.redirects)) else "whole"
+    if name == "tail":
+        return "end"
+    is_changed = any(
+        re.fullmatch(r"-[a-zA-Z]*[vocqlL]\w*|--(?:invert|only|count|quiet|files).*", one) for one in node.words
+    )
+    return "part" if name in _SHOWS_LINES and not (is_changed and name != "head") else "hidden"
 
 
 def _walk_folders(node: CommandList | Node, folder: str) -> Generator[tuple[SimpleCommand, str], None, str]:
@@ -236,10 +389,29 @@ def worst_outcome(line: CheckedLine, found: Sequence[Outcome]) -> Outcome:
     return next(outcome for outcome in _WORST if outcome in (real or found))
 
 
+class CheckEnd(NamedTuple):
+    """How one check of a line came out. `ended_well`: it ended with 0, whatever that is worth.
+
+    `has_runner`: the output ends in the summary of a known test runner, so that a script may be more than a probe.
+    """
+
+    outcome: Outcome
+    counts: RunCounts = RunCounts()
+    ended_well: bool = False
+    has_runner: bool = False
+
+
 def judge_each(
     line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
 ) -> list[Outcome]:
-    """Return the outcome of each check of a line. Where only the line is known to have failed, the last check has.
+    """Return the outcome of each check of a line."""
+    return [end.outcome for end in judge_ends(line, output, exit_code=exit_code, is_error=is_error)]
+
+
+def judge_ends(
+    line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
+) -> list[CheckEnd]:
+    """Return how each check of a line came out. Where only the line is known to have failed, the last check has.
 
     `is_error` is what the host said: True is believed, False counts as an exit code of 0 where there is none.
     """
@@ -248,18 +420,26 @@ def judge_each(
         exit_code = int(is_error)
     count = len(line.checks)
     if is_refusal(output):
-        return ["empty"] * count
+        return [CheckEnd("empty")] * count
     text = clean_output(output)
     ways = find_ways(line.table, count, exit_code=exit_code, output=text)
-    parts = _split_output(line.checks, text)
+    parts = _split_output(line.checks, _drop_echoes(text, line.table.echoes))
     readings = [_read(check, part, repeats=line.repeats) for check, part in zip(line.checks, parts, strict=True)]
     has_failed = bool(exit_code) and count > 1
     if has_failed:
         ways = _narrow(ways, readings)
+    states = read_states(ways, count)
     found: list[Outcome] = []
-    for check, state, part, read in zip(line.checks, read_states(ways, count), parts, readings, strict=True):
+    for check, state, part, read in zip(line.checks, states, parts, readings, strict=True):
+        cannot_run = state == "failed" and exit_code in _CANNOT_RUN
         ran_nothing = state == "failed" and exit_code in _PYTEST_EMPTY and check.program in _PYTEST
-        if ran_nothing or (has_failed and state == "not run"):
+        has_run = read.summary == "failed" or read.has_findings
+        if has_run and "_FailedTest" in part and lacks_operand(part, check.scope, count_tests(part, is_lint=False)):
+            found.append("empty")
+            continue
+        if (cannot_run or ran_nothing) and (not has_run or lacks_program(part)):
+            found.append("failed" if check.named else "empty")
+        elif has_failed and state == "not run":
             found.append("empty")
         else:
             is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's
@@ -268,7 +448,21 @@ def judge_each(
         suspects = [place for place in range(count) if any(way[place] == "f" for way in ways)]
         if not any(found[place] in ("failed", "empty") for place in suspects):
             found[suspects[-1]] = "failed"
-    return found
+    return [
+        CheckEnd(
+            outcome,
+            count_tests(part, is_lint=check.family == "lint") if check.shown != "hidden" else RunCounts(),
+            ended_well=state == "passed",
+            has_runner=check.script != "" and check.shown != "hidden" and ends_in_summary(part),
+        )
+        for check, outcome, state, part in zip(line.checks, found, states, parts, strict=True)
+    ]
+
+
+def _drop_echoes(text: str, echoes: Sequence[str]) -> str:
+    """Return an output without the lines that the command line printed itself: they are not the words of a check."""
+    own = {echo for echo in echoes if echo and "$?" not in echo}
+    return "\n".join(line for line in text.split("\n") if line.strip() not in own) if own else text
 
 
 def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
@@ -329,11 +523,29 @@ def _narrow(ways: set[str], readings: Sequence[Reading]) -> set[str]:
 def _read(check: Check, text: str, *, repeats: bool) -> Reading:
     is_own_code = check.family == "probe" and check.program not in HTTP_CLIENTS
     runs_others = check.is_script or is_own_code or check.program in RUNS_OTHERS
-    return read_summary(text, check.names, runs_others=runs_others, is_test=check.family == "test", repeats=repeats)
+    return read_summary(
+        text,
+        check.names,
+        runs_others=runs_others,
+        is_test=check.family == "test",
+        repeats=repeats,
+        shown=check.shown,
+    )
 
 
 def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_guess: bool) -> Outcome:
+    if check.named:
+        return {"passed": "passed", "failed": "failed", "not run": "empty", None: "unknown"}[state]  # type: ignore[return-value]
     if state is None and read.is_contradicted:
+        return "unknown"
+    may_be_error = check.shown != "hidden" and (state is None or is_guess)
+    if (state == "failed" or may_be_error) and read.summary != "passed" and not read.has_findings:
+        names = check.program if not check.script else check.script
+        is_test, is_script = check.family == "test", check.is_script
+        has_start = not could_not_start(text, names, is_test=is_test, is_script=is_script)
+        if not has_start and not count_tests(text, is_lint=False).ran:
+            return "empty"
+    if read.is_unclear and state != "failed":
         return "unknown"
     if read.summary in ("failed", "empty"):
         return read.summary
@@ -343,7 +555,7 @@ def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_gu
         return "failed"
     if read.summary == "passed":
         return "passed"
-    if (state is None or is_guess) and has_execution_error(text):
+    if may_be_error and has_execution_error(text):
         return "failed"
     has_complaints = read.has_talk or read.has_findings
     if state == "passed" and (not check.is_script or (not has_complaints and _shows_its_command(text))):

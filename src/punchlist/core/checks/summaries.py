@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal, NamedTuple, get_args
 
+from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 
 WINDOW: Final = 65_536
 """Characters at the end of an output that are read."""
 
 Summary = Literal["failed", "empty", "passed"]
+Shown = Literal["whole", "end", "part", "hidden"]
+"""What of an output is seen: all, its end (`tail`), single lines (`grep`, `head`), or nothing as it was printed."""
+
 Kind = Literal["failed", "empty", "passed", "built", "findings"]
 
 
 class Reading(NamedTuple):
     """The reading of an output. `has_findings`: single findings; `has_talk`: words of failure that prove little.
 
-    `is_contradicted`: it holds a summary of failures, and a later one without any.
+    `is_contradicted`: it holds a summary of failures, and a later one without any. `is_unclear`: of several runs only
+    the last are seen, and in these nothing ran.
     """
 
     summary: Summary | None
     has_findings: bool = False
     has_talk: bool = False
     is_contradicted: bool = False
+    is_unclear: bool = False
 
 
 _N: Final = r"[1-9]\d{0,8}"
@@ -46,7 +52,7 @@ class Framework(NamedTuple):
     may print the like as talk, so they count only where no exit status is known. `is_final`: a run ends with one
     summary, so the last one counts and what a test printed before it is noise. `empty_wins`: a line that says that
     nothing was looked at outweighs one that says that all is well. `own`: the lines are too common to be looked for
-    where the program is not known to have run.
+    where the program is not known to have run. `is_total`: one line counts all tests, so that it is enough alone.
     """
 
     programs: str
@@ -58,6 +64,7 @@ class Framework(NamedTuple):
     is_final: bool = False
     empty_wins: bool = False
     own: bool = False
+    is_total: bool = False
 
 
 FRAMEWORKS: Final = (
@@ -71,7 +78,7 @@ FRAMEWORKS: Final = (
     ),
     Framework(
         "pytest py.test pytest-3",
-        failed=r"ERROR: usage:|FAILED \S+::|ERROR \S+\.py\b"
+        failed=r"FAILED \S+::|ERROR \S+\.py\b"
         r"|INTERNALERROR>|!+ Interrupted|[.sxX]*[FE][.sxXFE]* +\[ *\d+%\]"
         r"|.*:: ?\S.* (?:FAILED|ERROR) +\[ *\d+%\]|_+ ERROR collecting|= FAILURES ="
         "|ImportError while loading conftest",
@@ -82,7 +89,7 @@ FRAMEWORKS: Final = (
         "unittest manage.py trial nose2 nosetests django-admin",
         failed=r"FAILED(?: \(|$)",
         empty=r"Ran 0 tests|NO TESTS RAN|Ran (\d+) tests?.*\n\s*OK \(skipped=\1\)",
-        passed=rf"Ran ({_N}) tests?.*\n\s*OK\b(?! \(skipped=\1\))",
+        passed=rf"Ran ({_N}) tests?.*\n\s*OK\b(?! \(skipped=\1\))|OK \(.*expected failures=",
         is_final=True,
         empty_wins=True,
     ),
@@ -117,7 +124,7 @@ FRAMEWORKS: Final = (
         "cargo+test",
         failed=rf"test result: FAILED|error: (?:test failed|\d+ targets? failed)|Summary \[.*\b{_N} failed"
         r"|test \S.* \.\.\. FAILED",
-        empty=r"test result: ok\. 0 passed",
+        empty=r"test result: ok\. 0 passed|Summary \[.*\b0 tests? run|error: no tests to run|Starting 0 tests",
         passed=rf"test result: ok\. {_N} passed|Summary \[.*\b{_N} passed",
     ),
     Framework(
@@ -129,6 +136,7 @@ FRAMEWORKS: Final = (
         empty=r"Tests: +(?:\d+ (?:skipped|todo), )*\d+ total|No tests? (?:files )?found|Tests +no tests"
         r"|Tests +\d+ (?:skipped|todo) \(",
         passed=rf"Tests: +(?:\d+ \w+, )*{_N} passed|Tests +(?:\d+ \w+ \| )*{_N} passed",
+        is_total=True,
     ),
     Framework(
         "mocha cypress playwright ava tap tape node prove bats uvu",
@@ -139,12 +147,14 @@ FRAMEWORKS: Final = (
         r"|0 tests?, 0 failures|No test files found|\d+ skipped$",
         passed=rf"{_N} passing\b|{_N} (?:tests? )?passed\b|[#ℹ] pass +{_N}|✔ +All specs passed|Result: PASS"
         rf"|{_N} tests?, 0 failures|All tests successful|ok {_N}\b",
+        is_total=True,
     ),
     Framework(
         "bun deno",
         failed=rf"{_N} fail$|FAILED \||error: Test failed|error: TS\d+",
         empty=r"0 pass$|ok \| 0 passed|error: No test modules found|No tests found!|0 tests",
         passed=rf"{_N} pass$|ok \| {_N} passed",
+        is_total=True,
     ),
     Framework(
         "mvn mvnw mvnd gradle gradlew sbt ant",
@@ -152,7 +162,7 @@ FRAMEWORKS: Final = (
         r"|> Task \S+ FAILED|\[ERROR\] (?:Failed to execute|COMPILATION|The goal)"
         # Not one possessive group with a choice in it: Python before 3.11.5 matches those wrongly.
         r"|[^ \n]*+(?: (?!> )[^ \n]*+)* > .* FAILED$|\[error\] \(",
-        built=r"(?:\[\w+\] +)?BUILD SUCCESS|\[success\]",
+        built=r"(?:\[\w+\] +)?BUILD SUCCESS(?:FUL)?|\[success\]",
     ),
     Framework(
         "mvn+test mvnw+test mvnd+test gradle+test gradlew+test sbt+test ant+test",
@@ -174,24 +184,27 @@ FRAMEWORKS: Final = (
         failed=rf"Failed! +- Failed: +{_N}|Test Run (?:Failed|Aborted)|Failed: +{_N}",
         empty=r"No test is available|Skipped! |No test matches",
         passed=r"Passed! |Test Run Successful",
+        is_total=True,
     ),
     Framework(
         "rspec minitest mix rails rake ruby cucumber",
         failed=rf"\d+ (?:examples?|tests?|runs|doctests?|properties)(?:, \d+ [a-z]+)*, {_N} (?:failures?|errors?)\b"
         rf"|Failed examples:|.*{_N} errors? occurred outside|.*\"(?:failure|error)_count\": ?{_N}"
         rf"|\d+ scenarios? \(.*{_N} failed",
-        empty=r"0 (?:examples|tests|runs),|(\d+) examples?, 0 failures, \1 pending"
+        empty=r"There are no tests to run|0 (?:examples|tests|runs),|(\d+) examples?, 0 failures, \1 pending"
         r"|(\d+) (?:runs|tests), (?:0 assertions, )?0 failures, (?:0 errors, )?\2 skip|0 scenarios",
         passed=rf"({_N}) (?:examples?|tests?|runs|doctests?)(?:, \d+ [a-z]+)*, 0 failures(?!.*\b\1 (?:pending|skip))"
         rf"|{_N} scenarios? \({_N} passed\)",
+        is_total=True,
     ),
     Framework(
         "phpunit pest paratest artisan php",
         failed=rf"FAILURES!|ERRORS!|Tests: +(?:\d+ \w+, )*{_N} failed"
         rf"|Tests: \d+, Assertions: \d+,.*(?:Failures|Errors): {_N}|(?:PHP )?(?:Parse|Fatal) error"
         "|Errors parsing",
-        empty=r"No tests executed|Tests: (\d+),.*Skipped: \1\b",
+        empty=r"No tests (?:executed|found)|Tests: (\d+),.*Skipped: \1\b",
         passed=rf"OK \({_N}|OK, but.*\n+Tests: (\d+),(?!.*Skipped: \1\b)|Tests: +{_N} passed|No syntax errors",
+        is_total=True,
     ),
     Framework(
         "swift xcodebuild",
@@ -204,9 +217,10 @@ FRAMEWORKS: Final = (
         "ctest meson bazel bazelisk",
         failed=rf"\d+% tests passed, {_N} tests? failed|Fail: +{_N}$|\[  FAILED  \]"
         r"|Executed \d+ out of \d+ tests?: .*\bfails?\b|FAILED: Build",
-        empty=r"No tests were found|100% tests passed, 0 tests failed out of 0\b|\[  PASSED  \] 0 tests"
-        "|No test targets",
+        empty=r"No tests were found|ERROR: No test targets|100% tests passed, 0 tests failed out of 0\b"
+        r"|\[  PASSED  \] 0 tests|No test targets",
         passed=rf"100% tests passed|Ok: +{_N}|\[  PASSED  \] {_N}|Executed \d+ out of \d+ tests?: \d+ tests? pass",
+        is_total=True,
     ),
     Framework(
         "behave robot",
@@ -214,6 +228,7 @@ FRAMEWORKS: Final = (
         rf"|\d+ tests?, \d+ passed, {_N} failed",
         empty=r"0 (?:features?|scenarios?|steps?) passed, 0 failed|0 tests, 0 passed",
         passed=rf"{_N} (?:features?|scenarios?|steps?) passed, 0 failed|{_N} tests?, {_N} passed, 0 failed",
+        is_total=True,
     ),
     Framework(
         "tox nox",
@@ -238,21 +253,59 @@ FRAMEWORKS: Final = (
         "ruff+format black",
         failed=rf"{_N} files? would be reformatted|[Ww]ould reformat|Oh no! |error: cannot format",
         passed=r"\d+ files? (?:already formatted|would be left unchanged|left unchanged|reformatted)",
-        empty=r".*No Python files found",
+        empty=r".*No Python files (?:found|are present)",
         empty_wins=True,
     ),
     Framework(
         "mypy dmypy",
         failed=rf"Found {_N} errors? in |{_N} errors?$|error: (?:Failed|Invalid)",
+        empty=r"There are no \.py\[i\] files|mypy: error: .*Missing target|.*no issues found in 0 source files",
         passed="Success: no issues found",
+        empty_wins=True,
     ),
     Framework(
         "biome oxlint",
         failed=rf"Found {_N} (?:errors?(?! in )|diagnostics|problems|issues)|Found \d+ warnings? and {_N} errors?",
-        passed=r"Found 0 errors|Found \d+ warnings? and 0 errors",
+        empty=r"Checked 0 files|.*No files were processed|No files found to lint",
+        passed=rf"Found 0 errors|Found \d+ warnings? and 0 errors|Checked {_N} files?.*No fixes applied",
+        empty_wins=True,
     ),
     Framework("tsc vue-tsc tsgo", failed=rf".*error TS\d+:|Found {_N} errors?", passed="Found 0 errors"),
-    Framework("pyright basedpyright", failed=rf"{_N} errors?, \d+ warnings?", passed="0 errors?(?:,|$)"),
+    Framework(
+        "pyright basedpyright",
+        failed=rf"{_N} errors?, \d+ warnings?",
+        empty="No source files found",
+        passed="0 errors?(?:,|$)",
+        empty_wins=True,
+    ),
+    Framework(
+        "nx turbo",
+        failed=r"Failed: +\S|.*Failed tasks:|Tasks: +(\d+) successful, (?!\1 )\d+ total",
+        empty=r"(?:NX +)?No tasks were (?:run|executed)|Tasks: +0 successful, 0 total",
+        passed=rf"Tasks: +({_N}) successful, \1 total|(?:NX +)?Successfully ran target",
+        empty_wins=True,
+    ),
+    Framework(
+        "ty pyrefly",
+        failed=rf"Found {_N} diagnostics?|(?:INFO )?{_N} errors?\b",
+        passed="All checks passed|(?:INFO )?0 errors",
+        empty="(?:WARN )?No (?:python|Python) files found|error: No Python files",
+        empty_wins=True,
+    ),
+    Framework(
+        "dart flutter",
+        failed=rf"{_N} issues? found|.*\bSome tests failed\.",
+        passed=r"No issues found|.*\bAll tests passed!",
+        empty="No tests (?:ran|were found)",
+    ),
+    Framework(
+        "dbt",
+        failed=rf"(?:[\d:.]+ +)?Done\. PASS=\d+ WARN=\d+ ERROR={_N}|(?:[\d:.]+ +)?Completed with {_N} errors?",
+        empty="(?:[\\d:.]+ +)?Nothing to do",
+        passed=rf"(?:[\d:.]+ +)?Done\. PASS={_N} WARN=\d+ ERROR=0",
+        is_final=True,
+    ),
+    Framework("act", failed=r"\[.*\] .*(?:Job failed|❌)", passed=r"\[.*\] .*Job succeeded"),
     Framework("prettier", failed=r"\[(?:warn|error)\] |.*Code style issues", passed="All matched files use"),
     Framework(
         "rubocop",
@@ -332,8 +385,9 @@ _COMMON: Final = tuple(framework for framework in FRAMEWORKS if not framework.ow
 _ANY: Final = Framework(
     "",
     failed=rf"(?:.*\b)?\d+ {_THINGS}(?:passed|passing|ok)\b[, ;|]+{_N} {_THINGS}(?:failed|failing|failures?)\b"
+    rf"|.*\b\d+ {_THINGS}(?:passed|passing)\b.*\b{_N} (?:exceptions?|errors?)\b(?! (?:expected|ignored))"
     rf"|(?:.*\b)?{_N} {_THINGS}(?:failed|failing|failures?)[, ;|]+\d+ {_THINGS}(?:passed|passing|ok)\b"
-    rf"|.*\b(?i:fail(?:ed|ures?)?)[:=] *{_N}\b"
+    rf"|.*(?<!expected )\b(?i:fail(?:ed|ures?)?)[:=] *{_N}\b"
     rf"|(?![Tt]est \d|(?:.*\b)?(\d+)(?:/| of )\1\b)(?:.*\b)?\d+(?:/| of )\d+ {_THINGS}passed$"
     r"|.*(?<!\b0 )\b(?:tests|checks) (?:have )?(?:failed|did not pass)\b",
     findings=rf"(?:.*\b)?(?<![\w./-]){_N} {_THINGS}(?:failed|failing|failures?)\b(?! (?:login|attempt|request|job))"
@@ -363,11 +417,32 @@ _COVERAGE: Final = compile_later(
 
 _CONTROLS: Final = compile_later(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])")
 _EXECUTION_ERROR: Final = compile_later(
-    r".*(?:: |^)(?:command not found|not found|No such file or directory|Permission denied)|.*is not recognized as .*"
+    r".*(?:: |^)(?:command not found|not found|No such file or directory|Permission denied)"
     r"|(?:.*: )?(?:Killed|Terminated|Aborted|Segmentation fault)|.*\(core dumped\)|Fatal Python error\b.*"
     r"|(?:.*\b)?(?:[Tt]imed out|[Tt]imeout)(?: (?:waiting|after|of|for)\b.*)?|.*\bNo module named .*"
     r"|[\w./-]+: error: .*|\w*(?:Error|Exception)(?:: .*)?|[Uu]sage: .*|Error: Cannot find module.*"
 )
+_NOT_STARTED: Final = compile_later(
+    r"\S*(?:python|pypy|py)[\d.]*(?:\.exe)?: (?:No module named \S+|can't open file .*|Error while finding module .*)"
+    r"|(?:ERROR: )?[Uu]sage: .*|ERROR: (?:file or directory )?not found: .*|.*: error: unrecognized arguments.*"
+    r"|.*\b(?:[Uu]nknown|[Uu]nrecognized|[Uu]nexpected|[Ii]nvalid|no such) (?:option|argument|flag|command)s?\b.*"
+    r"|.*\bMissing script\b.*|.*No rule to make target (?!.*needed by).*|.*Couldn't find a script named.*"
+    r"|error Command \S+ not found.*|error: Script not found.*|.*\bflag provided but not defined\b.*"
+    r"|go: (?:go\.mod file not found|cannot find main module).*|error: could not find `Cargo.toml`.*"
+    r"|.*is not recognized as .*"
+)
+"""Lines with which an interpreter or a runner says that the run could not begin."""
+
+_MISSING: Final = compile_later(r".*: (?:command not found|not found|No such file or directory|Permission denied)")
+_SHELL: Final = compile_later(r"\S*sh: ")
+_NO_TESTS: Final = compile_later(
+    r"\b(?:[Nn]o tests? (?:were |was )?(?:collected|found|ran|run|executed)|0 tests (?:run|ran|found)\b)"
+)
+_RAN: Final = compile_later(
+    r"Traceback \(most recent call last\)|ImportError while loading conftest|ERROR collecting|SyntaxError|\n *at \S+ \("
+)
+"""Marks of code that ran, or that was found and could not be loaded."""
+
 _REFUSED: Final = compile_later(
     r"(?:The (?:tool use|tool call|command|user) (?:was|has|did not|doesn't|does not|chose|rejected|denied|declined)"
     r"|User (?:has |have )?(?:denied|rejected|declined|refused)|Permission denied by|\[Request interrupted by user"
@@ -387,12 +462,15 @@ def clean_output(output: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_summary(text: str, names: tuple[str, ...], *, runs_others: bool, is_test: bool, repeats: bool) -> Reading:
+def read_summary(
+    text: str, names: tuple[str, ...], *, runs_others: bool, is_test: bool, repeats: bool, shown: Shown = "whole"
+) -> Reading:
     """Return what a cleaned output says of the run of a program.
 
     `names`: the program, and the program with its verb and with its family.
     `runs_others`: the program is a script or a runner, so that any framework may speak. `repeats`: it may have run
-    more than once, so that each summary counts.
+    more than once, so that each summary counts. `shown`: of single lines, only one that counts all tests says that all
+    went well; of what was changed on its way, only failures are believed.
     """
     text = f"\n{text}"
     known = _find_frameworks(names)
@@ -405,6 +483,12 @@ def read_summary(text: str, names: tuple[str, ...], *, runs_others: bool, is_tes
     has_findings = False
     for framework in dict.fromkeys(frameworks):
         lines = list(_read_lines(text, framework, is_test=is_test))
+        if shown == "end" and "cargo+test" in framework.programs and {kind for *_, kind in lines} == {"empty"}:
+            return Reading(None, is_unclear=True)  # each binary has a summary, and the last is that of the doc tests
+        if shown == "hidden" or (shown == "part" and not (framework.is_final or framework.is_total)):
+            lines = [line for line in lines if line[2] not in ("passed", "built")]
+        if shown == "hidden":
+            lines = [line for line in lines if line[2] != "empty"]
         kinds = {kind for *_, kind in lines}
         has_findings = has_findings or "findings" in kinds
         if framework.is_final and not repeats and framework in known:
@@ -416,7 +500,7 @@ def read_summary(text: str, names: tuple[str, ...], *, runs_others: bool, is_tes
     if last and not (max(last)[2] == "empty" and "failed" in found):
         is_contradicted = {kind for *_, kind in last} >= {"failed", "passed"}
         return Reading(_pick({max(last)[2]}), has_findings, is_contradicted=is_contradicted)
-    said = _find_talk(text) if any_speaks else set[str]()
+    said = _find_talk(text) if any_speaks and shown in ("whole", "end") else set[str]()
     found |= said if _pick(found) is None else said & {"failed"}
     return Reading(_pick(found), has_findings, has_talk="findings" in said)
 
@@ -474,12 +558,125 @@ def has_execution_error(text: str) -> bool:
     return _EXECUTION_ERROR.fullmatch(last) is not None
 
 
+def could_not_start(text: str, program: str, *, is_test: bool, is_script: bool) -> bool:
+    """True if the first or the last line of an output is the runner's own and says that nothing was run.
+
+    Code of the project that could not be loaded, or that raised, was run.
+    """
+    if _RAN.search(text) is not None:
+        return False
+    lines = text.strip().split("\n")
+    for line in (lines[0].strip(), *(line.strip() for line in lines[-4:])):
+        if is_test and _NO_TESTS.search(line):
+            return True
+        is_own = program in line or (not is_script and _SHELL.match(line) is not None)
+        if _NOT_STARTED.fullmatch(line) or (is_own and _MISSING.fullmatch(line)):
+            return True
+    return False
+
+
+def lacks_operand(text: str, operands: Iterable[str], counts: RunCounts) -> bool:
+    """True if unittest ran nothing but its stand-ins for modules that the command names and that are not there."""
+    missing = set(re.findall(r"No module named '([\w.]+)'", text))
+    named = {part for word in operands for part in re.findall(r"\w+", word)}
+    stands_in = len(re.findall(r"(?m)^ERROR: .*_FailedTest", text))
+    return bool(missing) and stands_in == counts.ran and all(one.rpartition(".")[2] in named for one in missing)
+
+
+def lacks_program(text: str) -> bool:
+    """True if a shell said that a program is not there, and no code ran."""
+    return _RAN.search(text) is None and any(map(_MISSING.fullmatch, text.strip().split("\n")[:40]))
+
+
 def is_refusal(text: str) -> bool:
     """True if a text says that the call was not let run, or ends with a folder that is not there."""
     if len(text) > _LONGEST_REFUSAL:
         return False
     last = text.rstrip().rpartition("\n")[2]
-    return _REFUSED.match(text.lstrip()) is not None or _NO_FOLDER.fullmatch(last.strip()) is not None
+    return is_declined(text) or _NO_FOLDER.fullmatch(last.strip()) is not None
+
+
+def is_declined(text: str) -> bool:
+    """True if a text says that a person did not let the call run."""
+    return len(text) <= _LONGEST_REFUSAL and _REFUSED.match(text.lstrip()) is not None
+
+
+# What single tests did.
+
+_COUNTS: Final = compile_later(
+    r"\b(\d+) (?:tests? |specs? |examples? )?(passed|passing|failed|failing|failures?|errors?|exceptions?|skipped"
+    r"|pending|ignored|deselected|filtered out|pass|fail|ok)\b"
+    r"|(?<!expected )\b(failures|errors|skipped|Failures|Errors|Skipped)[=:] ?(\d+)"
+    r"|(?:\bRan|\bTests run:|^Tests:|\bOK \() ?(\d+)\b"
+)
+_COUNTED: Final = compile_later(
+    r"\n[ \t=|#>*-]{0,200}(?=.*\d)(?:.*\b(?:passed|failed|passing|failing|failures|deselected|skipped)\b.*"
+    r"|Ran \d+ tests?.*|(?:OK|FAILED) \(.*|\d+ (?:pass|fail)$)"
+)
+_FAILURE_NAMES: Final = compile_later(
+    r"^(?:(?:FAILED|ERROR) (\S+(?:\[.*\])?)(?: - .*)?$|(?:FAIL|ERROR): (\w+ \([^)\n]*\))|[ \t]*--- FAIL: (\S+)"
+    r"|test (\S+) \.\.\. FAILED|[ \t]*● (.+ › .+)$|_+ (\S+\.py:\S+) _+$|rspec (\S+)|\d+\) (\S+::\S+)"
+    r"|not ok \d+ -? ?(.+)|(\S[^:\n]{0,200}:\d+(?::\d+)?:? .+))",
+    re.MULTILINE,
+)
+"""The forms in which runners name a test that failed, and linters a finding."""
+
+_MOST_NAMES: Final = 40
+_NUMBER: Final = compile_later(r":\d+")
+
+
+class RunCounts(NamedTuple):
+    """The numbers of a run, and short hashes of what failed in it: one for all together, if they are many."""
+
+    ran: int = 0
+    failed: int = 0
+    skipped: int = 0
+    left_out: int = 0
+    failures: tuple[str, ...] = ()
+
+
+def count_tests(text: str, *, is_lint: bool) -> RunCounts:
+    """Return the numbers and the names of failures that an output tells of; zeros where it tells none."""
+    counts = dict.fromkeys(("ran", "failed", "skipped", "left out", "total"), 0)
+    lines = [line[0].strip() for line in _COUNTED.finditer(f"\n{text}")]
+    results = [line for line in lines if line.startswith("test result:")]
+    ran = [line for line in lines[-4:] if line.startswith("Ran ")]
+    for line in results or [*ran[-1:], *lines[-1:]]:
+        for one in _COUNTS.finditer(line):
+            word, number = (one[2] or one[3] or "").lower(), int(one[1] or one[4] or one[5])
+            if not word:
+                counts["total"] = number
+            elif word.startswith(("fail", "error", "exception")):
+                counts["failed"] += number
+            elif word.startswith(("skip", "pend", "ignor")):
+                counts["skipped"] += number
+            elif word.startswith(("desel", "filter")):
+                counts["left out"] += number
+            else:
+                counts["ran"] += number
+    seen: dict[str, int] = {}
+    for match in _FAILURE_NAMES.finditer(text):
+        name = next(group for group in match.groups() if group is not None)
+        if (match.lastindex == len(match.groups())) == is_lint:
+            name = _NUMBER.sub("", name)
+            seen[name] = seen.get(name, 0) + 1
+    hashes = sorted({_hash(f"{name} {at}") for name, count in seen.items() for at in range(count)})
+    names = tuple(hashes) if len(hashes) <= _MOST_NAMES else (_hash(" ".join(hashes)),)
+    total = counts["total"] or counts["ran"] + counts["failed"]
+    return RunCounts(total, counts["failed"], counts["skipped"], counts["left out"], names)
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=3).hexdigest()
+
+
+def ends_in_summary(text: str) -> bool:
+    """True if an output ends in the summary of a known test runner."""
+    end = "\n" + "\n".join(text.rstrip().split("\n")[-4:])
+    totals = (framework for framework in FRAMEWORKS if framework.is_final or framework.is_total)
+    return any(
+        pattern.search(end) for framework in totals for kind, pattern in _compile(framework) if kind != "findings"
+    )
 
 
 def _read_lines(text: str, framework: Framework, *, is_test: bool) -> Iterator[tuple[int, int, Kind]]:

@@ -9,36 +9,40 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.json import encode
 from msgspec.structs import replace
 
 from punchlist.core.checks.commands import Check, Patterns
 from punchlist.core.checks.outcome import (
     CheckedLine,
+    CheckEnd,
     CommandAnalysis,
+    NamedCheck,
     Outcome,
     analyse_command,
     find_tool_check,
-    judge_each,
+    judge_ends,
     judge_line,
     read_running_output,
     worst_outcome,
 )
-from punchlist.core.checks.summaries import read_any_summary
+from punchlist.core.checks.summaries import is_declined, read_any_summary
 from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import background_id, exit_code_of, read_result
 from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
+from punchlist.core.shell.touches import Touch, writes_files
 from punchlist.text import clean, cut
 from punchlist.text.cleaning import is_plain
 from punchlist.text.patterns import compile_later
-from punchlist.text.redaction import redact
+from punchlist.text.redaction import MARK, redact
+from punchlist.text.secret_commands import prints_secret
 from punchlist.text.tool_values import (
     LENGTH,
     UNKEYED,
@@ -71,6 +75,15 @@ _NO_READERS: Final = frozenset({"edit", "todo", "delegate"})
 _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 """Programs whose input, or argument, names the files that they change."""
 
+_CHANGING: Final = frozenset({"made", "tool", "edited", "removed", "away"})
+_COMMIT_HOOK: Final = CheckedLine((Check("git commit", "lint", "git"),))
+_ABSENT: Final = compile_later(
+    r"(?:cannot remove|can't open file|cannot access) '([^'\n]+)': (?:\[Errno 2\] )?No such file"
+)
+_HOOK: Final = compile_later(
+    r"(?m)^- hook id: |\b(?:pre-commit|commit-msg|pre-push)\b.*\b(?:hook|script)\b|husky|lefthook"
+)
+
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
 _TEXTS: Final = (
@@ -92,15 +105,20 @@ _PATCHED: Final = compile_later(
 )
 
 
+_Row = TypeVar("_Row")
+
+
 class Watch(Struct, frozen=True):
     """Options for describing calls. `previews` is the most characters of a preview, 0 for none at all.
 
-    `secrets` finds what is taken out of every text in addition to the secrets that are known anyway.
+    `secrets` finds what is taken out of every text in addition to the secrets that are known anyway. `named` are the
+    checks that the project or a person names, and that may verify.
     """
 
     previews: int = LENGTH
     patterns: Patterns | None = None
     secrets: re.Pattern[str] | None = None
+    named: tuple[NamedCheck, ...] = ()
 
 
 DEFAULT: Final = Watch()
@@ -153,12 +171,20 @@ def start_facts(
     files = () if patched is None else patched_files(patched)
     if not files and names_files:
         files = named_files(arguments)
+    touches = _find_edits(name, arguments, files) if kind == "edit" or patched is not None else ()
+    if seen is not None and patched is None:
+        touches = seen.touches
+        if changes and seen.is_whole:
+            files = tuple(dict.fromkeys(path for how, path in seen.touches if how in _CHANGING and path != "*"))
+    if touches:
+        facts["touches"] = [[how, redact(_shown(path), watch.secrets)] for how, path in touches]
     if files:
         facts["files"] = [redact(path, watch.secrets) for path in files]
     if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets)):
         facts["places"] = places
     if line is None and kind not in _NO_READERS and (background := background_id(arguments)):
         facts["background"] = background
+    facts["masked"] = line is not None and prints_secret(line if isinstance(line, str) else join_words(line))
     facts["preview"] = shown
     if kind != "edit":
         facts["words"] = words_of(arguments, () if seen is None else seen.commands, shown, watch.secrets)
@@ -197,23 +223,35 @@ def end_facts(
         if known.check.is_detached and not failed:  # how the start of it went says nothing of its end
             outcome = read_running_output(known.check, read.text) or "unknown"
         else:
-            each = judge_each(known.check, read.text, exit_code=code, is_error=told)
-            outcome = worst_outcome(known.check, each)
-            if len(each) > 1:
-                facts["check_outcomes"] = each
+            ends = judge_ends(known.check, read.text, exit_code=code, is_error=told)
+            outcome = worst_outcome(known.check, [end.outcome for end in ends])
+            if any(check.family != "probe" or check.script for check in known.check.checks):
+                facts["check_ends"] = to_builtins(ends)
+            if len(ends) > 1:
+                facts["check_outcomes"] = [end.outcome for end in ends]
         if known.told is not None and not read.text:  # it has said how it goes while it ran
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
         facts["check"] = describe_check(known.check)
         facts["check_outcome"] = outcome
         if outcome == "failed" and (tail := _read_tail(read.text, watch)):
             facts["tail"] = tail
+    elif failed and ("committed", "") in known.touches and _is_refused_commit(read.text):
+        facts["check"] = _check_data(_COMMIT_HOOK, watch)
+        facts["check_outcome"] = "failed"
+        facts["tail"] = _read_tail(read.text, watch)
     elif started is None and (says := "failed" if failed else read_any_summary(read.text)) is not None:
         facts["told"] = says
+    if failed and known.touches and (absent := set(_ABSENT.findall(read.text))):
+        facts["touches"] = [["missing" if _is_absent(path, absent) else how, path] for how, path in known.touches]
+    if failed and is_declined(read.text) and code is None:
+        facts["declined"] = True
     if places := kept_places(result, watch.secrets):
         facts["places"] = places
     shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
-        facts["result"] = shown
+        facts["result"] = MARK if known.masked else shown
+    if known.masked:
+        facts.pop("tail", None)
     return facts
 
 
@@ -243,6 +281,29 @@ def background_facts(
     if outcome == "failed" and (tail := _read_tail(read.text, watch)):
         facts["tail"] = tail
     return facts
+
+
+def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch, ...]:
+    """Return what an editing tool does to each file: it removes it, writes it whole, or edits it."""
+    fields = cast("dict[str, Any]", arguments if isinstance(arguments, Mapping) else {})
+    if "delete" in name.lower() or "remove" in name.lower():
+        return tuple(Touch("removed", path) for path in files)
+    texts = {key: value for key, value in fields.items() if isinstance(value, str)}
+    content = next((texts[key] for key in ("content", "file_text", "contents") if key in texts), "")
+    if content and "old_string" not in texts:
+        return tuple(Touch("tool" if writes_files(content) else "made", path) for path in files)
+    patch = next((texts[key] for key in _PATCHES if key in texts), "")
+    removed = {_shown(path) for path in re.findall(r"(?m)^\*\*\* Delete File: (.+)$", patch[:_WINDOW])}
+    return tuple(Touch("removed" if path in removed else "edited", path) for path in files)
+
+
+def _is_absent(path: str, absent: Iterable[str]) -> bool:
+    return any(one == path or one.endswith(f"/{path}") for one in absent)
+
+
+def _is_refused_commit(output: str) -> bool:
+    """True if a commit that failed was refused by a hook, and not for want of something to commit."""
+    return _HOOK.search(output) is not None or read_any_summary(output) == "failed"
 
 
 def _read_tail(output: str, watch: Watch) -> str:
@@ -284,7 +345,19 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         result=result,
         tail=tail,
         background=background,
+        touches=_read_rows(data.get("touches"), Touch),
+        ends=_read_rows(data.get("check_ends"), CheckEnd),
+        declined=data.get("declined") is True,
+        masked=data.get("masked") is True,
     )
+
+
+def _read_rows(rows: Any, kind: type[_Row]) -> tuple[_Row, ...]:
+    """Return rows of an event as what they are; none where they are something else."""
+    try:
+        return convert(rows, tuple[kind, ...]) if rows else ()
+    except ValidationError:
+        return ()
 
 
 def _outcome(told: Any) -> Outcome | None:
@@ -312,7 +385,7 @@ def _action(arguments: Any) -> Any:
 
 
 def _analyse(line: str | list[str], arguments: Any, watch: Watch) -> CommandAnalysis:
-    seen = analyse_command(line, watch.patterns)
+    seen = analyse_command(line, watch.patterns, watch.named)
     if seen.check is None or not isinstance(arguments, Mapping):
         return seen
     fields = cast("Mapping[Any, Any]", arguments)
@@ -355,6 +428,7 @@ def _without_secrets(check: Check, watch: Watch) -> Check:
         program=_plain(check.program, watch),
         scope=tuple(_shown(redact(path, watch.secrets)) for path in check.scope),
         folder=_shown(redact(check.folder, watch.secrets)),
+        script=_shown(redact(check.script, watch.secrets)),
     )
 
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, Check, Family
-from punchlist.core.checks.outcome import Outcome
-from punchlist.core.grounding.tool_call import ToolCall, relative_path
+from punchlist.core.checks.outcome import CheckEnd, Outcome
+from punchlist.core.checks.summaries import RunCounts
+from punchlist.core.grounding.tool_call import ToolCall, hash_path, is_code, is_done, relative_path
+from punchlist.core.shell.programs import PROSE, is_temporary
+from punchlist.core.shell.touches import How, Touch
 from punchlist.text.patterns import compile_later
 
 State = Literal["red", "unchecked", "green", "idle"]
@@ -28,10 +31,44 @@ _MOST_CHECKS: Final = 64
 _MOST_AGENTS: Final = 256
 _MOST_TEST_EDITS: Final = 32
 _MOST_PATHS: Final = 8
+_MOST_WRITTEN: Final = 256
+_MOST_SCRATCH: Final = 64
+_MOST_FAILURES: Final = 4
+_MOST_NOTES: Final = 6
 NOBODY: Final[Mapping[int, int]] = {}
 _TEST_FILE: Final = compile_later(
-    r"(?:^|[/_.-])(?:tests?|specs?)(?:[/_.-]|$)|\w(?:Test|Tests|Spec)\.\w+$", re.IGNORECASE
+    r"(?:^|[/_.-])(?:tests?|specs?|__snapshots__)(?:[/_.-]|$)|\w(?:Test|Tests|Spec)\.\w+$|\.snap$|^snapshots$",
+    re.IGNORECASE,
 )
+_SETUP_FILE: Final = compile_later(
+    r"(?:^|/)(?:conftest\.py|pytest\.ini|tox\.ini|setup\.cfg|noxfile\.py|pyproject\.toml|package\.json|Makefile|justfile"
+    r"|\.punchlist\.toml|(?:jest|vitest|vite|karma|playwright|cypress|babel)\.config\.\w+|\.mocharc\.\w+|tsconfig.*\.json"
+    r"|phpunit\.xml.*|\.rspec|Cargo\.toml|build\.gradle.*|pom\.xml|\.pre-commit-config\.yaml|\.coveragerc)$"
+)
+"""Configuration of test runners."""
+
+
+class Failure(Struct, frozen=True, array_like=True):
+    """A run that failed, for comparison with later ones. `is_base`: the code was as it is without the change."""
+
+    started: int
+    finished: int
+    changes: int
+    options: str
+    counts: RunCounts
+    is_base: bool = False
+
+    def includes(self, now: CheckRun) -> bool:
+        """True if every failure that a later run of the same command names was named by this one.
+
+        Where names are not printed, the numbers of failed and of run tests have to be equal.
+        """
+        then, new = self.counts, now.counts
+        if self.options != now.options or not set(new.failures) <= set(then.failures):
+            return False
+        if new.failures and len(new.failures) >= new.failed:
+            return True
+        return bool(new.failed) and bool(new.ran) and (new.failed, new.ran) == (then.failed, then.ran)
 
 
 class CheckRun(Struct, frozen=True, omit_defaults=True):
@@ -48,23 +85,41 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     command: str = ""
     folder: str = ""
     scope: tuple[str, ...] = ()
-    edited_test: str = ""
-    """A test file that was edited between the failure and this pass."""
+    notes: tuple[tuple[int, str], ...] = ()
+    """Remarks on what was done to the tests before this pass, each with its position."""
     tail: str = ""
     """The last lines of its output, if it failed."""
+    counts: RunCounts = RunCounts()
+    options: str = ""
+    script: str = ""
+    named: str = ""
+    """A hash of its words, if a person or the project names it as a check."""
+    is_away: bool = False
+    """The change was put aside by Git while it ran, and came back."""
 
     @property
-    def key(self) -> tuple[str, str, tuple[str, ...]]:
-        return self.name, self.folder, self.scope
+    def key(self) -> tuple[str, ...]:
+        return self.name, self.folder, self.script, *self.scope
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The scope: the paths that it names, else the folder in which it ran."""
         return tuple(posixpath.normpath(posixpath.join(self.folder, path)) for path in self.scope) or (self.folder,)
 
+    @property
+    def verified_by(self) -> Literal["test", "build", "named"]:
+        """What a pass of it is worth."""
+        return "named" if self.named else "test" if self.family == "test" else "build"
+
+    @property
+    def left_out(self) -> str:
+        """What it was narrowed to by options, not by paths."""
+        selected = (path.rpartition("::")[2].lstrip("!") for path in self.scope if "!" in path or "-" in path[:1])
+        return next(selected, "")
+
     def includes(self, other: CheckRun) -> bool:
         """True if the scope of another run of the same program lies within this one's."""
-        return self.name == other.name and all(
+        return (self.name, self.script) == (other.name, other.script) and all(
             any(_lies_within(path, own) for own in self.paths) for path in other.paths
         )
 
@@ -74,56 +129,294 @@ class CheckHistory(Struct, frozen=True, omit_defaults=True):
 
     `red_for` are the agents that ran it while it failed, and those that started them, each with the position of the
     first failure that no pass has healed; it is empty if it passed last. `changes` counts the code changes of the
-    session before the last run began.
+    session before the last run began, `red_changes` by agent those before the first of these failures did.
     """
 
     last: CheckRun
     passed: CheckRun | None = None
     red_for: Mapping[int, int] = NOBODY
     changes: int = 0
+    red_changes: Mapping[int, int] = NOBODY
+    failures: tuple[Failure, ...] = ()
 
     @property
     def red_since(self) -> int | None:
         return min(self.red_for.values(), default=None)
 
+    def find_base(self, first_change: int) -> Failure | None:
+        """Return a failure without the change of a window that has all that its last run names, or None."""
+        known = (one for one in self.failures if one.is_base or one.finished < first_change)
+        return next((one for one in known if one.includes(self.last)), None)
+
+
+class Scratch(Struct, frozen=True, array_like=True):
+    """A file that the session made in the project's root. `writes`: it is code that writes files."""
+
+    path: str
+    last: int
+    agents: tuple[int, ...]
+    has_run: bool = False
+    writes: bool = False
+
+
+class Change(NamedTuple):
+    """A call that may have changed files. `is_known`: its touches are all that it changed.
+
+    `lineage` is the agent that made it, and those that started it. `turn` is the position of the prompt before it, None
+    if an item was open.
+    """
+
+    touches: Sequence[Touch]
+    position: int
+    lineage: tuple[int, ...]
+    is_known: bool = True
+    turn: int | None = None
+
 
 class SessionRecord(Struct, frozen=True, omit_defaults=True):
-    """The checks and changes of a session. `last_change` is by agent, and counts for those that started it too."""
+    """The checks and changes of a session. Agents are those that did something, and those that started them."""
 
     checks: tuple[CheckHistory, ...] = ()
     changes: int = 0
     last_change: Mapping[int, int] = {}
-    test_edits: tuple[tuple[int, str], ...] = ()
+    suspect_edits: tuple[tuple[int, How, str], ...] = ()
+    """Changes of tests and of what configures their runners, and commits without hooks."""
+    written: Mapping[str, int] = {}
+    """The last change of each file by a hash of its path; 0 for one that was run and not written."""
+    scratch: tuple[Scratch, ...] = ()
+    gone: tuple[str, ...] = ()
+    """Hashes of scratch files that were removed again."""
+    tool_runs: tuple[int, ...] = ()
+    """Runs of scratch files whose code writes others."""
+    changed: tuple[str, ...] = ()
+    """Hashes of files with changes that are not committed."""
+    stash: int = 0
+    """The position since which a change is stashed."""
+    away: int = 0
+    """The same, until other work begins."""
+    aside: int = 0
+    """The position of the first file that Git restored."""
+    loose: Mapping[int, tuple[int, int]] = {}
+    """By agent the last change while no item was open: the position of its turn, and its own."""
 
-    def add_change(self, files: Iterable[str], position: int, lineage: tuple[int, ...]) -> SessionRecord:
-        """Return the record after a code change. `lineage` is the agent that made it, and those that started it."""
-        others = {agent: at for agent, at in self.last_change.items() if agent not in lineage}
-        latest = {**others, **dict.fromkeys(lineage, position)}
-        tests = tuple((position, path) for path in files if _TEST_FILE.search(path))
+    def find_last_change(self, agent: int) -> int:
+        """Return the position of the last code change of an agent; a scratch file is one while it is there."""
+        files = (one.last for one in self.scratch if agent in one.agents)
+        return max((self.last_change.get(agent, 0), *files))
+
+    def count_changes(self, since: CheckHistory) -> int:
+        """Return the code changes since the last run of a check began."""
+        files = sum(one.last > since.last.started for one in self.scratch)
+        return max(0, self.changes - since.changes) + files
+
+    @property
+    def all_changes(self) -> int:
+        return self.changes + len(self.scratch)
+
+    def is_written(self, path: str) -> bool:
+        """True if a call of the session wrote a file."""
+        return self.written.get(hash_path(path), 0) > 0
+
+    def add_change(self, change: Change) -> SessionRecord:
+        """Return the record after a call that may have changed files: what stays is a code change, scratch is not."""
+        scratch = {one.path: one for one in self.scratch}
+        written, gone = dict(self.written), set(self.gone)
+        record, kept = self, list[Touch]()
+        for touch in change.touches:
+            how, path = touch
+            known = scratch.get(path)
+            if how == "missing":
+                continue
+            if how == "ran":
+                written.setdefault(hash_path(path), 0)
+                if known is not None:
+                    scratch[path] = replace(known, has_run=True)
+                    if known.writes:
+                        kept.append(Touch("edited", ""))
+                        record = replace(record, tool_runs=(*record.tool_runs, change.position)[-_MOST_SCRATCH:])
+            elif how in ("away", "back", "committed", "unhooked"):
+                record, is_change = record._handle_git(touch, change.position)
+                kept += [touch] * is_change
+            elif how == "removed" and known is None and hash_path(path) in gone:
+                continue  # it is gone already
+            elif known is not None and how == "removed":
+                del scratch[path]
+                if known.has_run:
+                    gone.add(hash_path(path))
+                    record = replace(record, gone=tuple(gone))._forget_file(path)
+                else:
+                    kept.append(touch)
+            else:
+                is_unknown = hash_path(path) not in written or hash_path(path) in gone
+                is_new = how in ("made", "tool") and is_unknown and _may_be_scratch(path)
+                written[hash_path(path)] = change.position
+                if known is not None or is_new:
+                    has_run, writes = (False, False) if known is None else (known.has_run, known.writes)
+                    scratch[path] = Scratch(path, change.position, change.lineage, has_run, writes or how == "tool")
+                    gone.discard(hash_path(path))
+                elif is_code(path):
+                    kept.append(touch)
+        record = replace(
+            record,
+            written=dict(list(written.items())[-_MOST_WRITTEN:]),
+            scratch=tuple(scratch.values())[-_MOST_SCRATCH:],
+            gone=tuple(gone)[-_MOST_WRITTEN:],
+        )
+        return record._add_kept(kept, change) if kept or not change.is_known else record
+
+    def _add_kept(self, kept: Sequence[Touch], change: Change) -> SessionRecord:
+        """Return the record after a change that stays."""
+        others = {agent: at for agent, at in self.last_change.items() if agent not in change.lineage}
+        latest = {**others, **dict.fromkeys(change.lineage, change.position)}
+        tests = tuple((change.position, how, path) for how, path in kept if _TEST_FILE.search(path) or is_setup(path))
+        has_work = not all(touch.how in ("away", "back") for touch in kept)
+        is_back = has_work and self.aside and not self.changed  # the change was away as a whole, and comes back
+        record = self._mark_base(self.aside) if is_back else self
+        names = [path for how, path in kept if how not in ("away", "back")] + [""] * (not change.is_known)
+        changed = dict.fromkeys((*self.changed, *map(hash_path, names)))
+        loose = self.loose
+        if change.turn is not None:
+            loose = {**loose, **dict.fromkeys(change.lineage, (change.turn, change.position))}
         return replace(
-            self,
+            record,
             changes=self.changes + 1,
             last_change=dict(list(latest.items())[-_MOST_AGENTS:]),
-            test_edits=(*self.test_edits, *tests)[-_MOST_TEST_EDITS:],
+            suspect_edits=(*self.suspect_edits, *tests)[-_MOST_TEST_EDITS:],
+            loose=dict(list(loose.items())[-_MOST_AGENTS:]),
+            changed=tuple(changed)[-_MOST_WRITTEN:],
+            away=0 if has_work else self.away,
+            aside=0 if has_work else self.aside,
         )
 
+    def _handle_git(self, touch: Touch, position: int) -> tuple[SessionRecord, bool]:
+        """Return the record after Git put changes aside, brought them back or committed; True if that is a change."""
+        if touch.how == "committed":
+            checks = tuple(one for one in self.checks if one.last.name != "git commit")
+            return replace(self, checks=checks, changed=(), aside=0), False
+        if touch.how == "unhooked":
+            edits = (*self.suspect_edits, (position, touch.how, ""))[-_MOST_TEST_EDITS:]
+            return replace(self, suspect_edits=edits, changed=(), aside=0), False
+        if touch.how == "back":
+            return replace(self._mark_base(self.stash), away=0, stash=0), True
+        if touch.path == "*":
+            return replace(self, away=position, stash=position), True
+        own = {hash_path(touch.path), hash_path("")}  # what changed without a name may have been this file
+        if own.isdisjoint(self.changed):
+            return self, True
+        changed = tuple(one for one in self.changed if one not in own)
+        return replace(self, changed=changed, aside=self.aside or position), True
+
+    def _mark_base(self, since: int) -> SessionRecord:
+        """Return the record with the failures since a position as those of the code without the change."""
+        checks = tuple(
+            replace(
+                one,
+                failures=tuple(replace(each, is_base=each.is_base or each.started >= since) for each in one.failures),
+            )
+            for one in self.checks
+        )
+        return replace(self, checks=checks)
+
+    def _forget_file(self, path: str) -> SessionRecord:
+        """Return the record without the runs of a scratch file, or of tests in it, that was removed."""
+        left = {hash_path(path), *self.gone}
+        checks = (
+            one
+            for one in self.checks
+            if path != one.last.script and not (one.last.scope and {*map(hash_path, one.last.scope)} <= left)
+        )
+        return replace(self, checks=tuple(checks))
+
     def add_run(self, run: CheckRun, lineage: tuple[int, ...], *, changes_since: int) -> SessionRecord:
-        """Return the record after a check passed or failed. `changes_since` counts code changes since it began."""
+        """Return the record after a check ended. `changes_since` counts code changes since it began.
+
+        A run while the change is away says how the code is without it, and nothing else. `unknown` is the end of a
+        script that went well and says no more: it heals what the same command left.
+        """
         known = next((one for one in self.checks if one.last.key == run.key), None)
-        passed = None if known is None or known.passed is None or known.passed.call == run.call else known.passed
         changes = self.changes - changes_since
+        if self.away or run.is_away:
+            return self if run.outcome != "failed" else self._add_base(run, known, changes)
+        if run.outcome == "unknown":
+            is_same = known is not None and known.red_for and known.last.options == run.options
+            return replace(self, checks=tuple(one for one in self.checks if one is not known)) if is_same else self
+        passed = None if known is None or known.passed is None or known.passed.call == run.call else known.passed
         if run.outcome == "failed":
             red_for = {**dict.fromkeys(lineage, run.finished), **(NOBODY if known is None else known.red_for)}
-            new = CheckHistory(run, passed, dict(list(red_for.items())[:_MOST_AGENTS]), changes)
+            red_changes = {**dict.fromkeys(lineage, changes), **(NOBODY if known is None else known.red_changes)}
+            new = CheckHistory(
+                run,
+                passed,
+                dict(list(red_for.items())[:_MOST_AGENTS]),
+                changes,
+                dict(list(red_changes.items())[:_MOST_AGENTS]),
+                _bound_failures((*(() if known is None else known.failures), _failure_of(run, changes))),
+            )
             healed = (known,)
         else:
             healed = tuple(one for one in self.checks if run.includes(one.last))
-            reds = [one.red_since for one in healed if one.red_since is not None]
-            edited = (path for at, path in self.test_edits if reds and min(reds) < at < run.started)
-            run = replace(run, edited_test=next(edited, ""))
+            run = replace(run, notes=self._find_notes(run, known, healed))
             new = CheckHistory(run, run, changes=changes)
         others = tuple(one for one in self.checks if one not in healed)
         return replace(self, checks=_bounded((*others, new)))
+
+    def _add_base(self, run: CheckRun, known: CheckHistory | None, changes: int) -> SessionRecord:
+        """Return the record after a failure of the code without the change. It makes nothing red."""
+        if known is None:
+            known = CheckHistory(replace(run, outcome="unknown", tail=""), changes=changes)
+        failure = replace(_failure_of(run, changes), is_base=run.is_away)  # else it is once the change is back
+        new = replace(known, failures=_bound_failures((*known.failures, failure)))
+        return replace(self, checks=_bounded((*(one for one in self.checks if one.last.key != run.key), new)))
+
+    def _find_notes(
+        self, run: CheckRun, known: CheckHistory | None, healed: Iterable[CheckHistory]
+    ) -> tuple[tuple[int, str], ...]:
+        """Return what was done to the tests before a pass: since they failed, or since the same run before."""
+        reds = [one.red_since for one in healed if one.red_since is not None]
+        notes = () if known is None or known.passed is None else known.passed.notes
+        for at, how, path in self.suspect_edits:
+            if reds and min(reds) < at <= run.started and how != "unhooked":
+                notes += ((at, _describe_edit(how, path)),)
+        before = RunCounts() if known is None else known.last.counts
+        if run.counts.ran and before.ran > run.counts.ran:
+            notes += ((run.started, f"{before.ran} tests before, {run.counts.ran} now"),)
+        if before.ran and run.counts.skipped > before.skipped:
+            notes += ((run.started, f"{run.counts.skipped - before.skipped} newly skipped"),)
+        if run.named and run.script and self.is_written(run.script):
+            notes += ((run.started, f"the check was edited ({run.script})"),)
+        return tuple(dict.fromkeys(notes))[-_MOST_NOTES:]
+
+
+def is_setup(path: str) -> bool:
+    """True if a file is the configuration of a test runner."""
+    return _SETUP_FILE.search(path) is not None
+
+
+def _describe_edit(how: How, path: str) -> str:
+    if path == "snapshots" or path.endswith(".snap") or "__snapshots__" in path:
+        return "snapshots were rewritten" + (f" ({path})" if path != "snapshots" else "")
+    if how == "removed":
+        return f"tests were deleted ({path})"
+    return (
+        f"the runner's configuration was edited ({path})" if is_setup(path) else f"the failing test was edited ({path})"
+    )
+
+
+def _failure_of(run: CheckRun, changes: int) -> Failure:
+    return Failure(run.started, run.finished, changes, run.options, run.counts)
+
+
+def _bound_failures(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
+    """Keep those without the change, the first, and the last ones."""
+    if len(failures) <= _MOST_FAILURES:
+        return failures
+    return tuple(one for at, one in enumerate(failures) if one.is_base or at != 1)[-2 * _MOST_FAILURES :]
+
+
+def _may_be_scratch(path: str) -> bool:
+    """True if a new file may be scratch: in the project's root or a temporary folder, and no runner's configuration."""
+    is_root = "/" not in path and not path.startswith(("~", "$"))
+    return (is_root and not is_setup(path) and PROSE.search(path) is None) or is_temporary(path)
 
 
 NO_RECORD: Final = SessionRecord()
@@ -144,16 +437,48 @@ def _lies_within(path: str, other: str) -> bool:
     return path == other or path.startswith((f"{other.rstrip('/')}/", f"{other}::"))
 
 
+def find_touched(call: ToolCall, project: str) -> list[Touch]:
+    """Return the files that a call touched, from the project's folder; what failed has run them, and done no more."""
+    touches = call.touches
+    if not touches and call.changes:
+        touches = tuple(Touch("edited", path) for path in call.files)
+    if call.outcome == "failed":
+        touches = tuple(touch for touch in touches if touch.how not in ("back", "committed", "unhooked"))
+    if not is_done(call):
+        touches = tuple(touch for touch in touches if touch.how in ("ran", "missing"))
+    if "No local changes" in call.result:
+        touches = tuple(touch for touch in touches if touch != ("away", "*"))
+    return [Touch(how, path if path == "*" else relative_path(path, project)) for how, path in touches]
+
+
+def read_ends(call: ToolCall) -> list[tuple[Check, CheckEnd]]:
+    """Return each check of a call with how it came out. What was told of the whole later on wins."""
+    checks = () if call.check is None else call.check.checks
+    told = call.check_outcome or "unknown"
+    outcomes = call.outcomes if len(call.outcomes) == len(checks) else (told,) * len(checks)
+    ends = call.ends if len(call.ends) == len(checks) else (CheckEnd("unknown"),) * len(checks)
+    return [(check, end._replace(outcome=outcome)) for check, outcome, end in zip(checks, outcomes, ends, strict=True)]
+
+
 def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: str) -> list[CheckRun]:
-    """Return the runs of checks in a call, each with its own outcome. A probe proves too little to count."""
-    if call.check is None or call.check_outcome is None or call.started is None:
+    """Return the runs of checks in a call, each with its own outcome.
+
+    A probe proves too little to count, unless it is a script whose output ends in the summary of a known test runner.
+    """
+    if call.check is None or call.check_outcome is None or call.started is None or call.declined:
         return []
-    checks = call.check.checks
-    outcomes = call.outcomes if len(call.outcomes) == len(checks) else (call.check_outcome,) * len(checks)
-    return [
-        CheckRun(
+    runs: list[CheckRun] = []
+    for check, end in read_ends(call):
+        outcome = end.outcome
+        heals = outcome == "unknown" and check.is_script and end.ended_well
+        if (check.family == "probe" and not end.has_runner) or not (heals or outcome in ("passed", "failed")):
+            continue
+        scope = _scope(check, project)
+        if end.counts.left_out and not any("!" in path or path.startswith("-") or "::-" in path for path in scope):
+            scope = tuple(f"{path}::!deselected" for path in scope) or ("!deselected",)
+        run = CheckRun(
             name=check.name,
-            family=check.family,
+            family="test" if check.family == "probe" else check.family,
             outcome=outcome,
             started=call.started.order,
             finished=position,
@@ -162,12 +487,16 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             call=call.id,
             command=call.preview,
             folder=relative_path(check.folder, project),
-            scope=_scope(check, project),
+            scope=scope,
             tail=call.tail if outcome == "failed" else "",
+            counts=end.counts,
+            options=check.options,
+            script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
+            named=check.named,
+            is_away=call.check.is_away,
         )
-        for check, outcome in zip(checks, outcomes, strict=True)
-        if check.family != "probe" and outcome in ("passed", "failed")
-    ]
+        runs.append(run)
+    return runs
 
 
 def _scope(check: Check, project: str) -> tuple[str, ...]:
@@ -193,6 +522,8 @@ class CheckState(Struct, frozen=True):
     changes_since: int
     command: str = ""
     tail: str = ""
+    as_before: int = 0
+    """The tests that fail, if the same ones failed without the changes."""
 
 
 class SessionState(Struct, frozen=True):
@@ -221,8 +552,8 @@ class SessionState(Struct, frozen=True):
 def session_state(session: str, record: SessionRecord, done_since: int = 0) -> SessionState:
     """Return the state of a session by its record, the latest check first."""
     histories = sorted(record.checks, key=lambda one: one.last.finished, reverse=True)
-    checks = tuple(_state_of(one, record.changes) for one in histories)
-    return SessionState(session, _judge(checks, record.changes), checks, record.changes, done_since)
+    checks = tuple(_state_of(one, record) for one in histories if one.last.outcome != "unknown")
+    return SessionState(session, _judge(checks, record.all_changes), checks, record.all_changes, done_since)
 
 
 def red_since(record: SessionRecord) -> int | None:
@@ -244,7 +575,9 @@ def _strongest(checks: tuple[CheckState, ...]) -> tuple[CheckState, ...]:
     return tuple(check for check in checks if check.family in FAMILIES[:2]) or checks
 
 
-def _state_of(one: CheckHistory, changes: int) -> CheckState:
+def _state_of(one: CheckHistory, record: SessionRecord) -> CheckState:
     run = one.last
-    since = changes - one.changes
-    return CheckState(run.name, run.family, run.outcome, run.at, run.paths, since, run.command, run.tail)
+    base = one.find_base(one.failures[-1].started) if one.red_for and one.failures else None
+    as_before = 0 if base is None or (base.changes == one.changes and not base.is_base) else run.counts.failed
+    since = record.count_changes(one)
+    return CheckState(run.name, run.family, run.outcome, run.at, run.paths, since, run.command, run.tail, as_before)

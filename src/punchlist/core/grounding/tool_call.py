@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from punchlist.core.checks.outcome import CheckedLine, Outcome
+from punchlist.core.checks.outcome import CheckedLine, CheckEnd, Outcome
 from punchlist.core.shell.programs import PROSE, is_temporary
+from punchlist.core.shell.touches import Touch
 from punchlist.text.hashing import blake2b
 
 CallOutcome = Literal["running", "abandoned", "ok", "failed"]
@@ -82,6 +83,8 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `program` is the one that a shell line runs. `words` are short hashes of the words that identify it, where the
     preview does not hold them. `told` is what its output said before it was known to be a check. `background` is the id
     under which a host gives the output of what it left running. `tail` has the last lines of a check that failed.
+    `touches` are the files that it made, edited, removed, ran or put aside; `ends` say how each of its checks came out.
+    `declined`: a person did not let it run. `masked`: it prints a secret, so that nothing of its output is kept.
     """
 
     id: str
@@ -107,6 +110,10 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tail: str = ""
     words: str = ""
     background: str = ""
+    touches: tuple[Touch, ...] = ()
+    ends: tuple[CheckEnd, ...] = ()
+    declined: bool = False
+    masked: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -119,23 +126,37 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return kind in _TALK or (kind == "shell" and not self.program and not self.changes and self.check is None)
 
 
-def changes_code(call: ToolCall, project: str) -> bool:
+def is_done(call: ToolCall) -> bool:
+    """True if what a call changes was changed: not by a single command that failed. An edit given up may be made."""
+    if call.finished is None or call.declined:
+        return False
+    if call.outcome == "failed":
+        return call.changes_anyway
+    return call.outcome == "ok" or (call.outcome == "abandoned" and call.kind == "edit")
+
+
+def changes_code(call: ToolCall, project: str, gone: Container[str] = ()) -> bool:
     """True if a call has changed code, or may have: not if it touched only prose or scratch files.
 
-    A command that failed has changed nothing, unless it was more than one. An edit that was given up may be made.
+    `gone` are hashes of scratch files that the session made and removed again.
     """
-    if not call.changes or call.finished is None:
-        return False
-    is_done = call.outcome == "ok" or (call.outcome == "failed" and call.changes_anyway)
-    is_given_up = call.outcome == "abandoned" and call.kind == "edit"
-    return (is_done or is_given_up) and (not call.files or bool(changed_code(call, project)))
+    return call.changes and is_done(call) and (not call.files or bool(changed_code(call, project, gone)))
 
 
-def changed_code(call: ToolCall, project: str) -> list[str]:
+def changed_code(call: ToolCall, project: str, gone: Container[str] = ()) -> list[str]:
     """Return the files that a call changed and that a check may look at: no prose, no temporary files."""
-    return [
-        path for path in call.files if PROSE.search(path) is None and not is_temporary(relative_path(path, project))
-    ]
+    missing = {path for how, path in call.touches if how == "missing"}
+    paths = (relative_path(path, project) for path in call.files if path not in missing)
+    return [path for path in paths if is_code(path) and hash_path(path) not in gone]
+
+
+def is_code(path: str) -> bool:
+    """True if a check may look at a file: it is neither prose nor temporary."""
+    return PROSE.search(path) is None and not is_temporary(path)
+
+
+def hash_path(path: str) -> str:
+    return blake2b(path.encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
 def relative_path(path: str, project: str) -> str:
@@ -182,6 +203,10 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         background=one.background or other.background,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),
         tail=ended.tail or min(one.tail, other.tail) or max(one.tail, other.tail),
+        touches=later.touches or opened.touches,
+        ends=one.ends if one.check_outcome == outcome and one.ends else other.ends or one.ends,
+        declined=one.declined or other.declined,
+        masked=one.masked or other.masked,
     )
 
 

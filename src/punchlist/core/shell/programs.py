@@ -18,10 +18,10 @@ from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redi
 
 Effect = Literal["reads", "records", "changes"]
 _SYSTEM_FOLDERS: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"})
-_NOWHERE: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
+NOWHERE: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"})
 _TEMPORARY: Final = compile_later(r"(?:/tmp|/var/tmp|/private/tmp|\$\{?TMPDIR\}?|\$\(mktemp.*)(?:/|$)")
 PROSE: Final = compile_later(
-    r"\.(?:md|rst|txt|adoc|log)$"
+    r"\.(?:md|rst|txt|adoc|log|bak|orig|patch|diff)$"
     r"|(?:^|/)(?:changelog|changes|readme|licen[cs]e|copying|notice|authors|contributing|logs?)(?:-\w+)?$",
     re.IGNORECASE,
 )
@@ -181,7 +181,7 @@ def effect_of(command: SimpleCommand) -> Effect:
     effects: list[Effect] = [*map(_effect_of_redirect, command.redirects), *map(_effect_of_list, command.substitutions)]
     if command.substitutions or not all(map(_HARMLESS_VARIABLES.fullmatch, command.assignments)):
         effects.append("records")  # what a substitution gives could be an option
-    effects.append(_effect_of_words(command))
+    effects.append(effect_of_words(command))
     return _find_strongest(effects)
 
 
@@ -193,12 +193,13 @@ def _effect_of_redirect(redirect: Redirect) -> Effect:
     operator, target = redirect.operator.lstrip("0123456789"), redirect.target
     if operator in ("<<", "<<-", "<<<"):
         return "records"  # its text may hold anything; nothing is written
-    if ">" not in operator or target in _NOWHERE or (operator.endswith("&") and target.isdecimal()):
+    if ">" not in operator or target in NOWHERE or (operator.endswith("&") and target.isdecimal()):
         return "reads"
     return "records" if is_temporary(target) or PROSE.search(target) else "changes"
 
 
-def _effect_of_words(command: SimpleCommand) -> Effect:
+def effect_of_words(command: SimpleCommand) -> Effect:
+    """Return what the words of a command do, without its redirections and substitutions."""
     words, name = command.words, program(command.words)
     if not words or (len(words) == 1 and re.fullmatch(r"[A-Za-z_]\w*\+?=.*", words[0], re.DOTALL)):
         return "records" if words and not _HARMLESS_VARIABLES.fullmatch(words[0]) else "reads"
@@ -241,14 +242,15 @@ def _records(name: str, args: list[str]) -> bool:
         return not any(re.search(r"print[^;}]*>|system|\||-i\b", arg) for arg in args)
     if name == "find":
         return all(_effect_of_list(expand(inner)) != "changes" for inner in _find_executed(args))
-    given = _skip_options(args)
+    given = skip_options(args)
     if name in _CLOUDS:
         return any(_CLOUD_READS.fullmatch(arg) for arg in given[:3])
     if name == "git" and given and _leaves_files(given[0], given[1:]):
         return True
     verbs = () if name in _FORMS and name != "git" else _RECORD_VERBS.get(name, ())
     named = (given[0], " ".join(given[:2])) if given else ("-",)
-    return not _WRITING_VERBS.intersection(args[1:3]) and any(verb in verbs for verb in named)
+    is_writing = name in ("gh", "npm") and not _WRITING_VERBS.isdisjoint(args[1:3])
+    return not is_writing and any(verb in verbs for verb in named)
 
 
 def saves_file(name: str, args: Sequence[str]) -> bool:
@@ -259,10 +261,10 @@ def saves_file(name: str, args: Sequence[str]) -> bool:
         return True
     named = ("-O", "--output-document") if name == "wget" else ("-o", "--output")
     targets = [value for _, value in read_options(args, named)]
-    return not all(target in _NOWHERE or is_temporary(target) for target in targets) if targets else name == "wget"
+    return not all(target in NOWHERE or is_temporary(target) for target in targets) if targets else name == "wget"
 
 
-def _skip_options(args: Sequence[str]) -> list[str]:
+def skip_options(args: Sequence[str]) -> list[str]:
     """Return the arguments from the verb on. Options may come first, with a value for the few that take one."""
     at = 0
     while at < len(args) and args[at].startswith("-"):

@@ -1,0 +1,105 @@
+"""Find the files that a command makes, edits, removes or puts aside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from punchlist.core.shell.programs import NOWHERE, effect_of_words, skip_options
+from punchlist.core.shell.wrappers import program, word_set
+from punchlist.text.patterns import compile_later
+from punchlist.text.shell import SimpleCommand
+
+How = Literal["made", "tool", "edited", "removed", "ran", "away", "back", "committed", "unhooked", "missing"]
+"""`made`: written whole; `tool`: so, with code that writes files. `ran`: as a script, or as an operand of a check.
+
+`away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `committed` has no path, and
+`unhooked` is a commit without its hooks. `missing`: it was to be removed or run, and was not there.
+"""
+
+
+class Touch(NamedTuple):
+    """One file that a command touches."""
+
+    how: How
+    path: str
+
+
+_WRITES_FILES: Final = compile_later(
+    r"write_text|write_bytes|writelines|writeFile|appendFile|open\([^)\n]*['\"][wax]b?\+?['\"]|\binplace\b|\brmtree"
+    r"|os\.(?:remove|unlink|rename|replace)|shutil\.(?:copy|move)|\bsed -i|\bgit (?:checkout|apply|restore)"
+    r"|>\s*[\w./-]+\.\w"
+)
+_TEMPORARY_ONLY: Final = compile_later(r"tempfile|mkdtemp|mktemp|tmp_path|/tmp/")
+
+_IN_PLACE: Final = compile_later(r"-[a-zA-Z]*i.*|--in-place.*")
+_SNAPSHOTS: Final = word_set("-u --update --updateSnapshot --update-snapshots --snapshot-update --force-regen --accept")
+"""Options with which a test run writes what it should compare with."""
+
+_OPERANDS: Final[dict[str, How]] = {
+    **dict.fromkeys(("rm", "unlink", "rmdir", "git rm"), "removed"),
+    **dict.fromkeys(("touch", "tee"), "made"),
+    **dict.fromkeys(("chmod", "truncate"), "edited"),
+    **dict.fromkeys(("git checkout", "git restore"), "away"),
+}
+"""What happens to each operand of a command."""
+
+
+def writes_files(code: str) -> bool:
+    """True if code writes files, so that running it may change the project, and not into a temporary folder."""
+    return _WRITES_FILES.search(code) is not None and _TEMPORARY_ONLY.search(code) is None
+
+
+def find_touches(command: SimpleCommand) -> tuple[list[Touch], bool]:
+    """Return the files that a command is seen to touch, and True if these are all that it may change."""
+    found = [
+        Touch("edited" if ">>" in one.operator else _made(command), one.target)
+        for one in command.redirects
+        if ">" in one.operator and one.target not in NOWHERE and not one.target.isdecimal()
+    ]
+    named = _find_named(command.words)
+    is_whole = named is not None or effect_of_words(command) != "changes"
+    return [*found, *(named or ())], is_whole
+
+
+def _made(command: SimpleCommand) -> How:
+    code = "\n".join((*command.words, *(one.target for one in command.redirects if one.operator.startswith("<<"))))
+    return "tool" if writes_files(code) else "made"
+
+
+def _find_named(words: Sequence[str]) -> list[Touch] | None:
+    """Return what the words of a command say; None if they do not say which files it changes."""
+    name = program(words)
+    if name == "git":
+        words = skip_options(words[1:]) or words
+        name = f"git {words[0]}"
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    if name in ("git checkout", "git restore") and not any("/" in word or "." in word for word in operands):
+        return None  # another branch
+    if name in _OPERANDS:
+        return [Touch(_OPERANDS[name], path) for path in operands if path != "HEAD"]
+    if name in ("mv", "cp", "git mv", "ln") and len(operands) > 1:
+        *sources, target = operands
+        is_folder = len(sources) > 1 or target.endswith("/")
+        made = [f"{target.rstrip('/')}/{program((source,))}" for source in sources] if is_folder else [target]
+        moved = [Touch("removed", path) for path in sources if name.endswith("mv")]
+        return [*moved, *(Touch("made", path) for path in made)]
+    if name in ("sed", "perl") and any(_IN_PLACE.fullmatch(word) for word in words[1:]):
+        has_script = any(re.fullmatch(r"-\w*e|--expression.*", word) for word in words[1:])
+        return [Touch("edited", path) for path in operands[0 if has_script and name == "sed" else 1 :]]
+    if name == "git stash" and operands[:1] in ([], ["push"], ["save"], ["pop"], ["apply"]):
+        return [Touch("back" if operands[:1] in (["pop"], ["apply"]) else "away", "*")]
+    if name == "git commit":
+        is_unhooked = any(re.fullmatch(r"--no-verify|-[a-z]*n[a-z]*", word) for word in words[1:])
+        return [Touch("unhooked" if is_unhooked else "committed", "")]
+    return None
+
+
+SNAPSHOTS: Final = "snapshots"
+"""The path of what a test run writes itself: the names of these files are not known."""
+
+
+def rewrites_snapshots(words: Sequence[str]) -> bool:
+    """True if a test run is told to write its snapshots anew."""
+    return not _SNAPSHOTS.isdisjoint(words)
