@@ -109,7 +109,7 @@ def doubt_checks(row: AgentRow, applied: Applied) -> Problem | None:
     if not bad:
         return None
     listed = ", ".join(f"{item.id} ({for_prompt(cut(item.check.command, 80))})" for item in bad[:10] if item.check)
-    text = f"Kept as a remark, verifies nothing: the check of {listed}. Name a test or build, or what the project names."
+    text = f"Kept as a remark, verifies nothing: the check of {listed}. Name a test or build, or one of the project."
     return Problem("check_unknown", text, data={"items": [item.id for item in bad]})
 
 
