@@ -78,7 +78,8 @@ class Troupe:
         yield Scene(lambda: self._todo(self.writer, done="1"), 0.5)
         yield Scene(lambda: self._todo(self.fuzzer, done="1"), 0.5)
         caption = "The builder calls its tests done, and they fail. The board saw that, and says so: failing."
-        yield Scene(lambda: self._builder_tests("1 failed, 11 passed in 0.8s", 1), 0.2, caption)
+        yield Scene(self._builder_edits, 0.1)
+        yield Scene(lambda: self._builder_tests("1 failed, 11 passed in 0.8s", 1), 0.1, caption)
         yield Scene(lambda: self._builder_writes("version"), 1.7)
         caption = "It mends the parser, the tests pass, and the grade follows what was seen: verified."
         yield Scene(self._builder_edits, 0.2, caption)

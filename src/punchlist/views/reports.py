@@ -97,6 +97,8 @@ class CheckStateView(Struct, frozen=True):
     scope: tuple[str, ...]
     changes_since: int
     command: str
+    as_before: int
+    """The tests that fail, if the same ones failed without the changes; else 0."""
     last_lines: list[str]
 
 
