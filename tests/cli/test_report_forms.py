@@ -46,7 +46,8 @@ def worked(board: Board, project: Path) -> Board:
     agent.tool_finished("c1", result="")
     ran(agent, "c2", "npm test", "1 failing", is_error=True)
     agent.call("todo", {"done": "1", "evidence": [PROOF, "npm test"]})
-    ran(agent, "c3", "pytest -q", "2 passed in 0.1s")
+    ran(agent, "c3", "npm test", "2 failing", is_error=True)  # 8.5: it is charged for a check that it ran
+    ran(agent, "c3b", "pytest -q", "2 passed in 0.1s")
     agent.call("todo", {"done": "2", "evidence": "pytest -q"})
     agent.call("todo", {"done": "3"})
     ran(agent, "c4", "pytest -q", "1 failed in 0.1s", is_error=True)
@@ -124,7 +125,7 @@ def test_the_tree_comes_before_the_items(run: Run, project: Path, command: str) 
     options = () if command == "report" else ("--after", "0")
     said = run(command, *options).out.splitlines()
     assert said[0].startswith("session red: pytest failed")
-    said = [line for line in said if not line.startswith(("  $ ", "    1 "))]
+    said = [line for line in said if not line.startswith(("  $ ", "    1 ", "    2 "))]
     assert said[1] == "git: 1 commit; 1 file, +2 -1 uncommitted"
     assert re.fullmatch(r"  [0-9a-f]{7} Paint it", said[2])
     (git_seen,) = json.loads(run(command, "--json", *options).out)["git"]
@@ -135,10 +136,10 @@ def test_the_tree_comes_before_the_items(run: Run, project: Path, command: str) 
 @pytest.mark.usefixtures("worked")
 def test_a_red_session_has_its_failing_commands_with_their_last_lines(run: Run) -> None:
     said = run("report").out.splitlines()
-    assert said[1:5] == ["  $ pytest -q", "    1 failed in 0.1s", "  $ npm test", "    1 failing"]
-    assert "  - $ npm test\n    - 1 failing\n" in run("report", "--format", "markdown").out
+    assert said[1:5] == ["  $ pytest -q", "    1 failed in 0.1s", "  $ npm test", "    2 failing"]
+    assert "  - $ npm test\n    - 2 failing\n" in run("report", "--format", "markdown").out
     report = json.loads(run("report", "--json").out)
-    assert [check["last_lines"] for check in report["sessions"][0]["checks"]] == [["1 failed in 0.1s"], ["1 failing"]]
+    assert [check["last_lines"] for check in report["sessions"][0]["checks"]] == [["1 failed in 0.1s"], ["2 failing"]]
     assert report["items"][0]["check"]["last_lines"] == ["1 failing"]
 
 
