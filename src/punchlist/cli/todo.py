@@ -57,7 +57,7 @@ _FORMAT = "punchlist"
 _EXAMPLES = """\
   punchlist todo append Fix the login page         to the project's only open list, else to your own
   punchlist todo append Cover it --phase Tests     to the phase Tests, which is made if missing
-  punchlist todo append Fix CI --check "make smoke"  exit code 0 of `make smoke` verifies it
+  punchlist todo append Fix CI --check "make ci"   exit code 0 of `make ci` verifies it
   punchlist todo start login                       the only item that holds `login`, on whichever list
   punchlist todo done login --evidence "pytest -q tests/login"
   punchlist todo edit                              in $VISUAL or $EDITOR

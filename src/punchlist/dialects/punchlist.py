@@ -33,8 +33,11 @@ POLICY = Policy(
 
 # Every value has one type, because some providers refuse unions. The parser takes and mends more than the schema shows:
 # bare texts for items, numbers for ids, one id for a list, {id: text} for a list of both.
+_CHECK = add_description(TEXT, "The test or build that proves it")
 _ITEMS = list_of(
-    object_of({"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT, "check": TEXT}, required=["text"])
+    object_of(
+        {"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT, "check": _CHECK}, required=["text"]
+    )
 )
 _IDS = list_of(TEXT)
 _BY_ID = list_of(object_of({"id": TEXT, "text": TEXT}))
