@@ -171,6 +171,20 @@ def test_a_persons_check_that_fails_is_red(project: Path) -> None:
     assert session.report().state == "red"
 
 
+@pytest.mark.parametrize(
+    ("said", "is_error", "grade"),
+    [("3 passed in 0.1s", None, "verified"), ("1 failed in 0.1s", False, "failing"), ("done", None, "unchecked")],
+)
+def test_where_no_exit_code_is_told_the_words_of_a_known_runner_decide(
+    project: Path, said: str, is_error: bool | None, grade: str
+) -> None:
+    session = with_check(project, "pytest -q")
+    session.edit()
+    session.tool("Bash", {"command": "pytest -q"}, said, is_error=is_error)
+    session.agent.call("todo", {"done": ["1"]})
+    assert session.entries["Fix it"].grade == grade
+
+
 def test_a_persons_check_before_the_last_change_proves_nothing_and_no_other_check_replaces_it(project: Path) -> None:
     session = with_check(project, "./smoke.sh")
     session.edit().run("./smoke.sh", "").edit().run()
