@@ -233,6 +233,15 @@ def test_an_item_that_is_left_out_and_written_again_has_its_check(project: Path)
         assert session.agent.todos.items[-1].check == NamedCheck("./smoke.sh", "person")
 
 
+def test_an_item_that_is_left_out_has_its_check_in_a_new_plan_too(project: Path) -> None:
+    session = with_check(project, "./smoke.sh")
+    session.agent.call("todo", {"view": True})
+    session.agent.call("todo", {"set": ["Other"]})
+    session.agent.call("todo", {"done": ["2"]})
+    session.agent.call("todo", {"set": [{"text": "Fix it", "check": "true"}]})
+    assert [item.check for item in session.agent.todos.items] == [NamedCheck("./smoke.sh", "person")]
+
+
 def test_another_dialect_keeps_the_check_of_an_item(project: Path) -> None:
     session = with_check(project, "./smoke.sh")
     theirs = session.board.agent("main", session="s", dialect="claude-code", project=str(project))

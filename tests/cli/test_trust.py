@@ -24,13 +24,17 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def _type(terminal: int, keys: str) -> None:
+    os.write(terminal, keys.encode())
+
+
 @pytest.fixture
 def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Type]:
     """A terminal on stdin, and what a person types there."""
     ours, theirs = os.openpty()
     with open(theirs) as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
-        yield lambda keys: os.write(ours, keys.encode()) and None
+        yield lambda keys: _type(ours, keys)
     os.close(ours)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
-from punchlist.core.merge import choose_check, find_fixed_check, make_item, match
+from punchlist.core.merge import choose_check, make_item, match
 from punchlist.core.todo import (
     ANYBODY,
     Blocker,
@@ -229,10 +229,16 @@ class Editing:
         if item_id is None:
             item_id = str(self.next_id)
             self.next_id += 1
-        policy, cleaner = self.policy, self.cleaner
-        item = make_item(entry, text, item_id=item_id, policy=policy, now=self.now, by=self.by, cleaner=cleaner)
-        fixed = find_fixed_check(self.omitted, text)
-        return item if fixed is None else replace(item, check=choose_check(fixed, entry, policy, cleaner))
+        return make_item(
+            entry,
+            text,
+            item_id=item_id,
+            policy=self.policy,
+            now=self.now,
+            by=self.by,
+            cleaner=self.cleaner,
+            omitted=self.omitted,
+        )
 
     def _append(self, operation: do.Append) -> None:
         if not self.items and operation.entries:

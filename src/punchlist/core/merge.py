@@ -176,9 +176,17 @@ def _split_words(text: str) -> frozenset[str]:
 
 
 def make_item(
-    entry: Entry, text: str, *, item_id: str, policy: Policy, now: datetime, by: str, cleaner: Cleaner
+    entry: Entry,
+    text: str,
+    *,
+    item_id: str,
+    policy: Policy,
+    now: datetime,
+    by: str,
+    cleaner: Cleaner,
+    omitted: Sequence[TodoItem],
 ) -> TodoItem:
-    """Make an item from an entry. The caller sets its phase."""
+    """Make an item from an entry, with a check that a person set for an `omitted` one. The caller sets its phase."""
     status, dialect = entry.status, policy.dialect
     return TodoItem(
         id=item_id,
@@ -194,7 +202,7 @@ def make_item(
         created_by=by,
         started_at=now if status is Status.IN_PROGRESS else None,
         finished_at=now if status in ENDED else None,
-        check=choose_check(None, entry, policy, cleaner),
+        check=choose_check(_find_fixed_check(omitted, text), entry, policy, cleaner),
     )
 
 
@@ -207,7 +215,7 @@ def choose_check(known: NamedCheck | None, entry: Entry, policy: Policy, cleaner
     return NamedCheck(command, "person" if policy.confirms else "model") if command else None
 
 
-def find_fixed_check(omitted: Sequence[TodoItem], text: str) -> NamedCheck | None:
+def _find_fixed_check(omitted: Sequence[TodoItem], text: str) -> NamedCheck | None:
     """Return the check that a person set for an item which was left out, and which this text repeats."""
     fixed = [item for item in omitted if item.check is not None and item.check.by == "person"]
     return next((item.check for item in fixed if match_key(item.content) == match_key(text)), None)
@@ -357,7 +365,14 @@ class ListMerge(Struct):
         item_id = str(self.next_id)
         self.next_id += 1
         item = make_item(
-            entry, text, item_id=item_id, policy=self.policy, now=self.now, by=self.by, cleaner=self.cleaner
+            entry,
+            text,
+            item_id=item_id,
+            policy=self.policy,
+            now=self.now,
+            by=self.by,
+            cleaner=self.cleaner,
+            omitted=self.todos.omitted,
         )
         return self._place(item, entry)
 
