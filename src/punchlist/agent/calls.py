@@ -11,7 +11,7 @@ import msgspec
 
 from punchlist.agent import detectors
 from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner
-from punchlist.agent.grading import doubt, grade_change, refusal, save_graded
+from punchlist.agent.grading import doubt, doubt_checks, grade_change, refusal, save_graded
 from punchlist.agent.plans import answer_plan_call, answer_proposal
 from punchlist.agent.questions import save_questions
 from punchlist.core.apply import Applied, apply
@@ -194,6 +194,8 @@ def _answer(agent: AgentRunner, parsed: Command | Query | Invalid, arguments: Si
         applied = save_graded(ctx.tx, row, applied, given)
         if agent.settings.grades == "tell" and (problem := doubt(given)) is not None:
             applied = applied._replace(problems=(*applied.problems, problem))
+    if (problem := doubt_checks(row, applied)) is not None:
+        applied = applied._replace(problems=(*applied.problems, problem))
     return _save_and_reply(agent, ctx, parsed, applied, arguments)
 
 

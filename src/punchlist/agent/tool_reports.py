@@ -19,9 +19,10 @@ from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import ToolCall, given_id, is_task, item_key, joined, reused_id, task_key
 from punchlist.core.overview import Stint
 from punchlist.core.task import Task, TaskStatus
-from punchlist.core.todo import TodoItem
+from punchlist.core.todo import NamedCheck, TodoItem, TodoList
 from punchlist.detect.findings import FINE, Verdict
 from punchlist.guidance.tools import classify_call, is_own
+from punchlist.settings.project_checks import find_named_checks
 from punchlist.store import Transaction
 from punchlist.store.runtime import CallRow
 from punchlist.text import repair
@@ -59,11 +60,16 @@ class SeenCall(NamedTuple):
 
 
 def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any, via: str = "") -> Verdict:
+    def record(ctx: AgentContext) -> Verdict:
+        own = _find_own_checks(ctx.row.state.todos) if seen.facts["kind"] == "shell" else ()
+        told = _describe(agent, short(name), args, via, own) if own else seen
+        return _record_start(ctx, agent, told, short(call_id or ""))
+
     try:
         seen = _describe(agent, short(name), args, via)
     except Exception:
         return agent.log_failure(FINE)
-    return agent.take_report(lambda ctx: _record_start(ctx, agent, seen, short(call_id or "")), FINE)
+    return agent.take_report(record, FINE)
 
 
 def take_update(agent: AgentRunner, call_id: str | None, text: str, name: str) -> None:
@@ -149,14 +155,25 @@ def _find_calls_behind(tx: Transaction, agent: int, key: str, item: TodoItem | T
     return find_calls(tx, agent, done, known if kept is None else kept.stints)
 
 
-def _describe(agent: AgentRunner, name: str, arguments: Any, via: str) -> SeenCall:
-    """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
+def _find_own_checks(todos: TodoList) -> tuple[NamedCheck, ...]:
+    """Return the checks that a person set for items; those of a model count only where they are known anyway."""
+    return tuple(item.check for item in todos.items if item.check is not None and item.check.by == "person")
+
+
+def _describe(agent: AgentRunner, name: str, arguments: Any, via: str, own: tuple[NamedCheck, ...] = ()) -> SeenCall:
+    """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given.
+
+    `own` are checks of items, in addition to those that the project names.
+    """
     options, read = agent.settings, as_object(arguments)
     is_ours = is_own(name, agent.offered_names)
     kind, drifts, touches = classify_call(name, read, options.host)
     if is_own(name, agent.tool_names):
         kind, drifts, touches = "todo", False, False
-    facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=options.watch, signer=agent.signer)
+    watch = options.watch
+    if kind == "shell" and (named := (*find_named_checks(agent.project), *own)):
+        watch = replace(watch, named=named)
+    facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=watch, signer=agent.signer)
     return SeenCall(name, arguments, drifts, is_ours, facts)
 
 

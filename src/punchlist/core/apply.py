@@ -357,6 +357,7 @@ class _Texts:
                 ("phase", entry.phase),
                 ("priority", entry.priority),
                 ("parent", entry.parent),
+                ("check", entry.check),
             )
             self.others.extend(named)
             self.others += [("note", note) for note in entry.notes or ()]

@@ -282,6 +282,8 @@ class ListSummary(Struct, frozen=True, omit_defaults=True):
     next: str | None = None
     blocked: str | None = None
     failed: str | None = None
+    check: str | None = None
+    """The check that its focus carries."""
 
 
 def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummary:
@@ -301,6 +303,7 @@ def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummar
         next=first.get(Status.PENDING),
         blocked=first.get(Status.BLOCKED),
         failed=first.get(Status.FAILED),
+        check=None if focus is None or focus.check is None else focus.check.command,
     )
 
 
@@ -487,6 +490,8 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     """Subagents at work, the oldest first."""
     more: int = 0
     """Subagents at work that are not named."""
+    focus_check: str = ""
+    """The check that the item in progress carries."""
 
 
 NO_LINE: Final = SessionLine()
@@ -506,7 +511,7 @@ def prepare_line(
     ]
     done, total = _progress(work)
     if shown is not None and not is_under_way(Status.IN_PROGRESS, shown.activity.state):
-        work = replace(work, focus=None, since=None, next=work.focus or work.next)
+        work = replace(work, focus=None, since=None, check=None, next=work.focus or work.next)
     return SessionLine(
         focus=_line(work.focus),
         since=0 if work.since is None else int(work.since.timestamp()),
@@ -522,6 +527,7 @@ def prepare_line(
         wait=_line(name_wait(waits[0])) if waits else "",
         subagents=tuple(SubagentLine(_line(one.name), *_progress(one.list)) for one in busy[:_MOST_SUBAGENTS]),
         more=len(busy[_MOST_SUBAGENTS:]),
+        focus_check=_line(work.check),
     )
 
 

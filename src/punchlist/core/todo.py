@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -64,6 +64,17 @@ class Evidence(Struct, frozen=True):
     kind: str | None = None
 
 
+class NamedCheck(Struct, frozen=True):
+    """A command that a project, a person or a model names as a check, for all work or for one item.
+
+    `by`: `project` stands for what a person has trusted or set for the project. A model's word counts only where the
+    tables know the command as a test or build, or the project names it too: whoever is graded does not set the bar.
+    """
+
+    command: str
+    by: Literal["project", "person", "model"]
+
+
 class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing to do. `id` is ours: short, unique within its list, and the same in every dialect."""
 
@@ -84,6 +95,8 @@ class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished_at: datetime | None = None
     evidence: tuple[Evidence, ...] = ()
     grade: str | None = None
+    check: NamedCheck | None = None
+    """The command that shows that it is done."""
 
     @property
     def label(self) -> str:

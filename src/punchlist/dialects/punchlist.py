@@ -33,7 +33,12 @@ POLICY = Policy(
 
 # Every value has one type, because some providers refuse unions. The parser takes and mends more than the schema shows:
 # bare texts for items, numbers for ids, one id for a list, {id: text} for a list of both.
-_ITEMS = list_of(object_of({"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT}, required=["text"]))
+_CHECK = add_description(TEXT, "The test or build that proves it")
+_ITEMS = list_of(
+    object_of(
+        {"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT, "check": _CHECK}, required=["text"]
+    )
+)
 _IDS = list_of(TEXT)
 _BY_ID = list_of(object_of({"id": TEXT, "text": TEXT}))
 _FLAG = {"type": "boolean"}
@@ -265,8 +270,9 @@ def _read_entry(key: str, index: int, value: Any) -> Entry:
     phase, priority = given.get("phase"), given.get("priority")
     if not isinstance(text, str) or not isinstance(doing, str | None):
         raise Malformed(f"`{key}[{index}]` needs `text`, a string.")
-    if not isinstance(phase, str | None) or not isinstance(priority, str | None):
-        raise Malformed(f"`{key}[{index}]`: `phase` and `priority` are strings.")
+    check = given.get("check")
+    if not all(isinstance(each, str | None) for each in (phase, priority, check)):
+        raise Malformed(f"`{key}[{index}]`: `phase`, `priority` and `check` are strings.")
     status = repair.as_status(given.get("status", "pending"))
     if status is None:
         known = ", ".join(known.value for known in Status)
@@ -281,6 +287,7 @@ def _read_entry(key: str, index: int, value: Any) -> Entry:
         phase=None if phase is None else repair_text(phase),
         priority=priority,
         blocker=Blocker(repair_text(reason)) if isinstance(reason, str) else None,
+        check=None if check is None else repair_text(check),
     )
 
 
@@ -357,7 +364,8 @@ def render_list(todos: TodoList) -> list[str]:
 
 def render_item(item: TodoItem) -> str:
     """Return an item on one line without its id: mark, text, and what it waits for."""
-    return f"{_SHOWN[item.status][0]} {_show_text(item)}{_show_blocker(item)}"
+    check = "" if item.check is None else f" (check: {for_prompt(cut(item.check.command, 200))})"
+    return f"{_SHOWN[item.status][0]} {_show_text(item)}{_show_blocker(item)}{check}"
 
 
 def _describe_changes(result: Result) -> Iterator[str]:

@@ -223,6 +223,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "PUNCHLIST_REDACT",
         ),
     ] = ()
+    checks: Annotated[
+        tuple[str, ...],
+        Meta(title="commands, each as it is run, such as `npm run build`"),
+        _about(
+            "commands that count as checks in every project: exit code 0 after the last change verifies. A project "
+            "names its own in `.punchlist.toml`, which `punchlist trust` makes count"
+        ),
+    ] = ()
     lease: Annotated[Lease, _about("seconds that a claim on a task lasts without a heartbeat", "PUNCHLIST_LEASE")] = (
         900.0
     )
@@ -378,7 +386,7 @@ def parse_settings_file(path: str, text: str) -> Settings:
         settings = convert(given, Settings)
     except ValidationError as error:
         raise SettingsFileInvalid(file=path, problem=_explain(str(error), given)) from None
-    for key, value in (("db", settings.db), ("redact", settings.redact)):
+    for key, value in (("db", settings.db), ("redact", settings.redact), ("checks", settings.checks)):
         problem = _find_problem(find_entry(key), value)
         if problem:
             shown = for_terminal(show_value(value)[:80])
@@ -393,7 +401,17 @@ def _find_problem(entry: SettingEntry, value: Any) -> str:
     for pattern in value if entry.key == "redact" else ():
         if problem := find_pattern_problem(pattern):
             return problem
-    return ""
+    problems = (find_check_problem(command) for command in (value if entry.key == "checks" else ()))
+    return next((problem for problem in problems if problem), "")
+
+
+def find_check_problem(command: str) -> str:
+    """Return why a text is no command that can be recognised when it is run; empty if it is."""
+    from punchlist.core.checks.outcome import find_bare_command  # few people name checks
+
+    if find_bare_command(command):
+        return ""
+    return f"`{for_terminal(command[:80])}` is not one command: a check has no `||`, `;` or pipe"
 
 
 def find_pattern_problem(pattern: str) -> str:
@@ -475,7 +493,7 @@ def set_setting(path: str, key: str, value: Any) -> None:
         place.value.body.extend(below)
     changed = tomlkit.dumps(document)
     parse_settings_file(path, changed)
-    _replace_file(os.path.realpath(path), changed)  # a link stays one: people keep such files in a repository
+    write_private_file(os.path.realpath(path), changed)  # a link stays one: people keep such files in a repository
 
 
 def _take_comments_below(table: Any) -> list[Any]:
@@ -490,7 +508,8 @@ def _take_comments_below(table: Any) -> list[Any]:
     return below
 
 
-def _replace_file(path: str, text: str) -> None:
+def write_private_file(path: str, text: str) -> None:
+    """Replace a file as a whole, for its owner alone."""
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     part = f"{path}.{os.getpid()}.part"

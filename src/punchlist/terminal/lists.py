@@ -108,6 +108,8 @@ def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
         remarks.append(Span(f" {glyphs.dash} {why}", "warning"))
     if grade := grade_word(item):
         remarks.append(Span(f" {glyphs.dash} {grade}", GRADES.get(grade, "dim")))
+    if check := own_check_words(item):
+        remarks.append(Span(f" {glyphs.dash} {check}", "dim"))
     if item.notes:
         remarks.append(Span(f" (+{plural(len(item.notes), 'note')})", "dim"))
     return tuple(remarks)
@@ -124,6 +126,11 @@ def blocker_words(item: TodoItem) -> str:
         return ""
     waits = f"waits on {safe_line(item.blocker.on)}" if item.blocker.on else "waits"
     return f"{waits}: {safe_line(item.blocker.reason)}" if item.blocker.reason else waits
+
+
+def own_check_words(item: TodoItem) -> str:
+    """Return the check that an item carries; empty if it has none."""
+    return "" if item.check is None else f"check: {safe_line(item.check.command)}"
 
 
 def grade_word(item: TodoItem) -> str:

@@ -263,7 +263,8 @@ def _mark(row: AgentNow, glyphs: Glyphs) -> Span:
 def _headline(row: AgentNow, glyphs: Glyphs) -> Line:
     """Return what an agent does: its item in progress; without a list, its last call or its title."""
     if row.focus and row.state == "busy":
-        return (Span(row.focus, "focus"),)
+        check = f" (check: {row.focus_check})" if row.focus_check else ""
+        return (Span(row.focus, "focus"), Span(check, "dim"))
     if row.total:
         following = row.focus or row.next
         if following:

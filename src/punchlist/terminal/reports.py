@@ -18,7 +18,7 @@ from punchlist.core.overview import STALLS, PersonWait
 from punchlist.core.report import Brief, ItemReport, ListNews, Noticed, Report, Totals
 from punchlist.core.todo import Status
 from punchlist.guidance.ledger import Cost
-from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words
+from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words, own_check_words
 from punchlist.terminal.spans import Glyphs, Line, Span, Style, pack, plural, safe_line
 from punchlist.text import cut, fit, width
 from punchlist.views.findings import finding_words, short_session, span, stall_words
@@ -456,8 +456,8 @@ def _details(
 ) -> Iterator[tuple[list[str], str]]:
     """Yield what else is known of an item: groups of words, and the text between them."""
     dot = f" {glyphs.dot} "
-    if why := blocker_words(entry.item):
-        yield [why], dot
+    for said in filter(None, (blocker_words(entry.item), own_check_words(entry.item))):
+        yield [said], dot
     yield check_words(entry, told), dot
     said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *item_words(entry)]
     yield [part for part in said if part], dot
@@ -501,7 +501,7 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
             lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         cells = [
             entry.item.content,
-            "; ".join(filter(None, (status_words(entry), blocker_words(entry.item)))),
+            "; ".join(filter(None, (status_words(entry), blocker_words(entry.item), own_check_words(entry.item)))),
             entry.grade or "",
             "; ".join(proof_words(entry, told)),
             span(entry.elapsed),

@@ -82,6 +82,8 @@ class AgentNowView(Struct, frozen=True, kw_only=True):
     """False if it is only watched: nothing of it is on the board."""
     focus: str = ""
     focus_since: datetime | None = None
+    focus_check: str = ""
+    """The check that the item in focus carries."""
     done: int = 0
     total: int = 0
     """An agent without a list is one like any other: this is 0."""
@@ -239,6 +241,7 @@ def _with_work(row: AgentNow, own: BoardAgent) -> AgentNow:
         agent=own.agent,
         focus=line.focus,
         focus_since=datetime.fromtimestamp(line.since, UTC) if line.since else None,
+        focus_check=line.focus_check,
         done=line.done,
         total=line.total,
         session_state=own.session_state,

@@ -251,6 +251,7 @@ def _view_item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         "remarks": entry.remarks,
         "verified_by": entry.check.verified_by if entry.grade == "verified" and entry.check is not None else None,
         "check": _view_run(entry.check),
+        "own_check": item.check,
         "gone": entry.is_gone,
         "started_at": item.started_at,
         "finished_at": item.finished_at,

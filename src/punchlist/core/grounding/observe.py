@@ -23,7 +23,6 @@ from punchlist.core.checks.outcome import (
     CheckedLine,
     CheckEnd,
     CommandAnalysis,
-    NamedCheck,
     Outcome,
     analyse_command,
     find_tool_check,
@@ -38,6 +37,7 @@ from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import background_id, exit_code_of, read_result
 from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
 from punchlist.core.shell.touches import Touch, writes_files
+from punchlist.core.todo import NamedCheck
 from punchlist.text import clean, cut
 from punchlist.text.cleaning import is_plain
 from punchlist.text.patterns import compile_later

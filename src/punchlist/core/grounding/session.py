@@ -94,6 +94,8 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     script: str = ""
     named: str = ""
     """A hash of its words, if a person or the project names it as a check."""
+    of_item: bool = False
+    """Only an item names it: a probe then counts for that item alone."""
     is_away: bool = False
     """The change was put aside by Git while it ran, and came back."""
 
@@ -109,7 +111,9 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     @property
     def verified_by(self) -> Literal["test", "build", "named"]:
         """What a pass of it is worth."""
-        return "named" if self.named else "test" if self.family == "test" else "build"
+        if self.named and not (self.of_item and self.family in FAMILIES[:2]):
+            return "named"
+        return "test" if self.family == "test" else "build"
 
     @property
     def left_out(self) -> str:
@@ -475,14 +479,15 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
     for check, end in read_ends(call):
         outcome = end.outcome
         heals = outcome == "unknown" and check.is_script and end.ended_well
-        if (check.family == "probe" and not end.has_runner) or not (heals or outcome in ("passed", "failed")):
+        is_probe = check.family == "probe" and not check.named
+        if (is_probe and not end.has_runner) or not (heals or outcome in ("passed", "failed")):
             continue
         scope = _scope(check, project)
         if end.counts.left_out and not any("!" in path or path.startswith("-") or "::-" in path for path in scope):
             scope = tuple(f"{path}::!deselected" for path in scope) or ("!deselected",)
         run = CheckRun(
             name=check.name,
-            family="test" if check.family == "probe" else check.family,
+            family="test" if is_probe else check.family,
             outcome=outcome,
             started=call.started.order,
             finished=position,
@@ -497,6 +502,7 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             options=check.options,
             script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
             named=check.named,
+            of_item=check.of_item,
             is_away=call.check.is_away,
         )
         runs.append(run)
