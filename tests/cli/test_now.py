@@ -85,8 +85,8 @@ def test_without_agents_it_says_what_it_looked_for_and_how_to_attach(run: Run, h
     ran = run("now")
     assert ran.code == 0
     assert "No agent runs on this machine, and nothing waits on you." in ran.out
-    assert "Looked for Claude Code, " in ran.out
-    assert "Codex" in ran.out
+    assert "~/.claude/sessions" in ran.out
+    assert "~/.codex" in ran.out
     assert "punchlist attach claude-code" in ran.out
     assert "punchlist attach codex" not in ran.out
     (home / ".claude").rmdir()
