@@ -98,6 +98,8 @@ class CheckStateView(Struct, frozen=True):
     changes_since: int
     command: str
     last_lines: list[str]
+    as_before: int = 0
+    """The tests that fail, if the same ones failed without the changes."""
 
 
 class SessionStateView(Struct, frozen=True):
