@@ -176,6 +176,8 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     """None where no log tells of them."""
     seq: int = 0
     at: datetime | None = None
+    written: int = 0
+    """The last event of its list, but for a grade."""
 
     @property
     def is_live(self) -> bool:
@@ -206,6 +208,8 @@ def fold_activity(
 ) -> Activity:
     """Return the activity of an agent after one more of its events; `own` ones it caused itself."""
     known = replace(known, seq=seq, at=at)
+    if kind.startswith("list.") and kind != "list.graded":
+        known = replace(known, written=seq)
     if kind == "agent.state":
         state, waits_for, host = (str(data.get(name, "")) for name in ("state", "waits_for", "host"))
         return replace(known, host_state=state, waits_for=waits_for, host=host, host_at=at)
@@ -282,6 +286,7 @@ class ListSummary(Struct, frozen=True, omit_defaults=True):
     next: str | None = None
     blocked: str | None = None
     failed: str | None = None
+    focus_id: str = ""
 
 
 def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummary:
@@ -301,6 +306,7 @@ def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummar
         next=first.get(Status.PENDING),
         blocked=first.get(Status.BLOCKED),
         failed=first.get(Status.FAILED),
+        focus_id="" if focus is None or focus.status is not Status.IN_PROGRESS else focus.id,
     )
 
 
@@ -458,6 +464,16 @@ class AgentWork(NamedTuple):
     list: ListSummary
 
 
+class Offer(Struct, frozen=True, omit_defaults=True):
+    """An item that looks done. `check` is the check that is green, `proof` the command line that ran it."""
+
+    plan: str
+    item: str
+    text: str
+    check: str
+    proof: str = ""
+
+
 class SubagentLine(NamedTuple):
     name: str
     done: int
@@ -485,6 +501,8 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     """The state of the session: red, unchecked or green."""
     check: str = ""
     """The check program by which it has that state."""
+    changes: int = 0
+    """Code changes since that check, of a session that is not checked."""
     waits: int = 0
     """How much waits on a person."""
     wait: str = ""
@@ -493,13 +511,22 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     """Subagents at work, the oldest first."""
     more: int = 0
     """Subagents at work that are not named."""
+    offer: Offer | None = None
+    """The item in progress, if it looks done."""
 
 
 NO_LINE: Final = SessionLine()
 
 
 def prepare_line(
-    agents: Sequence[AgentWork], *, state: str, check: str, waits: Sequence[PersonWait], now: datetime
+    agents: Sequence[AgentWork],
+    *,
+    state: str,
+    check: str,
+    waits: Sequence[PersonWait],
+    now: datetime,
+    changes: int = 0,
+    offer: Offer | None = None,
 ) -> SessionLine:
     """Return the line of a session: the work of its root agent, and what its other agents, checks and people do.
 
@@ -524,10 +551,12 @@ def prepare_line(
         doubtful=sum(work.grades.get(grade, 0) for grade in _DOUBTFUL),
         state="" if state == "idle" else state,
         check="" if state == "idle" else _line(check),
+        changes=changes,
         waits=len(waits),
         wait=_line(name_wait(waits[0])) if waits else "",
         subagents=tuple(SubagentLine(_line(one.name), *_progress(one.list)) for one in busy[:_MOST_SUBAGENTS]),
         more=len(busy[_MOST_SUBAGENTS:]),
+        offer=offer,
     )
 
 
