@@ -250,6 +250,7 @@ def _view_item(entry: ItemReport, changed: Changed | None) -> dict[str, Any]:
         "content": item.content,
         "status": item.status.value,
         "grade": entry.grade,
+        "verified_by": entry.check.verified_by if entry.grade == "verified" and entry.check is not None else None,
         "remarks": entry.remarks,
         "check": _view_run(entry.check),
         "gone": entry.is_gone,
