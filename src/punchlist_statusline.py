@@ -46,12 +46,12 @@ _PIPE_SIZE = 60_000
 """Bytes that fit into a pipe that nobody reads yet."""
 
 UNICODE = {
-    "focus": "▸", "pending": "○", "blocked": "⊘", "completed": "✓", "failed": "✗", "ellipsis": "…", "dot": "·",
-    "full": "━", "empty": "─", "branch": "⤷",
+    "focus": "▸", "pending": "○", "blocked": "⊘", "completed": "✓", "failed": "✗", "doubt": "?",
+    "ellipsis": "…", "dot": "·", "full": "━", "empty": "─", "branch": "⤷",
 }  # fmt: skip
 ASCII = {
-    "focus": ">", "pending": "[ ]", "blocked": "[!]", "completed": "[x]", "failed": "[f]", "ellipsis": "...",
-    "dot": "-", "full": "#", "empty": ".", "branch": "\\",
+    "focus": ">", "pending": "[ ]", "blocked": "[!]", "completed": "[x]", "failed": "[f]", "doubt": "[?]",
+    "ellipsis": "...", "dot": "-", "full": "#", "empty": ".", "branch": "\\",
 }  # fmt: skip
 COLOURS = {"dim": "2", "bold": "1", "focus": "1;36", "good": "32", "warning": "33", "bad": "31", "accent": "35"}
 _STATES = {"red": "bad", "unchecked": "warning", "green": "good"}
@@ -356,7 +356,11 @@ def _focus_row(line: Line, now: float, columns: int, glyphs: Mapping[str, str]) 
         return _fit(f"{glyphs['blocked']} ", blocked, "warning", columns, glyphs)
     if failed := _text(line, "failed"):
         return _fit(f"{glyphs['failed']} ", failed, "bad", columns, glyphs)
-    return _fit(f"{glyphs['completed']} ", "All done", "good", columns, glyphs) if total and done == total else []
+    if not total or done != total:
+        return []
+    if _number(line, "doubtful") or _text(line, "state") == "red":
+        return _fit(f"{glyphs['doubt']} ", "All marked done", "plain", columns, glyphs)
+    return _fit(f"{glyphs['completed']} ", "All done", "good", columns, glyphs)
 
 
 def _next_row(line: Line, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
@@ -398,9 +402,11 @@ def _state_row(line: Line, columns: int, glyphs: Mapping[str, str]) -> list[Span
     state, check = _text(line, "state"), _text(line, "check")
     if not state:
         return []
-    sign = {"red": "failed", "green": "completed"}.get(state, "pending")
-    between = " since" if state == "unchecked" else ":"
-    words = f"{state}{between} {check}" if check else state
+    sign = {"red": "failed", "green": "completed"}.get(state, "doubt")
+    words = f"{state}: {check}" if check else state
+    if state == "unchecked":
+        changes = _number(line, "changes")
+        words = f"not checked since {changes} change{'' if changes == 1 else 's'}" if changes else "not checked"
     return _fit(f"{glyphs[sign]} ", words, _STATES.get(state, "plain"), columns, glyphs)
 
 

@@ -227,7 +227,7 @@ def test_what_was_done_since_the_last_brief_is_counted(run: Run, board: Board):
     (line,) = next(
         rows for title, rows in sections(run("now").out).items() if title.startswith("done since you looked")
     )
-    assert line == "unchecked 1 session 1 unchecked punchlist brief --all"
+    assert line == "not checked 1 session 1 unchecked punchlist brief --all"
 
 
 def test_a_list_begun_by_hand_is_no_agent_and_finished_agents_are_not_shown(run: Run, board: Board):

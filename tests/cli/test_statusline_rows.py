@@ -16,6 +16,7 @@ import punchlist_statusline as file
 from punchlist.board import Board
 from punchlist.cli.terminal import _SGR
 from punchlist.terminal import spans
+from punchlist.views.grades import state_name
 from tests.cli.conftest import read_rows
 
 _LINES: dict[str, tuple[dict[str, Any], list[str]]] = {
@@ -34,11 +35,24 @@ _LINES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "all blocked": ({"blocked": "Deploy", "total": 1}, ["⊘ Deploy", f"{'─' * 20} 0/1 0 %"]),
     "all failed": ({"failed": "Deploy", "total": 1}, ["✗ Deploy", f"{'─' * 20} 0/1 0 %"]),
-    "all done": ({"done": 2, "total": 2, "doubtful": 1}, ["✓ All done", f"{'━' * 20} 2/2 100 % · 1 doubtful"]),
+    "all done": ({"done": 2, "total": 2}, ["✓ All done", f"{'━' * 20} 2/2 100 %"]),
+    # No tick beside what fails: the agent says that all is done, and nobody else does.
+    "all marked done": (
+        {"done": 2, "total": 2, "doubtful": 1},
+        ["? All marked done", f"{'━' * 20} 2/2 100 % · 1 doubtful"],
+    ),
+    "all marked done while red": (
+        {"done": 2, "total": 2, "state": "red", "check": "pytest"},
+        ["? All marked done", f"{'━' * 20} 2/2 100 %", "✗ red: pytest"],
+    ),
     "red": ({"state": "red", "check": "pytest"}, ["✗ red: pytest"]),
     "green": ({"state": "green", "check": "pytest"}, ["✓ green: pytest"]),
-    "unchecked": ({"state": "unchecked"}, ["○ unchecked"]),
-    "unchecked since": ({"state": "unchecked", "check": "pytest"}, ["○ unchecked since pytest"]),
+    "not checked": ({"state": "unchecked"}, ["? not checked"]),
+    "not checked since one change": (
+        {"state": "unchecked", "check": "pytest", "changes": 1},
+        ["? not checked since 1 change"],
+    ),
+    "not checked since more": ({"state": "unchecked", "changes": 14}, ["? not checked since 14 changes"]),
     "one waits": ({"waits": 1, "wait": "Which?"}, ["? Waits on you: Which?"]),
     "three wait": ({"waits": 3, "wait": "Which?"}, ["? Waits on you: Which? (+2 more)"]),
     "subagents": (
@@ -94,10 +108,16 @@ def test_signs_and_colours_are_those_of_the_other_surfaces():
     for ours, theirs in ((file.UNICODE, spans.UNICODE), (file.ASCII, spans.ASCII)):
         names = ("pending", "blocked", "completed", "failed")
         assert {name: ours[name] for name in names} == {name: theirs.boxes[name] for name in names}
+        assert ours["doubt"] == theirs.grades["unchecked"]
         assert (ours["focus"], ours["ellipsis"], ours["full"], ours["empty"]) == (
             theirs.arrow, theirs.ellipsis, theirs.full, theirs.empty,
         )  # fmt: skip
     assert file.COLOURS.items() <= {str(style): code for style, code in _SGR.items()}.items()
+
+
+@pytest.mark.parametrize("changes", [0, 1, 14])
+def test_the_words_for_a_session_are_those_of_the_other_surfaces(changes: int):
+    assert _render({"state": "unchecked", "changes": changes}) == [f"? {state_name('unchecked', changes)}"]
 
 
 def test_a_forged_line_gives_a_terminal_nothing_to_obey():

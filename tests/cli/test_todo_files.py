@@ -47,7 +47,7 @@ def test_edit_applies_what_was_saved_and_leaves_nothing_behind(run: Run, editor:
     run("todo", "append", "One")
     editor("text = text.replace('[ ] One', '[x] One') + '- [ ] Two\\n'")
     assert run("todo", "edit").out == f"Saved the list: 2 items {_mine()}\n"
-    assert run("todos").out == "2 items: yours\n  ✓ One — confirmed\n  ○ Two\n"
+    assert run("todos").out == "2 items: yours\n  ★ One — confirmed\n  ○ Two\n"
     assert _left(tmp_path) == []
 
 

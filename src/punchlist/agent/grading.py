@@ -23,10 +23,12 @@ from punchlist.core.grounding.grades import (
     judge,
     with_proof,
 )
+from punchlist.core.grounding.offers import note_work
 from punchlist.core.grounding.session import Change, CheckRun, SessionRecord, find_touched, runs_of
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import (
     ToolCall,
+    changed_code,
     changes_code,
     hash_path,
     is_task,
@@ -218,6 +220,9 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
         project=row.project,
         turn=None if _has_open_work(tx, row) else tx.memory.load(row.number).turn,
     )
+    if record.last_change.get(row.number) != before.last_change.get(row.number):
+        paths = changed_code(call, row.project, record.gone)
+        record = note_work(record, row.number, row.state.todos, paths)
     if record == before:
         return
     tx.completions.save_record(row.session, record, at=now)

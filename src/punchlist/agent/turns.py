@@ -15,6 +15,7 @@ from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import describe_failing, describe_failing_tasks, record_call_end
 from punchlist.agent.questions import has_approval, take_news
 from punchlist.core.events import TURN_ENDS, Draft, Event
+from punchlist.core.grounding.offers import describe_offer, find_offer
 from punchlist.core.grounding.tool_call import Moment
 from punchlist.core.task import Task, append_tasks, find_unreachable, own_task_list
 from punchlist.core.todo import ListState, TodoItem, TodoList
@@ -286,7 +287,22 @@ def _hear(agent: AgentRunner, ctx: AgentContext, memory: Memory) -> Memory:
     if agent.rules.tell_findings:
         found, upto = ctx.tx.log.findings(ctx.row.number, memory.found)
         memory = replace(hear_findings(memory, found), found=upto)
+    memory = _hear_offer(ctx, memory) if agent.offered else memory
     return _hear_failing(ctx, memory) if agent.settings.grades != "show" else memory
+
+
+def _hear_offer(ctx: AgentContext, memory: Memory) -> Memory:
+    """Return the memory with the item that looks done. It is said once, and only between two turns."""
+    activity, focus = ctx.tx.overviews.load_activity(ctx.row.number), ctx.row.state.todos.focus
+    if not activity.rests or focus is None:
+        return memory
+    record = ctx.tx.completions.load_record(ctx.row.session)
+    offer = find_offer(record, ctx.row.number, activity, focus.id)
+    key = f"offer:{activity.plan_id}/{focus.id}"
+    if offer is None or key in memory.heard:
+        return memory
+    said = f"{describe_offer(offer)}. Mark it completed if it is."
+    return replace(memory, finding=f"{memory.finding}\n{said}".strip("\n"), heard=(*memory.heard, key)[-_REMEMBERED:])
 
 
 def _hear_failing(ctx: AgentContext, memory: Memory) -> Memory:

@@ -176,6 +176,8 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     """None where no log tells of them."""
     seq: int = 0
     at: datetime | None = None
+    written: int = 0
+    """The last event of its list, but for a grade."""
 
     @property
     def is_live(self) -> bool:
@@ -206,6 +208,8 @@ def fold_activity(
 ) -> Activity:
     """Return the activity of an agent after one more of its events; `own` ones it caused itself."""
     known = replace(known, seq=seq, at=at)
+    if kind.startswith("list.") and kind != "list.graded":
+        known = replace(known, written=seq)
     if kind == "agent.state":
         state, waits_for, host = (str(data.get(name, "")) for name in ("state", "waits_for", "host"))
         return replace(known, host_state=state, waits_for=waits_for, host=host, host_at=at)
@@ -284,6 +288,7 @@ class ListSummary(Struct, frozen=True, omit_defaults=True):
     failed: str | None = None
     check: str | None = None
     """The check that its focus carries."""
+    focus_id: str = ""
 
 
 def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummary:
@@ -304,6 +309,7 @@ def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummar
         blocked=first.get(Status.BLOCKED),
         failed=first.get(Status.FAILED),
         check=None if focus is None or focus.check is None else focus.check.command,
+        focus_id="" if focus is None or focus.status is not Status.IN_PROGRESS else focus.id,
     )
 
 
@@ -461,6 +467,16 @@ class AgentWork(NamedTuple):
     list: ListSummary
 
 
+class Offer(Struct, frozen=True, omit_defaults=True):
+    """An item that looks done. `check` is the check that is green, `proof` the command line that ran it."""
+
+    plan: str
+    item: str
+    text: str
+    check: str
+    proof: str = ""
+
+
 class SubagentLine(NamedTuple):
     name: str
     done: int
@@ -483,6 +499,8 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     state: str = ""
     check: str = ""
     """The check program by which it has that state."""
+    changes: int = 0
+    """Code changes since that check, of a session that is not checked."""
     waits: int = 0
     wait: str = ""
     """The one that waits longest."""
@@ -492,13 +510,22 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     """Subagents at work that are not named."""
     focus_check: str = ""
     """The check that the item in progress carries."""
+    offer: Offer | None = None
+    """The item in progress, if it looks done."""
 
 
 NO_LINE: Final = SessionLine()
 
 
 def prepare_line(
-    agents: Sequence[AgentWork], *, state: str, check: str, waits: Sequence[PersonWait], now: datetime
+    agents: Sequence[AgentWork],
+    *,
+    state: str,
+    check: str,
+    waits: Sequence[PersonWait],
+    now: datetime,
+    changes: int = 0,
+    offer: Offer | None = None,
 ) -> SessionLine:
     """Return the line of a session: the work of its root agent, and what its other agents, checks and people do.
 
@@ -523,11 +550,13 @@ def prepare_line(
         doubtful=sum(work.grades.get(grade, 0) for grade in _DOUBTFUL),
         state="" if state == "idle" else state,
         check="" if state == "idle" else _line(check),
+        changes=changes,
         waits=len(waits),
         wait=_line(name_wait(waits[0])) if waits else "",
         subagents=tuple(SubagentLine(_line(one.name), *_progress(one.list)) for one in busy[:_MOST_SUBAGENTS]),
         more=len(busy[_MOST_SUBAGENTS:]),
         focus_check=_line(work.check),
+        offer=offer,
     )
 
 

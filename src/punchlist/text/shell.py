@@ -23,8 +23,17 @@ DEEPEST: Final = 32
 _MOST_DOCUMENTS: Final = 32
 """Here-documents that are looked for: each search reads to the end of the text."""
 
+_CD: Final = compile_later(r"""^\s*cd\s+(?:"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*""")
+
 Operator = Literal["", ";", "&&", "||", "&"]
 GroupKind = Literal["subshell", "brace", "if", "loop", "case", "function", "process", "optional", "detached"]
+
+
+def drop_cd(line: str) -> str:
+    """Return a command line without the folder that it goes to first, for people to read."""
+    while (rest := _CD.sub("", line)) != line and rest:
+        line = rest
+    return line
 
 
 class Redirect(Struct, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from punchlist.core.overview import NO_LINE, WATCHED, Activity, PersonWait, SessionLine, TokenTotal, name_wait
+from punchlist.core.overview import NO_LINE, WATCHED, Activity, Offer, PersonWait, SessionLine, TokenTotal, name_wait
 from punchlist.core.presence import Presence, PresenceState, describe_call
 from punchlist.core.programs import PROGRAMS
 
@@ -90,6 +90,10 @@ class AgentNowView(Struct, frozen=True, kw_only=True):
     session_state: str = "idle"
     check: str = ""
     check_at: datetime | None = None
+    changes_since: int = 0
+    """Code changes since the last check, of a session that is not checked."""
+    offer: Offer | None = None
+    """The item in progress, if it looks done: a green check covers its files."""
     silent_since: datetime | None = None
     tokens: TokenTotal | None = None
     """Tokens that it has used, without its subagents; None where no log tells of them."""
@@ -247,6 +251,8 @@ def _with_work(row: AgentNow, own: BoardAgent) -> AgentNow:
         session_state=own.session_state,
         check=line.check,
         check_at=own.check_at,
+        changes_since=line.changes,
+        offer=line.offer,
         # Only an agent that should be at work can be silent.
         silent_since=own.silent_since if row.state == "busy" else None,
         subagents=tuple(SubagentNowView(*one) for one in line.subagents),

@@ -25,7 +25,15 @@ from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, hash_words, looks_at
 from punchlist.core.checks.outcome import find_bare_command
-from punchlist.core.grounding.session import CheckHistory, CheckRun, Failure, SessionRecord, is_setup, read_ends
+from punchlist.core.grounding.session import (
+    CheckHistory,
+    CheckRun,
+    Failure,
+    SessionRecord,
+    is_setup,
+    name_check,
+    read_ends,
+)
 from punchlist.core.grounding.tool_call import (
     MOST_FILES,
     ToolCall,
@@ -216,7 +224,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
     seen = [call for call in calls if window.includes(call) and not call.is_talk]
     changing = [call for call in seen if changes_code(call, project, record.gone)]
     files = {path for call in changing for path in changed_code(call, project, record.gone)}
-    failed = [call for call in seen if call.outcome == "failed" and call.check is None]
+    failed = [call for call in seen if call.outcome == "failed" and call.check is None and not call.reads]
     ends = [pair for call in seen for pair in read_ends(call)]
     tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
     starts = [call.started.order for call in changing if call.started is not None]
@@ -278,7 +286,7 @@ def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, list[str], C
     if own:
         last = max(own, key=lambda run: run.finished)
         if done.is_about_failure:
-            return "unchecked", [f"{last.command or last.name} fails"], None
+            return "unchecked", [f"{name_check(last.name, last.paths)} fails"], None
         return "failing", [], last
     why = [_describe_same(one.last) for one in as_before]
     why += [f"{one.last.name} red since {one.last.at:%H:%M}, after later changes" for one in red if one not in charged]
@@ -313,7 +321,7 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
         last = max(proving, key=lambda run: run.finished)
         return (
             "unchecked",
-            f"{last.command or last.name} covers none of the changes in {_describe_place(done.files)}",
+            f"{name_check(last.name, last.paths)} covers none of the changes in {_describe_place(done.files)}",
             None,
         )
     if passes:

@@ -163,6 +163,19 @@ class Scratch(Struct, frozen=True, array_like=True):
     writes: bool = False
 
 
+class ItemWork(Struct, frozen=True, array_like=True):
+    """The files that an agent changed for its item in progress, and the position of the last change.
+
+    `left` is the position of the first change elsewhere, after a green check covered these files.
+    """
+
+    key: str
+    text: str = ""
+    files: tuple[str, ...] = ()
+    last: int = 0
+    left: int = 0
+
+
 class Change(NamedTuple):
     """A call that may have changed files. `is_known`: its touches are all that it changed.
 
@@ -202,6 +215,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """The position of the first file that Git restored."""
     loose: Mapping[int, tuple[int, int]] = {}
     """By agent the last change while no item was open: the position of its turn, and its own."""
+    work: Mapping[int, ItemWork] = {}
+    """By agent the work on its item in progress; see `core/grounding/offers.py`."""
 
     def find_last_change(self, agent: int) -> int:
         """Return the position of the last code change of an agent; a scratch file is one while it is there."""
@@ -516,6 +531,12 @@ def _scope(check: Check, project: str) -> tuple[str, ...]:
         folder = relative_path(path.removesuffix("...") or ".", project)
         paths.add(f"{folder}::{tests}" if mark and folder else f"{folder}{tests}")
     return () if "" in paths else tuple(sorted(paths))
+
+
+def name_check(name: str, paths: Sequence[str]) -> str:
+    """Return a check with the paths that it was narrowed to, three at most: `pytest tests/test_a.py`."""
+    kept = [path.partition("::!")[0] for path in paths if not path.startswith(("-", "!"))]
+    return " ".join([name, *[path for path in kept if path not in ("", ".")][:3]])
 
 
 # The state of a session.
