@@ -675,3 +675,7 @@ def test_the_monitor_does_not_end_after_an_uninstall(tmp_path: Path) -> None:
             process.wait(0.5)
         process.kill()
         assert process.communicate()[0] == b""
+
+
+def test_a_name_that_is_nearly_an_agent_is_answered_with_that_agent(run: Run) -> None:
+    assert "did you mean `claude-code`?" in run("attach", "claude").err

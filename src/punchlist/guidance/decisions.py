@@ -201,7 +201,8 @@ def _tell_facts(memory: Memory, seen: Situation, rules: Rules, said: list[Inject
         memory = replace(memory, failures=tally.failures)
         if rules.tell_failures and tally.failure:
             warning = for_terminal(f"Todo update failed: {tally.failure}")
-            said.append(Injection("failed", words.tell_failure(seen.tool, tally.failure), role=role, for_user=warning))
+            text = words.tell_failure(seen.tool, tally.failure, tally.applied)
+            said.append(Injection("failed", text, role=role, for_user=warning))
     if tally.noted != memory.noted:
         memory = replace(memory, noted=tally.noted)
         if rules.tell_problems and tally.notes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
 from punchlist.board import Board
-from punchlist.conversations.bindings import continue_session
+from punchlist.conversations.bindings import continue_session, find_call, name_call
 from punchlist.conversations.receipts import NEWS, is_message, note_seen, note_turn
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Draft
@@ -70,6 +70,8 @@ _AFTER_DIALOG: Final = frozenset({"UserPromptSubmit", "PreToolUse", "Stop"})
 _EXIT: Final = compile_later(r"(?:Error: )?Exit code (\d{1,3})\b")
 _MONITOR: Final = compile_later(r"punchlist_hook\.py'? monitor\b")
 _LONGEST_REASON: Final = 8_000
+_LOG_AHEAD: Final = timedelta(seconds=5)
+"""A log may tell of a native call so much earlier than its hook does: that is the same call."""
 
 
 class _EventBoard(Board):
@@ -320,7 +322,9 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
         plan = _find_plan(given)
         if plan.strip():
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
-    elif tool not in _NATIVE:
+    elif tool in _NATIVE:
+        _note_call(event, call_id, agent.name)
+    else:
         if tool in _DELEGATING:
             _note_call(event, call_id, agent.name, given)
         agent.tool_started(call_id or None, tool, given)
@@ -391,7 +395,11 @@ def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any)
             return
         fields = cast("dict[str, Any]", given)
         given = {key: fields[key] for key in _TASK_FIELDS if key in fields}
-    event.agent(dialect).call(tool, given, call_id=call_id)
+    agent = event.agent(dialect)
+    told = None if call_id is None else find_call(event.board, call_id)
+    if call_id is not None and told is not None:
+        call_id = name_call(event.board, event.session, agent.name, call_id, told[2] - _LOG_AHEAD)
+    agent.call(tool, given, call_id=call_id)
 
 
 # Plans.
