@@ -316,6 +316,8 @@ def test_theirs_keeps_its_own_interval(path: Path, tmp_path: Path):
     os.utime(output, (1, output.stat().st_mtime - 31))
     assert _show_theirs(path, theirs, "--every", "30")[0] == "2"
     _wait_for_end(path)
+    assert _show_theirs(path, theirs)[0] == "2"  # the host asks each second; the same input rests for 5 s
+    os.utime(output, (1, output.stat().st_mtime - 6))
     assert _show_theirs(path, theirs)[0] == "3"
 
 

@@ -126,6 +126,24 @@ def _list_own_settings(host: AgentProgram) -> list[str]:
     plugins = settings.get("enabledPlugins")
     if isinstance(plugins, dict) and cast("dict[str, Any]", plugins).get("punchlist@skills-dir") is False:
         problems.append("The plugin is switched off; `claude plugin enable punchlist@skills-dir` switches it on.")
+    return [*problems, *list_second_servers(host)]
+
+
+def list_second_servers(host: AgentProgram) -> list[str]:
+    """Return a sentence for each `claude mcp add punchlist` that is left beside the plugin, and how to remove it."""
+    home = find_settings(host)
+    own = os.path.join(home, ".claude.json")
+    path = own if os.path.exists(own) else f"{home}.json"
+    settings = _read_settings(path)
+    projects = settings.get("projects")
+    local = cast("dict[str, Any]", projects).get(os.getcwd()) if isinstance(projects, dict) else None
+    found = (("user", settings), ("local", local), ("project", _read_settings(".mcp.json")))
+    problems: list[str] = []
+    for scope, table in found:
+        servers = cast("dict[str, Any]", table).get("mcpServers") if isinstance(table, dict) else None
+        if isinstance(servers, dict) and "punchlist" in servers:
+            fix = f"`claude mcp remove punchlist -s {scope}` removes the second one"
+            problems.append(f"The model has every tool twice: `claude mcp add` made a server `punchlist` too; {fix}.")
     return problems
 
 

@@ -292,6 +292,10 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     """Event up to which changed grades of tasks were searched."""
     judged: int = 0
     """Revision up to which the stop guard has judged which open items the model left out of its list."""
+    prompted_at: int = 0
+    """Fingerprint of the open items when the person last spoke."""
+    asked_at: int = 0
+    """Fingerprint of the open items when the stop guard last spoke; a new prompt does not reset it."""
 
 
 def fingerprint(todos: TodoList, *, unfinished: bool = False) -> int:
