@@ -679,3 +679,12 @@ def test_the_monitor_does_not_end_after_an_uninstall(tmp_path: Path) -> None:
 
 def test_a_name_that_is_nearly_an_agent_is_answered_with_that_agent(run: Run) -> None:
     assert "did you mean `claude-code`?" in run("attach", "claude").err
+
+
+def test_a_server_that_was_added_by_hand_is_named_by_attach_status_and_doctor(run: Run, home: Path) -> None:
+    settings = {"mcpServers": {"punchlist": {"command": "punchlist", "args": ["mcp"]}}}
+    (home / ".claude.json").write_text(json.dumps(settings))
+    fix = "`claude mcp remove punchlist -s user`"
+    assert fix in run("attach", "claude-code", "--yes").out
+    assert fix in run("status").out.replace("\n", " ")
+    assert fix in run("doctor").out.replace("\n", " ")
