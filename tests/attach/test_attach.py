@@ -688,3 +688,17 @@ def test_a_server_that_was_added_by_hand_is_named_by_attach_status_and_doctor(ru
     assert fix in run("attach", "claude-code", "--yes").out
     assert fix in run("status").out.replace("\n", " ")
     assert fix in run("doctor").out.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("2.1.197", True), ("2.1.325", False)])
+def test_a_version_that_cannot_be_woken_is_named(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, version: str, is_told: bool
+) -> None:
+    program = home / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{version} (Claude Code)'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/bin:/usr/bin")
+    run("attach", "claude-code", "--yes")
+    said = "has no plugin monitors"
+    assert [said in run(command).out for command in ("status", "doctor")] == [is_told] * 2
