@@ -136,7 +136,10 @@ class HostRows(Rows):
 
     def find_call(self, id: str) -> HostCall | None:
         row = self._rows.one("find_host_call", {"id": id})
-        return None if row is None else HostCall(*row[:3], moment(row[3]))
+        if row is None:
+            return None
+        host, conversation, agent, at = row
+        return HostCall(host, conversation, agent, moment(at))
 
     def has_earlier_call(self, session: str, agent: str, id: str, before: datetime) -> bool:
         """True if a call of this id was answered before a time."""
