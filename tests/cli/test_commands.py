@@ -61,6 +61,7 @@ OPTIONS = {
 VERBS = {
     "todo": {
         "append": {"--phase"},
+        "add": {"--phase"},
         "start": set[str](),
         "done": {"--all", "--evidence"},
         "drop": {"--all"},
