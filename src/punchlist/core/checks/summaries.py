@@ -435,7 +435,6 @@ def _find_talk(text: str) -> set[str]:
 
 
 def _keep_lines(text: str, signs: tuple[str, ...]) -> str:
-    """Return the lines that have one of the signs in them, each once."""
     lines: dict[str, None] = {}
     for sign in signs:
         at = text.find(sign)
@@ -530,6 +529,11 @@ _FAILURE_NAMES: Final = compile_later(
 )
 """The forms in which runners name a test that failed, and linters a finding."""
 
+_COUNTED_AS: Final = (
+    ("failed", ("fail", "error", "exception")),
+    ("skipped", ("skip", "pend", "ignor")),
+    ("left out", ("desel", "filter")),
+)
 _MOST_NAMES: Final = 40
 _NUMBER: Final = compile_later(r":\d+")
 
@@ -553,16 +557,10 @@ def count_tests(text: str, *, is_lint: bool) -> RunCounts:
     for line in results or [*ran[-1:], *lines[-1:]]:
         for one in _COUNTS.finditer(line):
             word, number = (one[2] or one[3] or "").lower(), int(one[1] or one[4] or one[5])
-            if not word:
-                counts["total"] = number
-            elif word.startswith(("fail", "error", "exception")):
-                counts["failed"] += number
-            elif word.startswith(("skip", "pend", "ignor")):
-                counts["skipped"] += number
-            elif word.startswith(("desel", "filter")):
-                counts["left out"] += number
+            if word:
+                counts[next((kind for kind, words in _COUNTED_AS if word.startswith(words)), "ran")] += number
             else:
-                counts["ran"] += number
+                counts["total"] = number
     seen: dict[str, int] = {}
     for match in _FAILURE_NAMES.finditer(text):
         name = next(group for group in match.groups() if group is not None)
