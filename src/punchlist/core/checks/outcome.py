@@ -39,7 +39,7 @@ from punchlist.core.checks.summaries import (
 )
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
-from punchlist.core.shell.touches import SNAPSHOTS, Touch, find_touches, rewrites_snapshots
+from punchlist.core.shell.touches import SNAPSHOT_OPTIONS, SNAPSHOTS, Touch, find_touches
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand, walk
@@ -215,7 +215,7 @@ def analyse_command(
         watched.append(Watched(command, hides_failure))
         ran = (found.script, *(path.partition("::")[0] for path in found.scope if not path.startswith(("-", "!"))))
         touches += (Touch("ran", _join(folder, path)) for path in ran if path)
-        if rewrites_snapshots(command.words):
+        if not SNAPSHOT_OPTIONS.isdisjoint(command.words):
             touches.append(Touch("edited", SNAPSHOTS))
         fixes = any(_FIXES.fullmatch(word) for word in command.words)
         changes_after, is_whole = changes_after or fixes, is_whole and not fixes
@@ -440,7 +440,7 @@ def _drop_echoes(text: str, echoes: Sequence[str]) -> str:
 def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
     """Return what the output of a check says while it still runs, None if it says nothing."""
     text = clean_output(output)
-    found = [_read(check, text, repeats=True).summary for check in line.checks]
+    found: list[Outcome | None] = [_read(check, text, repeats=True).summary for check in line.checks]
     return next((summary for summary in found if summary is not None), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal, NamedTuple, get_args
@@ -182,9 +183,8 @@ _TABLE: Final = r"""
     ruff: empty_wins
         failed ruff failed|error: (?:Failed|Invalid)
         empty .*No Python files found
-    ruff+check: empty_wins
+    ruff+check:
         failed Found {N} errors?(?! in )(?!.*\b0 remaining\))
-        empty .*No Python files found
         passed All checks passed|Found {N} errors? \(.*\b0 remaining
     ruff+format black: empty_wins
         failed {N} files? would be reformatted|[Ww]ould reformat|Oh no! |error: cannot format
@@ -426,7 +426,6 @@ def _find_frameworks(names: tuple[str, ...]) -> list[Framework]:
 
 
 def _find_talk(text: str) -> set[str]:
-    """Return the kinds of lines that any program might print."""
     return {
         kind
         for kind, pattern in _compile(_ANY)
@@ -550,7 +549,7 @@ class RunCounts(NamedTuple):
 
 def count_tests(text: str, *, is_lint: bool) -> RunCounts:
     """Return the numbers and the names of failures that an output tells of; zeros where it tells none."""
-    counts = dict.fromkeys(("ran", "failed", "skipped", "left out", "total"), 0)
+    counts = Counter[str]()
     lines = [line[0].strip() for line in _COUNTED.finditer(f"\n{text}")]
     results = [line for line in lines if line.startswith("test result:")]
     ran = [line for line in lines[-4:] if line.startswith("Ran ")]
@@ -561,12 +560,11 @@ def count_tests(text: str, *, is_lint: bool) -> RunCounts:
                 counts[next((kind for kind, words in _COUNTED_AS if word.startswith(words)), "ran")] += number
             else:
                 counts["total"] = number
-    seen: dict[str, int] = {}
+    seen = Counter[str]()
     for match in _FAILURE_NAMES.finditer(text):
         name = next(group for group in match.groups() if group is not None)
         if (match.lastindex == len(match.groups())) == is_lint:
-            name = _NUMBER.sub("", name)
-            seen[name] = seen.get(name, 0) + 1
+            seen[_NUMBER.sub("", name)] += 1
     hashes = sorted({_hash(f"{name} {at}") for name, count in seen.items() for at in range(count)})
     names = tuple(hashes) if len(hashes) <= _MOST_NAMES else (_hash(" ".join(hashes)),)
     total = counts["total"] or counts["ran"] + counts["failed"]

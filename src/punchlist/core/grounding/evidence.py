@@ -96,7 +96,6 @@ _FILE: Final = compile_later(
 _LINE_NUMBER: Final = compile_later(r"(?::\d+(?:[-:]\d+)*|\#L\d+(?:-L?\d+)?)\Z")
 _MARKED_COMMAND: Final = compile_later(r"(?s)\$ \S.*|`[^`]+`")
 _LONGEST_COMMAND: Final = 1_000
-"""A longer text is no command."""
 
 
 def classify_evidence(text: str, given: str | None = None) -> Kind:
@@ -195,7 +194,6 @@ def _said(text: str) -> Iterable[Words]:
 
 
 def _ran(call: ToolCall) -> tuple[Iterable[Words], bool]:
-    """Return the commands that a call ran, and True if their words are hashes."""
     if call.kind != "shell":
         return (), False
     if call.words:

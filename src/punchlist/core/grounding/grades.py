@@ -314,7 +314,6 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
 
 
 def _is_within(run: CheckRun, done: Completion) -> bool:
-    """True if a check of the agent itself ran in the window."""
     return run.agent == done.agent and run.finished > done.since and run.started <= done.position
 
 
@@ -342,7 +341,6 @@ def _describe_same(run: CheckRun) -> str:
 
 
 def _find_remarks(done: Completion, record: SessionRecord, proof: CheckRun | None) -> Iterator[str]:
-    """Yield what a reader should know of the tests behind a grade."""
     edits = [edit for edit in record.suspect_edits if done.since < edit[0] <= done.position]
     if any(how == "unhooked" for _, how, _ in edits) and any(one.last.name == "git commit" for one in record.checks):
         yield "hooks were skipped"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast, get_args
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.json import encode
@@ -64,8 +64,6 @@ _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "c
 """An exit code of 1 of these is an answer, not a failure; of Git only where it compares."""
 
 _NOWHERE: Final = frozenset({"shell", "todo"})
-"""Kinds of tools whose arguments are not about a place."""
-
 _STRANGERS: Final = frozenset({"unknown", "outbound", "shell"})
 """Kinds of tools that may be checks by their name."""
 
@@ -84,7 +82,6 @@ _HOOK: Final = compile_later(
     r"(?m)^- hook id: |\b(?:pre-commit|commit-msg|pre-push)\b.*\b(?:hook|script)\b|husky|lefthook"
 )
 
-_OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
 _TEXTS: Final = ["name", "kind", "program", "hash", "via", "item", "preview", "words", "result", "tail", "background"]
 _FLAGS: Final = ["changes", "changes_anyway", "reads", "declined", "masked"]
@@ -102,9 +99,6 @@ _PATCHED: Final = compile_later(
     r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})",
     re.MULTILINE,
 )
-
-
-_Row = TypeVar("_Row")
 
 
 class Watch(Struct, frozen=True):
@@ -221,10 +215,7 @@ def end_facts(
                 facts["check_outcomes"] = [end.outcome for end in ends]
         if known.told is not None and not read.text:  # it has said how it goes while it ran
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
-        facts["check"] = describe_check(known.check)
-        facts["check_outcome"] = outcome
-        if outcome == "failed" and (tail := _read_tail(read.text, watch)):
-            facts["tail"] = tail
+        facts |= _outcome_facts(known.check, outcome, read.text, watch)
     elif failed and ("committed", "") in known.touches and _is_refused_commit(read.text):
         facts["check"] = _check_data(_COMMIT_HOOK, watch)
         facts["check_outcome"] = "failed"
@@ -267,10 +258,12 @@ def background_facts(
         outcome = judge_line(call.check, read.text, exit_code=code)
     if outcome is None:
         return {}
-    facts = {"check_of": call.id, "check": describe_check(call.check), "check_outcome": outcome}
-    if outcome == "failed" and (tail := _read_tail(read.text, watch)):
-        facts["tail"] = tail
-    return facts
+    return {"check_of": call.id, **_outcome_facts(call.check, outcome, read.text, watch)}
+
+
+def _outcome_facts(check: CheckedLine, outcome: Outcome, output: str, watch: Watch) -> dict[str, Any]:
+    tail = _read_tail(output, watch) if outcome == "failed" else ""
+    return {"check": describe_check(check), "check_outcome": outcome} | ({"tail": tail} if tail else {})
 
 
 def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch, ...]:
@@ -319,7 +312,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         files=tuple([path for path in named if isinstance(path, str)]),
         check=None if check is None else _check_from(check),
         check_outcome=_outcome(told),
-        outcomes=_outcomes(data.get("check_outcomes")),
+        outcomes=_read_rows(data.get("check_outcomes"), Outcome),
         told=_outcome(data.get("told")),
         touches=_read_rows(data.get("touches"), Touch),
         ends=_read_rows(data.get("check_ends"), CheckEnd),
@@ -328,8 +321,7 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     )
 
 
-def _read_rows(rows: Any, kind: type[_Row]) -> tuple[_Row, ...]:
-    """Return rows of an event as what they are; none where they are something else."""
+def _read_rows(rows: Any, kind: Any) -> tuple[Any, ...]:
     try:
         return convert(rows, tuple[kind, ...]) if rows else ()
     except ValidationError:
@@ -337,12 +329,7 @@ def _read_rows(rows: Any, kind: type[_Row]) -> tuple[_Row, ...]:
 
 
 def _outcome(told: Any) -> Outcome | None:
-    return None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None)
-
-
-def _outcomes(told: Any) -> tuple[Outcome, ...]:
-    given = cast("list[Any]", told) if isinstance(told, list) else []
-    return tuple(outcome for one in given if (outcome := _outcome(one)) is not None)
+    return cast("Outcome", told) if told in get_args(Outcome) else None
 
 
 def fingerprint(arguments: Any, signer: Signer = UNKEYED) -> str:

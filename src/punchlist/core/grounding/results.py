@@ -23,8 +23,6 @@ _CODES: Final = (
     "exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode", "code", "exit",
 )  # fmt: skip
 _LOOSE_CODES: Final = frozenset({"code", "exit"})
-"""Names that are used for other things as well."""
-
 _HIGHEST: Final = 255
 _OF_HTTP: Final = range(200, 227)
 """HTTP status codes that could be exit codes too."""
@@ -50,8 +48,6 @@ _EDGE: Final = 600
 """Characters at either end of a text in which an exit code is looked for."""
 
 _SHOWING: Final = frozenset({"shell", "read"})
-"""Kinds of tools that show what others wrote."""
-
 _LONGEST_JSON: Final = 4_194_304
 _EXIT: Final = compile_later(
     r"""(?mix) ^[\[(<\s]{0,4} (?: error:\ )? (?:

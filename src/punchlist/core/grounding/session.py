@@ -45,7 +45,6 @@ _SETUP_FILE: Final = compile_later(
     r"|\.punchlist\.toml|(?:jest|vitest|vite|karma|playwright|cypress|babel)\.config\.\w+|\.mocharc\.\w+|tsconfig.*\.json"
     r"|phpunit\.xml.*|\.rspec|Cargo\.toml|build\.gradle.*|pom\.xml|\.pre-commit-config\.yaml|\.coveragerc)$"
 )
-"""Configuration of test runners."""
 
 
 class Failure(Struct, frozen=True, array_like=True):

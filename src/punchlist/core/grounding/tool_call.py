@@ -180,9 +180,7 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
     if one.outcome == other.outcome:
         ended = max(one, other, key=_ending)
     check = opened.check or later.check
-    outcome, told = _worse(one.check_outcome, other.check_outcome), _worse(one.told, other.told)
-    if check is not None:
-        outcome, told = _settle_outcome(one, other)
+    outcome, told = _settle_outcome(one, other, is_check=check is not None)
     first: dict[str, Any] = {name: getattr(opened, name) or getattr(later, name) for name in _FIRST}
     either: dict[str, Any] = {name: getattr(one, name) or getattr(other, name) for name in _EITHER}
     return ToolCall(
@@ -206,16 +204,16 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
     )
 
 
-def _settle_outcome(one: ToolCall, other: ToolCall) -> tuple[Outcome | None, Outcome | None]:
+def _settle_outcome(one: ToolCall, other: ToolCall, *, is_check: bool) -> tuple[Outcome | None, Outcome | None]:
     """Return how a check came out by two accounts of it, and what it said that this does not settle.
 
     The worse of two ends counts. What a check said on its way counts only where its end says nothing.
     """
     outcome, told = _worse(one.check_outcome, other.check_outcome), _worse(one.told, other.told)
-    ends = [call for call in (one, other) if call.outcome in ("ok", "failed")]
+    ends = [call for call in (one, other) if is_check and call.outcome in ("ok", "failed")]
     for end in ends:
         outcome = _worse(outcome, end.told)
-    if outcome in ("passed", "failed"):
+    if is_check and outcome in ("passed", "failed"):
         return outcome, None
     return (_worse(outcome, told) if ends else outcome), told
 
@@ -235,7 +233,6 @@ def _worse(one: Outcome | None, other: Outcome | None) -> Outcome | None:
 
 
 def _in_order(one: ToolCall, other: ToolCall) -> tuple[ToolCall, ToolCall]:
-    """Return the account of the beginning, then the other one."""
     if (one.started is None) != (other.started is None):
         return (one, other) if other.started is None else (other, one)
     return (one, other) if _opening(one) <= _opening(other) else (other, one)
