@@ -339,13 +339,14 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         script that went well and says no more: it heals what the same command left.
         """
         changes = self.changes - changes_since
-        unseen = CheckHistory(replace(run, outcome="unknown", tail=""), changes=changes)
-        known = next((one for one in self.checks if one.last.key == run.key), unseen)
+        first = CheckHistory(replace(run, outcome="unknown", tail=""), changes=changes)
+        known = next((one for one in self.checks if one.last.key == run.key), first)
         others = tuple(one for one in self.checks if one is not known)
         if self.away or run.is_away:
+            if run.outcome != "failed":
+                return self
             failures = known.add_failure(run, changes, is_base=run.is_away)  # else it is one once the change is back
-            is_base = run.outcome == "failed"
-            return replace(self, checks=_bounded((*others, replace(known, failures=failures)))) if is_base else self
+            return replace(self, checks=_bounded((*others, replace(known, failures=failures))))
         if run.outcome == "unknown":
             is_healed = known.red_for and known.last.options == run.options
             return replace(self, checks=others) if is_healed else self
