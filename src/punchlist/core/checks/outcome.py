@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -39,11 +39,11 @@ from punchlist.core.checks.summaries import (
 )
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
-from punchlist.core.shell.touches import SNAPSHOTS, Touch, find_touches, rewrites_snapshots
+from punchlist.core.shell.touches import SNAPSHOT_OPTIONS, SNAPSHOTS, Touch, find_touches
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
 from punchlist.core.todo import NamedCheck
 from punchlist.text.patterns import compile_later
-from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
+from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand, walk
 
 _FIXES: Final = compile_later(
     r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix|--\w+_out(?:=.*)?"
@@ -180,9 +180,9 @@ def analyse_command(
     checks: list[Check] = []
     watched: list[Watched] = []
     touches: list[Touch] = []
-    shown = _find_shown(tree)
+    printed = {word for command in walk_commands(tree) for word in command.words[1:]}
     changes_before, changes_after, reads, count, is_whole = False, tree.is_cut, True, 0, not tree.is_cut
-    for command, folder in _walk_folders(tree, ""):
+    for command, folder, shown in _walk_line(tree, "", "whole", printed):
         name = program(command.words)
         found, hides_failure = find_check(command, known)
         if naming and command.words == bare:
@@ -201,18 +201,19 @@ def analyse_command(
             script = find_script_path(command.words)
             touches += [Touch("ran", _join(folder, script))] if script else []
             continue
-        checks.append(replace(found, folder=_join(folder, found.folder), shown=shown.get(id(command), "whole")))
+        checks.append(replace(found, folder=_join(folder, found.folder), shown=shown))
         watched.append(Watched(command, hides_failure))
         ran = (found.script, *(path.partition("::")[0] for path in found.scope if not path.startswith(("-", "!"))))
         touches += (Touch("ran", _join(folder, path)) for path in ran if path)
-        if rewrites_snapshots(command.words):
+        if not SNAPSHOT_OPTIONS.isdisjoint(command.words):
             touches.append(Touch("edited", SNAPSHOTS))
         fixes = any(_FIXES.fullmatch(word) for word in command.words)
         changes_after, is_whole = changes_after or fixes, is_whole and not fixes
     line_check = None
     if checks:
         programs = [check.program for check in checks]
-        repeats = _has_loop(tree) or len(set(programs)) < len(programs)
+        has_loop = any(isinstance(node, CommandGroup) and node.kind == "loop" for node in walk(tree))
+        repeats = has_loop or len(set(programs)) < len(programs)
         away = [how for how, path in touches if path == "*"]
         line_check = CheckedLine(
             tuple(checks),
@@ -267,41 +268,13 @@ def find_tool_check(name: str, patterns: Patterns | None = None) -> CheckedLine 
     return None
 
 
-def _find_shown(tree: CommandList) -> dict[int, Shown]:
-    """Return how the output of each command of a line reaches the screen, by the identity of the command."""
-    found: dict[int, Shown] = {}
-    printed = {word for command in walk_commands(tree) for word in command.words[1:]}
-
-    def look(node: Node, shown: Shown) -> None:
-        redirects = () if isinstance(node, Pipeline) else node.redirects
-        if any(_leaves_screen(one) and one.target not in printed for one in redirects):
-            shown = "hidden"
-        match node:
-            case SimpleCommand():
-                found[id(node)] = shown
-            case Pipeline():
-                for part in reversed(node.parts):
-                    look(part, shown)
-                    shown = _SHOWN[max(_SHOWN.index(shown), _SHOWN.index(_pass_through(part)))]
-            case CommandGroup():
-                for entry in (entry for each in node.lists for entry in each.entries):
-                    look(entry.node, shown)
-
-    for entry in tree.entries:
-        look(entry.node, "whole")
-    return found
-
-
 def _leaves_screen(redirect: Redirect) -> bool:
     """True if a redirection takes what a command prints away from the screen; errors alone may go."""
-    return redirect.operator in (">", ">>", "1>", "1>>", "&>", "&>>", ">|") and redirect.target not in (
-        "/dev/stdout",
-        "-",
-    )
+    is_output = redirect.operator in (">", ">>", "1>", "1>>", "&>", "&>>", ">|")
+    return is_output and redirect.target not in ("/dev/stdout", "-")
 
 
 def _pass_through(node: Node) -> Shown:
-    """Return what a command behind a pipe lets through."""
     if not isinstance(node, SimpleCommand):
         return "hidden"
     name = program(node.words)
@@ -315,28 +288,38 @@ def _pass_through(node: Node) -> Shown:
     return "part" if name in _SHOWS_LINES and not (is_changed and name != "head") else "hidden"
 
 
-def _walk_folders(node: CommandList | Node, folder: str) -> Generator[tuple[SimpleCommand, str], None, str]:
-    """Yield the simple commands in their order, each with the folder in which it runs; return the folder after them."""
+def _walk_line(
+    node: CommandList | Node, folder: str, shown: Shown, printed: Set[str]
+) -> Generator[tuple[SimpleCommand, str, Shown], None, str]:
+    """Yield the simple commands in their order; return the folder after them.
+
+    Each comes with the folder in which it runs, and with how its output reaches the screen: a file that the line prints
+    (`printed`) is on it.
+    """
+    if isinstance(node, SimpleCommand | CommandGroup):
+        is_hidden = any(_leaves_screen(one) and one.target not in printed for one in node.redirects)
+        shown = "hidden" if is_hidden else shown
     match node:
         case SimpleCommand():
-            yield node, folder
+            yield node, folder, shown
             for inner in node.substitutions:
-                yield from _walk_folders(inner, folder)
+                yield from _walk_line(inner, folder, "whole", printed)
             return _change_folder(node.words, folder)
         case Pipeline():
             after = folder
-            for part in node.parts:
-                after = yield from _walk_folders(part, folder)
+            for place, part in enumerate(node.parts):
+                behind = (shown, *map(_pass_through, node.parts[place + 1 :]))
+                after = yield from _walk_line(part, folder, max(behind, key=_SHOWN.index), printed)
             return after if len(node.parts) == 1 else folder
         case CommandGroup():
             inside = folder
             for inner in node.lists:
-                inside = yield from _walk_folders(inner, inside)
+                inside = yield from _walk_line(inner, inside, shown, printed)
             return inside if node.kind in ("brace", "if", "loop", "case") else folder
         case CommandList():
             begin = folder
             for entry in node.entries:
-                folder = yield from _walk_folders(entry.node, folder)
+                folder = yield from _walk_line(entry.node, folder, shown, printed)
                 if entry.operator == "&":  # all that `&&` joins to it ran in a shell of its own
                     folder = begin
                 elif entry.operator not in ("&&", "||"):
@@ -359,16 +342,12 @@ def _join(folder: str, path: str) -> str:
     return "" if joined == "." else joined
 
 
-def _has_loop(tree: CommandList) -> bool:
-    groups = (entry.node for entry in tree.entries if isinstance(entry.node, CommandGroup))
-    return any(group.kind == "loop" or any(map(_has_loop, group.lists)) for group in groups)
-
-
 def judge_line(
     line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
 ) -> Outcome:
     """Return the worst outcome of the checks of a line. Beside other checks a probe counts only where it failed."""
-    return worst_outcome(line, judge_each(line, output, exit_code=exit_code, is_error=is_error))
+    ends = judge_ends(line, output, exit_code=exit_code, is_error=is_error)
+    return worst_outcome(line, [end.outcome for end in ends])
 
 
 def worst_outcome(line: CheckedLine, found: Sequence[Outcome]) -> Outcome:
@@ -389,13 +368,6 @@ class CheckEnd(NamedTuple):
     counts: RunCounts = RunCounts()
     ended_well: bool = False
     has_runner: bool = False
-
-
-def judge_each(
-    line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
-) -> list[Outcome]:
-    """Return the outcome of each check of a line."""
-    return [end.outcome for end in judge_ends(line, output, exit_code=exit_code, is_error=is_error)]
 
 
 def judge_ends(
@@ -458,11 +430,8 @@ def _drop_echoes(text: str, echoes: Sequence[str]) -> str:
 def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
     """Return what the output of a check says while it still runs, None if it says nothing."""
     text = clean_output(output)
-    found = [
-        read_summary(text, check.names, runs_others=check.is_script, is_test=check.family == "test", repeats=True)
-        for check in line.checks
-    ]
-    return next((one.summary for one in found if one.summary is not None), None)
+    found: list[Outcome | None] = [_read(check, text, repeats=True).summary for check in line.checks]
+    return next((summary for summary in found if summary is not None), None)
 
 
 def _split_output(checks: Sequence[Check], text: str) -> list[str]:

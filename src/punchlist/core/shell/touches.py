@@ -34,7 +34,9 @@ _WRITES_FILES: Final = compile_later(
 _TEMPORARY_ONLY: Final = compile_later(r"tempfile|mkdtemp|mktemp|tmp_path|/tmp/")
 
 _IN_PLACE: Final = compile_later(r"-[a-zA-Z]*i.*|--in-place.*")
-_SNAPSHOTS: Final = word_set("-u --update --updateSnapshot --update-snapshots --snapshot-update --force-regen --accept")
+SNAPSHOT_OPTIONS: Final = word_set(
+    "-u --update --updateSnapshot --update-snapshots --snapshot-update --force-regen --accept"
+)
 """Options with which a test run writes what it should compare with."""
 
 _OPERANDS: Final[dict[str, How]] = {
@@ -43,7 +45,6 @@ _OPERANDS: Final[dict[str, How]] = {
     **dict.fromkeys(("chmod", "truncate"), "edited"),
     **dict.fromkeys(("git checkout", "git restore"), "away"),
 }
-"""What happens to each operand of a command."""
 
 
 def writes_files(code: str) -> bool:
@@ -98,8 +99,3 @@ def _find_named(words: Sequence[str]) -> list[Touch] | None:
 
 SNAPSHOTS: Final = "snapshots"
 """The path of what a test run writes itself: the names of these files are not known."""
-
-
-def rewrites_snapshots(words: Sequence[str]) -> bool:
-    """True if a test run is told to write its snapshots anew."""
-    return not _SNAPSHOTS.isdisjoint(words)
