@@ -37,12 +37,12 @@ from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import background_id, exit_code_of, read_result
 from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
+from punchlist.core.shell.secret_commands import SECRET_FILE, prints_secret
 from punchlist.core.shell.touches import Touch, writes_files
 from punchlist.text import clean, cut
 from punchlist.text.cleaning import is_plain
 from punchlist.text.patterns import compile_later
 from punchlist.text.redaction import MARK, redact
-from punchlist.text.secret_commands import prints_secret
 from punchlist.text.tool_values import (
     LENGTH,
     UNKEYED,
@@ -184,7 +184,7 @@ def start_facts(
         facts["places"] = places
     if line is None and kind not in _NO_READERS and (background := background_id(arguments)):
         facts["background"] = background
-    facts["masked"] = line is not None and prints_secret(line if isinstance(line, str) else join_words(line))
+    facts["masked"] = kind not in _NO_READERS and _shows_secret(arguments, kind)
     facts["preview"] = shown
     if kind != "edit":
         facts["words"] = words_of(arguments, () if seen is None else seen.commands, shown, watch.secrets)
@@ -198,14 +198,16 @@ def end_facts(
     exit_code: int | None = None,
     started: ToolCall | Mapping[str, Any] | None = None,
     watch: Watch = DEFAULT,
+    masked: bool = False,
 ) -> dict[str, Any]:
     """Return the data of `tool.finished` without `call_id` and `name`.
 
     `started` is the call as it is known, or the facts of its beginning. Without it a check cannot be recognised yet, so
     what the output says is kept until it can (`told`). A call has not failed if nothing says so, but a check in it is
-    then judged by its own summary alone.
+    then judged by its own summary alone. Of a result that is `masked` nothing is kept but how the call came out.
     """
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
+    masked = masked or known.masked
     if exit_code is not None and type(exit_code) is not int:
         exit_code = exit_code_of(exit_code)  # a host may hand on what it got
     read = read_result(result, is_error, coded=exit_code is not None, kind=known.kind)
@@ -216,7 +218,7 @@ def end_facts(
     facts: dict[str, Any] = {"is_error": failed}
     if code is not None:
         facts["exit_code"] = code
-    if read.background and (code is None or (known.check is not None and known.check.is_detached)):
+    if read.background and (code is None or masked or (known.check is not None and known.check.is_detached)):
         facts["background"] = read.background
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
@@ -225,6 +227,8 @@ def end_facts(
         else:
             ends = judge_ends(known.check, read.text, exit_code=code, is_error=told)
             outcome = worst_outcome(known.check, [end.outcome for end in ends])
+            if masked:  # a line of the secret may look like a test
+                ends = [end._replace(counts=end.counts._replace(failures=())) for end in ends]
             if any(check.family != "probe" or check.script for check in known.check.checks):
                 facts["check_ends"] = to_builtins(ends)
             if len(ends) > 1:
@@ -245,12 +249,12 @@ def end_facts(
         facts["touches"] = [["missing" if _is_absent(path, absent) else how, path] for how, path in known.touches]
     if failed and is_declined(read.text) and code is None:
         facts["declined"] = True
-    if places := kept_places(result, watch.secrets):
+    if not masked and (places := kept_places(result, watch.secrets)):
         facts["places"] = places
     shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
-        facts["result"] = MARK if known.masked else shown
-    if known.masked:
+        facts["result"] = MARK if masked else shown
+    if masked:
         facts.pop("tail", None)
     return facts
 
@@ -281,6 +285,15 @@ def background_facts(
     if outcome == "failed" and (tail := _read_tail(read.text, watch)):
         facts["tail"] = tail
     return facts
+
+
+def _shows_secret(arguments: Any, kind: str) -> bool:
+    """True if a call prints a secret: by its command line, or because it is about the files that hold them."""
+    values = cast("Iterable[Any]", arguments.values() if isinstance(arguments, Mapping) else (arguments,))
+    lists = (value if isinstance(value, list) else (value,) for value in values)
+    texts = [one for value in lists for one in cast("Iterable[Any]", value) if isinstance(one, str)]
+    lines = find_command_lines(arguments) or texts if kind == "shell" else ()
+    return any(SECRET_FILE.search(text) for text in texts) or any(map(prints_secret, lines))
 
 
 def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch, ...]:
