@@ -237,12 +237,12 @@ def end_facts(
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
         facts["check"] = describe_check(known.check)
         facts["check_outcome"] = outcome
-        if outcome == "failed" and (tail := _read_tail(read.text, watch)):
+        if outcome == "failed" and not masked and (tail := _read_tail(read.text, watch)):
             facts["tail"] = tail
     elif failed and ("committed", "") in known.touches and _is_refused_commit(read.text):
         facts["check"] = _check_data(_COMMIT_HOOK, watch)
         facts["check_outcome"] = "failed"
-        facts["tail"] = _read_tail(read.text, watch)
+        facts["tail"] = "" if masked else _read_tail(read.text, watch)
     elif started is None and (says := "failed" if failed else read_any_summary(read.text)) is not None:
         facts["told"] = says
     if failed and known.touches and (absent := set(_ABSENT.findall(read.text))):
@@ -254,8 +254,6 @@ def end_facts(
     shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
         facts["result"] = MARK if masked else shown
-    if masked:
-        facts.pop("tail", None)
     return facts
 
 
@@ -290,8 +288,8 @@ def background_facts(
 def _shows_secret(arguments: Any, kind: str) -> bool:
     """True if a call prints a secret: by its command line, or because it is about the files that hold them."""
     values = cast("Iterable[Any]", arguments.values() if isinstance(arguments, Mapping) else (arguments,))
-    lists = (value if isinstance(value, list) else (value,) for value in values)
-    texts = [one for value in lists for one in cast("Iterable[Any]", value) if isinstance(one, str)]
+    parts = (cast("list[Any]", value if isinstance(value, list) else [value]) for value in values)
+    texts = [text for part in parts for text in part if isinstance(text, str)]
     lines = find_command_lines(arguments) or texts if kind == "shell" else ()
     return any(SECRET_FILE.search(text) for text in texts) or any(map(prints_secret, lines))
 
