@@ -27,7 +27,7 @@ from punchlist.store import Transaction
 from punchlist.store.runtime import CallRow
 from punchlist.text import repair
 from punchlist.text.hashing import blake2b
-from punchlist.text.redaction import redact
+from punchlist.text.redaction import MARK, redact
 from punchlist.text.tool_values import as_object, passage, preview
 
 SAME_CALL: Final = timedelta(seconds=5)
@@ -214,6 +214,8 @@ def _record_start(ctx: AgentContext, agent: AgentRunner, seen: SeenCall, call_id
             record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
     else:
         ctx.tell(found)
+        if known is not None and seen.facts.get("masked") and not known.call.masked:  # its arguments came in pieces
+            ctx.tx.tool_calls.save(ctx.row.number, replace(known, call=replace(known.call, masked=True)))
     if options.guardrail is not None:
         reads = seen.facts["kind"] == "read"
         verdict = detectors.guard_start(
@@ -324,7 +326,10 @@ def _record_end(
     detectors.begin_watch(ctx, options)
     known = row.call
     started = known if row.seq and known.outcome in ("running", "abandoned") else None
-    facts = end_facts(result, is_error=failed, exit_code=exit_code, started=started, watch=options.watch)
+    running = _find_background(ctx, known)
+    masked = _may_be_secret(known) or (running is not None and _may_be_secret(running.call))
+    facts = end_facts(result, is_error=failed, exit_code=exit_code, started=started, watch=options.watch, masked=masked)
+    kept = MARK if masked and result is not None else result
     has_failed = bool(facts["is_error"])
     is_first = known.finished is None or known.outcome == "abandoned"
     if is_first or (has_failed and known.outcome != "failed"):
@@ -332,12 +337,11 @@ def _record_end(
         if started is not None and started.started is not None:
             data["seconds"] = round(max(0.0, (ctx.now - started.started.at).total_seconds()), 3)
         if options.loops.enabled and is_first and row.seq:
-            row = detectors.record_outcome(ctx, row, result, has_failed, options.loops, signer)
+            row = detectors.record_outcome(ctx, row, kept, has_failed, options.loops, signer)
         detectors.note_tool_report(ctx, known.name)
-        running = _find_background(ctx, known)
         if running is not None:
             seen = background_facts(running.call, result, is_error=failed, exit_code=exit_code, watch=options.watch)
-            data |= seen
+            data |= {name: value for name, value in seen.items() if name != "tail" or not masked}
         seq = ctx.add(Draft(kind, data))
         report = call_from(kind, data, ctx.now, seq)
         call = joined(known, report) if row.seq else report
@@ -351,18 +355,23 @@ def _record_end(
         else:
             record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
     if options.guardrail is not None:
-        detectors.guard_end(ctx, known.id, result, failed=has_failed, options=options.guardrail, signer=signer)
+        detectors.guard_end(ctx, known.id, kept, failed=has_failed, options=options.guardrail, signer=signer)
 
 
 def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:
-    """Return the check in the background whose output a call reads."""
+    """Return the check, or the command that may print a secret, in the background whose output a call reads."""
     if not reader.background or reader.check is not None:
         return None
     calls = ctx.tx.tool_calls
     for call in reversed(calls.of_agent(ctx.row.number, _MOST_BACK)):
-        if call.background == reader.background and call.check is not None:
+        if call.background == reader.background and (call.check is not None or _may_be_secret(call)):
             return calls.find(ctx.row.number, call.id)
     return None
+
+
+def _may_be_secret(call: ToolCall) -> bool:
+    """True if nothing of a call's output may be kept. What a call runs is not known before it is reported to begin."""
+    return call.masked or call.started is None
 
 
 def _tell_background(ctx: AgentContext, row: CallRow, told: Outcome, tail: str) -> None:
@@ -385,7 +394,9 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
     if row is None or not row.seq or not row.call.is_open:
         return
     call = row.call
-    shown = "" if call.masked else shown
+    running = _find_background(ctx, call)
+    if call.masked or (running is not None and _may_be_secret(running.call)):
+        shown = ""
     ctx.add(Draft("tool.updated", _without_empty({"call_id": call.id, "name": call.name, "preview": shown})))
     told = None if call.check is None else read_running_output(call.check, said)
     if told is not None:
