@@ -62,7 +62,6 @@ OPTIONS = {
 VERBS = {
     "todo": {
         "append": {"--phase", "--check"},
-        "add": {"--phase", "--check"},
         "start": set[str](),
         "done": {"--all", "--evidence"},
         "drop": {"--all"},

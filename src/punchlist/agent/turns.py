@@ -23,7 +23,7 @@ from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block, open_tasks, open_work
 from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
 from punchlist.guidance.layers import PROFILES, Layer, layers
-from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, fingerprint, merge_sizes, size_of, size_of_tools
+from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.plan_mode import write_notice
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
@@ -43,8 +43,7 @@ _NOTHING_SPENT: Final = Spent()
 def note_user_turn(agent: AgentRunner) -> None:
     def work(ctx: AgentContext) -> None:
         _turn_over(agent, ctx, asked=True)
-        mark = fingerprint(_current(agent, ctx)[0], unfinished=True)
-        prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision, mark)
+        prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision)
         ctx.remember(guidance=prompt, turn=ctx.tx.last_seq())
 
     agent.attempt(work, None)
@@ -93,10 +92,11 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
     def work(ctx: AgentContext) -> Injection | None:
         text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         memory = ctx.memory.guidance
+        plan = ctx.tx.plans.current(ctx.row.number)
         situation = replace(
             _load_situation(agent, ctx),
             left_out=_find_left_out(agent, ctx, memory),
-            awaits_person=_awaits_person(ctx),
+            awaits_decision=plan is not None and plan.waits(ctx.now),
         )
         outcome = decide_at_stop(memory, situation, agent.rules, last_text=text, background=background)
         if not outcome.said and not background:
@@ -108,19 +108,6 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
         return outcome.said[0] if outcome.said else None
 
     return agent.attempt(work, None)
-
-
-def _awaits_person(ctx: AgentContext) -> bool:
-    """True while a question, a plan or a permission of the agent is open, or an item waits on a person."""
-    tx, number, todos = ctx.tx, ctx.row.number, ctx.row.state.todos
-    plan = tx.plans.current(number)
-    if plan is not None and plan.waits(ctx.now):
-        return True
-    questions = [row.question for row in tx.questions.open(agent=number)]
-    asked = {question.item for question in questions if question.plan_id == todos.plan_id}
-    blocked = any(item.waits_on_person and item.id not in asked for item in todos.items)
-    is_asked = any(question.waits(todos, ctx.now) for question in questions)
-    return is_asked or blocked or tx.overviews.load_activity(number).awaits_permission
 
 
 # What a model is told outside its turns.
