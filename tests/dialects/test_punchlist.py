@@ -359,13 +359,13 @@ def test_a_text_that_nobody_can_see_is_refused(agent: Agent) -> None:
 @pytest.mark.requirement("punchlist.ask")
 def test_ask_puts_a_question_to_a_person_and_its_item_waits(board: Board, agent: Agent) -> None:
     reply = todo(agent, ask={"1": "Which colour?"})
-    assert "The user is asked about 1." in reply.text
+    assert "Waiting for the user's answer on 1" in reply.text
     assert reply.data["asked"] == ["1"]
     assert agent.todos.items[0].blocker == Blocker("Which colour?", "a person")
     (wait,) = board.waits()
     assert (wait.kind, wait.id, wait.text) == ("question", "1", "Which colour?")
     agent.answer("1", "Red", by="ada", person=True)
-    assert lines(agent.todos)[:2] == ["1   Paint", "2 > Sweep"]
+    assert lines(agent.todos)[:2] == ["1 > Paint", "2   Sweep"]  # nothing was started in between
     assert "ada answered: Red" in (agent.take_answers() or "")
 
 

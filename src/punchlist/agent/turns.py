@@ -92,11 +92,10 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
     def work(ctx: AgentContext) -> Injection | None:
         text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         memory = ctx.memory.guidance
-        plan = ctx.tx.plans.current(ctx.row.number)
         situation = replace(
             _load_situation(agent, ctx),
             left_out=_find_left_out(agent, ctx, memory),
-            awaits_decision=plan is not None and plan.waits(ctx.now),
+            awaits_person=_awaits_person(ctx),
         )
         outcome = decide_at_stop(memory, situation, agent.rules, last_text=text, background=background)
         if not outcome.said and not background:
@@ -108,6 +107,19 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
         return outcome.said[0] if outcome.said else None
 
     return agent.attempt(work, None)
+
+
+def _awaits_person(ctx: AgentContext) -> bool:
+    """True while a question, a plan or a permission of the agent is open, or an item waits on a person."""
+    tx, number, todos = ctx.tx, ctx.row.number, ctx.row.state.todos
+    plan = tx.plans.current(number)
+    if plan is not None and plan.waits(ctx.now):
+        return True
+    questions = [row.question for row in tx.questions.open(agent=number)]
+    asked = {question.item for question in questions if question.plan_id == todos.plan_id}
+    blocked = any(item.waits_on_person and item.id not in asked for item in todos.items)
+    is_asked = any(question.waits(todos, ctx.now) for question in questions)
+    return is_asked or blocked or tx.overviews.load_activity(number).awaits_permission
 
 
 # What a model is told outside its turns.

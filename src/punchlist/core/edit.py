@@ -324,10 +324,10 @@ class Editing:
             self._advance(focus, places)
 
     def _advance(self, focus: str | None, places: list[int]) -> None:
-        """Start the next pending item when the one in focus was just closed."""
+        """Start the next pending item when the one in focus was just closed; none while an item waits on a person."""
         if not self.policy.advance or not any(self.items[place].id == focus for place in places):
             return
-        if any(item.status is Status.IN_PROGRESS for item in self.items):
+        if any(item.status is Status.IN_PROGRESS or item.waits_on_person for item in self.items):
             return
         order = [*range(places[-1] + 1, len(self.items)), *range(places[-1] + 1)]
         place = next((place for place in order if self.items[place].status is Status.PENDING), None)

@@ -189,6 +189,13 @@ class Activity(Struct, frozen=True, omit_defaults=True):
         """True if nothing is known of the agent but what its host said of its state."""
         return self.state == "new" and bool(self.host_state) and not self.copy_of
 
+    @property
+    def awaits_permission(self) -> bool:
+        """True if its host was last seen to show the person a dialog, and no call was reported since."""
+        last = None if self.last_call is None else self.last_call.at
+        seen = self.host_at
+        return self.host_state == "waiting" and (last is None or seen is None or last <= seen)
+
     def find_news(self, after: int, now: datetime) -> tuple[OpenFinding, ...]:
         """Return the findings after the event `after`, and earlier ones that still matter."""
         return tuple(one for one in self.findings if one.seq > after or self._matters(one, after, now))

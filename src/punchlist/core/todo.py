@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
+
+from punchlist.text.patterns import compile_later
 
 
 class Status(StrEnum):
@@ -42,6 +45,14 @@ ANYBODY = "a person"
 """The person that an item waits on when none is named."""
 
 
+_PERSON: Final = compile_later(
+    r"\b(?:users?|humans?|persons?|people|operators?|reviewers?|maintainers?|you|your"
+    r"|approv(?:al|es?|ed)|permission|confirmation|go-ahead|sign-?off|decision)\b",
+    re.IGNORECASE,
+)
+"""Words of a reason that waits for a person: our tool has no field for whom an item waits on."""
+
+
 class Blocker(Struct, frozen=True):
     """The reason why an item is blocked; `on` is a person, an agent or a thing, when known.
 
@@ -55,6 +66,11 @@ class Blocker(Struct, frozen=True):
     def is_order(self) -> bool:
         """True if it only says what comes first."""
         return self.on is None and self.reason.startswith("after ")
+
+    @property
+    def is_on_person(self) -> bool:
+        """True if it names whom the item waits on, or its reason speaks of a person's word."""
+        return self.on is not None or _PERSON.search(self.reason) is not None
 
 
 class Evidence(Struct, frozen=True):
@@ -108,6 +124,11 @@ class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """True unless completed or cancelled."""
         return self.status not in CLOSED
 
+    @property
+    def waits_on_person(self) -> bool:
+        """True if the item is blocked until a person acts: no later item is started by itself meanwhile."""
+        return self.status is Status.BLOCKED and self.blocker is not None and self.blocker.is_on_person
+
 
 class Phase(Struct, frozen=True):
     """A named stretch of a list. Names may repeat; ids do not."""
@@ -153,6 +174,11 @@ class TodoList(Struct, frozen=True, kw_only=True):
     def open_items(self) -> tuple[TodoItem, ...]:
         """Items that are neither completed nor cancelled, in order."""
         return tuple(item for item in self.items if item.status not in CLOSED)
+
+    @property
+    def waits_on_person(self) -> bool:
+        """True if an item is blocked until a person acts."""
+        return any(item.waits_on_person for item in self.items)
 
     @property
     def is_finished(self) -> bool:

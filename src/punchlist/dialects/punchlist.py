@@ -291,6 +291,7 @@ def _read_entry(key: str, index: int, value: Any) -> Entry:
     )
 
 
+_MOST_NAMED = 5
 VIEW_AFTER = 10
 """Replies without the whole list after which the next one shows it."""
 
@@ -316,13 +317,12 @@ def render(result: Result) -> Reply:
     if not isinstance(result.command, Query):
         lines.extend(_describe_changes(result))
     asked = _find_asked(result)
-    if asked:
-        lines.append(f"The user is asked about {', '.join(asked)}.")
+    waiting = _describe_wait(after)
     done, total, _ = after.progress
     if whole:
-        lines.extend([*render_list(after), f"{done}/{total} done"])
+        lines.extend([*render_list(after), f"{waiting}{done}/{total} done"])
     else:
-        lines.append(f"{_describe_focus(after)} {done}/{total}")
+        lines.append(f"{waiting}{_describe_focus(after)}{done}/{total}")
     focus = after.focus
     data: dict[str, Any] = {"revision": after.revision, "focus": focus.id if focus else None}
     data |= {"done": done, "total": total}
@@ -393,13 +393,26 @@ def _describe_changes(result: Result) -> Iterator[str]:
         yield "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in by_verb.items()) + "."
 
 
+def _describe_wait(todos: TodoList) -> str:
+    """Return a sentence on items that wait on a person, and on those that are not begun meanwhile; else nothing."""
+    waiting = [item.id for item in todos.items if item.waits_on_person]
+    if not waiting:
+        return ""
+    pending = [item.id for item in todos.items if item.status is Status.PENDING]
+    stays = ""
+    if pending and todos.focus is None:
+        more = f" and {len(pending) - _MOST_NAMED} more" if len(pending) > _MOST_NAMED else ""
+        stays = f"; {', '.join(pending[:_MOST_NAMED])}{more} {'stays' if len(pending) == 1 else 'stay'} pending"
+    return f"Waiting for the user's answer on {', '.join(waiting)}{stays}. "
+
+
 def _describe_focus(todos: TodoList) -> str:
     focus = todos.focus
     if focus is not None:
-        return f"Now {focus.id}: {_show_text(focus)}."
+        return f"Now {focus.id}: {_show_text(focus)}. "
     if todos.is_finished:
-        return "Nothing is open."
-    return f"Nothing is in progress, {len(todos.open_items)} open."
+        return "Nothing is open. "
+    return "" if todos.waits_on_person else f"Nothing is in progress, {len(todos.open_items)} open. "
 
 
 def _show_text(item: TodoItem) -> str:

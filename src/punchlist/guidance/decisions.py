@@ -62,8 +62,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """Items that none of this agent's tools of ours can report."""
     left_out: tuple[TodoItem, ...] = ()
     """Open items that the model left out of its list since the person spoke, or the stop guard asked about them."""
-    awaits_decision: bool = False
-    """A plan of this agent waits for a person's decision."""
+    awaits_person: bool = False
+    """A question, a plan or a permission of this agent waits for a person."""
 
     @property
     def tool(self) -> str:
@@ -285,7 +285,7 @@ def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: 
         return spend(memory, told, rules, shows_list=shows_list)
     if seen.news:
         return TurnDecision(memory, _tell_news(seen, rules))
-    waits = seen.planning or seen.awaits_decision or background > 0
+    waits = seen.planning or seen.awaits_person or background > 0
     if not rules.speaks or not seen.offered or waits or memory.stops >= rules.stop_tries:
         return TurnDecision(memory)
     items = find_owed(seen.items(unfinished=True))
