@@ -16,7 +16,7 @@ from tests.agents.model_api import Call, Request, Say, Script, Turn
 from tests.agents.programs import ClaudeCode, Codex, Gemini, Opencode, Sandbox
 from tests.agents.test_hooks import TODO, attach, punchlist, write_test
 
-EDIT, CHECK = "echo 'x = 1' > code.py", "pytest -q test_sum.py"
+EDIT, CHECK = "echo 'x = 1' > sum.py", "pytest -q test_sum.py"
 
 
 def watch(sandbox: Sandbox) -> None:
