@@ -46,8 +46,7 @@ def worked(board: Board, project: Path) -> Board:
     agent.tool_finished("c1", result="")
     ran(agent, "c2", "npm test", "1 failing", is_error=True)
     agent.call("todo", {"done": "1", "evidence": [PROOF, "npm test"]})
-    ran(agent, "c3", "npm test", "2 failing", is_error=True)  # 8.5: it is charged for a check that it ran
-    ran(agent, "c3b", "pytest -q", "2 passed in 0.1s")
+    ran(agent, "c3", "pytest -q", "2 passed in 0.1s")
     agent.call("todo", {"done": "2", "evidence": "pytest -q"})
     agent.call("todo", {"done": "3"})
     ran(agent, "c4", "pytest -q", "1 failed in 0.1s", is_error=True)
@@ -127,7 +126,7 @@ def test_the_tree_comes_before_the_items(run: Run, project: Path, command: str) 
     options = () if command == "report" else ("--after", "0")
     said = run(command, *options).out.splitlines()
     said = said[next(place for place, line in enumerate(said) if line.startswith("session red: pytest failed")) :]
-    said = [line for line in said if not line.startswith(("  $ ", "    1 ", "    2 "))]
+    said = [line for line in said if not line.startswith(("  $ ", "    1 "))]
     assert said[1] == "git: 1 commit; 1 file, +2 -1 uncommitted"
     assert re.fullmatch(r"  [0-9a-f]{7} Paint it", said[2])
     (git_seen,) = json.loads(run(command, "--json", *options).out)["git"]
@@ -138,11 +137,11 @@ def test_the_tree_comes_before_the_items(run: Run, project: Path, command: str) 
 @pytest.mark.usefixtures("worked")
 def test_a_red_session_has_its_failing_commands_with_their_last_lines(run: Run) -> None:
     said = run("report").out.splitlines()
-    assert said[5:9] == ["  $ pytest -q", "    1 failed in 0.1s", "  $ npm test", "    2 failing"]
-    assert "  - $ npm test\n    - 2 failing\n" in run("report", "--format", "markdown").out
+    assert said[5:9] == ["  $ pytest -q", "    1 failed in 0.1s", "  $ npm test", "    1 failing"]
+    assert "  - $ npm test\n    - 1 failing\n" in run("report", "--format", "markdown").out
     report = json.loads(run("report", "--json").out)
-    assert [check["last_lines"] for check in report["sessions"][0]["checks"]] == [["1 failed in 0.1s"], ["2 failing"]]
-    assert report["items"][0]["check"]["last_lines"] == ["2 failing"]
+    assert [check["last_lines"] for check in report["sessions"][0]["checks"]] == [["1 failed in 0.1s"], ["1 failing"]]
+    assert report["items"][0]["check"]["last_lines"] == ["1 failing"]
 
 
 def test_a_blocked_item_says_why_and_on_whom_it_waits(run: Run, board: Board) -> None:

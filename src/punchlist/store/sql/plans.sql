@@ -50,7 +50,7 @@ WHERE agent = :agent AND item = :item AND plan_id = :plan_id ORDER BY number DES
 -- name: open_questions
 -- What is asked on the board, or by one agent, the oldest first for each agent.
 SELECT a.session, a.name, a.project, q.agent, q.number, q.sum, q.body FROM questions q JOIN agents a ON a.id = q.agent
-WHERE q.state = 'open' AND (:agent IS NULL OR q.agent = :agent) ORDER BY q.agent, q.number LIMIT :limit;
+WHERE q.state = 'open' AND (CAST(:agent AS BIGINT) IS NULL OR q.agent = :agent) ORDER BY q.agent, q.number LIMIT :limit;
 
 -- name: answered_questions
 -- Answers of which the agent was not told yet.
