@@ -359,7 +359,7 @@ def _change_folder(words: Sequence[str], folder: str) -> str:
     if name not in ("cd", "pushd", "popd"):
         return folder
     target = next((word for word in words[1:] if not word.startswith("-")), "" if name == "popd" or words[1:] else "~")
-    if not target or target.startswith("$("):  # back to where the line began; mostly `git rev-parse --show-toplevel`
+    if not target or "git rev-parse --show-toplevel" in target:  # back to where the line began, or to the root
         return ""
     return target if target.startswith(("$", "~")) else _join(folder, target)
 

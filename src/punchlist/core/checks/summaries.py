@@ -616,7 +616,8 @@ _COUNTED: Final = compile_later(
 _FAILURE_NAMES: Final = compile_later(
     r"^(?:(?:FAILED|ERROR) (\S+(?:\[.*\])?)(?: - .*)?$|(?:FAIL|ERROR): (\w+ \([^)\n]*\))|[ \t]*--- FAIL: (\S+)"
     r"|test (\S+) \.\.\. FAILED|[ \t]*● (.+ › .+)$|_+ (\S+\.py:\S+) _+$|rspec (\S+)|\d+\) (\S+::\S+)"
-    r"|not ok \d+ -? ?(.+)|(\S[^:\n]{0,200}:\d+(?::\d+)?:? .+))",
+    r"|not ok \d+ -? ?(.+)|[ \t]*FAIL[ \t]+(\S+ > .+)$|(\S+ > .+) FAILED$|FAIL\s+(\S+ \[(?:build|setup) failed\])"
+    r"|(INTERNALERROR>|error(?:\[E\d+\])?: .+)|(\S[^:\n]{0,200}:\d+(?::\d+)?:? .+))",
     re.MULTILINE,
 )
 """The forms in which runners name a test that failed, and linters a finding."""

@@ -18,6 +18,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -51,7 +52,8 @@ _REPAIR: Final = compile_later(
     r"\b(?:fix(?:es|ed|ing)?|repair(?:s|ed|ing)?|resolv(?:e|es|ed|ing)|make\b.*\bpass(?:es|ing)?)\b", re.IGNORECASE
 )
 _ASKS_FOR_CHECK: Final = compile_later(
-    r"\b(?:make|get|turn|bring)\b.*\b(?:pass(?:es|ing)?|green)\b|\b(?:tests?|specs?|suite|CI|build|checks?|lint)\b.*\bgreen\b"
+    r"\b(?:make|get|turn|bring|ensure|verify|confirm)\b.*\b(?:pass(?:es|ing)?|green)\b"
+    r"|\b(?:tests?|specs?|suite|CI|build|checks?|lint)\b.*\b(?:green|(?:must|should|all) pass)\b"
     r"|\b(?:fix|repair|resolve)\b[^.:;]{0,40}\b(?:tests?|test_\w+|specs?|test suite|CI|build|lint(?:er)?)\b",
     re.IGNORECASE,
 )
@@ -301,7 +303,7 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
     if not has_changed and not done.has_passed and not any(_is_within(run, done) for run in proving):
         return "unchecked", "only read" if done.only_read else "only prose" if done.only_prose else "", None
     is_own = done.check is not None and done.check.by == "model"  # whoever is graded does not set the bar
-    covering = [run for run in proving if (run.named and not is_own) or done.has_more_files or covers(run, done.files)]
+    covering = [run for run in proving if (run.named and not is_own) or (done.has_more_files and not run.is_outside) or covers(run, done.files)]
     if covering:
         best = min(covering, key=lambda run: (not run.named, FAMILIES.index(run.family), -run.finished))
         return "verified", "" if has_changed else "nothing was changed", best
@@ -309,7 +311,7 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
         last = max(proving, key=lambda run: run.finished)
         return (
             "unchecked",
-            f"{last.command or last.name} covers none of the changes in {_describe_place(done.files)}",
+            f"{last.command or last.name} covers none of the changes{_describe_place(done.files)}",
             None,
         )
     if passes:
@@ -380,10 +382,11 @@ def covers(run: CheckRun, files: Sequence[str]) -> bool:
     there, or for a folder of tests, beside it.
     """
     if not files:
-        return True
+        return not run.is_outside
     stems = _named_stems(run.scope)
     folders = [] if stems else [folder for entry in run.scope if (folder := _named_folder(run, entry)) is not None]
-    reached = [path for path in files if _is_under(path, run.folder) and looks_at(run.name, run.family, path)]
+    is_under = partial(_is_under, folder=run.folder, may_be_project=not run.is_outside)
+    reached = [path for path in files if is_under(path) and looks_at(run.name, run.family, path)]
     if folders and "" not in folders:
         reached = [path for path in reached if any(f"/{folder}/" in f"/{path}" for folder in folders)]
     return any(not stems or _stem(path) in stems or path in run.scope for path in reached)
@@ -399,7 +402,7 @@ def _named_folder(run: CheckRun, entry: str) -> str | None:
     return "" if path in ("", ".") else path.removeprefix("./")
 
 
-def _is_under(path: str, folder: str) -> bool:
+def _is_under(path: str, folder: str, *, may_be_project: bool) -> bool:
     """True if a file lies under a folder, or may: where only one of them is known from the root, names decide."""
     if not folder:
         return True
@@ -407,7 +410,7 @@ def _is_under(path: str, folder: str) -> bool:
     if is_rooted and not is_folder_rooted:
         return f"/{folder}/" in path
     if is_folder_rooted and not is_rooted:
-        return True
+        return may_be_project
     return path.startswith(f"{folder}/")
 
 
@@ -431,5 +434,7 @@ def _stem(path: str) -> str:
 
 
 def _describe_place(files: Sequence[str]) -> str:
+    if not files:
+        return ""
     folders = {path.rpartition("/")[0] for path in files}
-    return f"{folders.pop()}/" if len(folders) == 1 and folders != {""} else files[0]
+    return " in " + (f"{folders.pop()}/" if len(folders) == 1 and folders != {""} else files[0])

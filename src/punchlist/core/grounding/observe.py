@@ -75,7 +75,7 @@ _NO_READERS: Final = frozenset({"edit", "todo", "delegate"})
 _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 """Programs whose input, or argument, names the files that they change."""
 
-_CHANGING: Final = frozenset({"made", "tool", "edited", "removed", "away"})
+_CHANGING: Final = frozenset({"made", "tool", "edited", "removed", "away", "undone"})
 _COMMIT_HOOK: Final = CheckedLine((Check("git commit", "lint", "git"),))
 _ABSENT: Final = compile_later(
     r"(?:cannot remove|can't open file|cannot access) '([^'\n]+)': (?:\[Errno 2\] )?No such file"
