@@ -347,6 +347,13 @@ _ONLY_PRINTS: Final = compile_later(
 )
 """Options that change nothing but what is printed."""
 
+_OPTIONS_SET: Final = compile_later(r"\w*(?:OPTS|OPTIONS|FLAGS|ARGS|SKIP|FILTER)\w*=")
+"""Variables that hold options, such as `PYTEST_ADDOPTS`."""
+
+_DECIDING_OPTIONS: Final = word_set("-f --file --makefile --justfile -c --config -p --project")
+_BUILDS_FILES: Final = word_set("docker docker-compose podman buildah kubectl helm")
+"""Programs for which these name what is built."""
+
 _SCRIPT_ENDS: Final = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".bash", ".t")
 _INTERPRETER: Final = compile_later(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|bash|sh|zsh|tsx|ts-node")
 _OWN_PROGRAM: Final = compile_later(r"\.{1,2}/|(?:target|build|dist|bin|scripts?|tools|tests?|ci)/|/(?!usr/|bin/|opt/)")
@@ -368,7 +375,8 @@ class Check(Struct, frozen=True, omit_defaults=True):
 
     `scope`: the paths that it covers, `folder`: where it ran. `script`: the file that it runs, if that is what it is.
     `options`: a hash of its options, but for those that only change what is printed. `named`: a hash of its words,
-    if a person or the project names it as a check. `shown`: how its output reaches the screen.
+    if a person or the project names it as a check. `shown`: how its output reaches the screen. `runs`: the files that
+    decide what it runs, if the session wrote them; of a probe the name that the line itself gives to a script.
     """
 
     name: str
@@ -381,6 +389,7 @@ class Check(Struct, frozen=True, omit_defaults=True):
     options: str = ""
     named: str = ""
     shown: Shown = "whole"
+    runs: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -473,8 +482,14 @@ def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) ->
     return found
 
 
-def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None, bool]:
-    """Return the check that a simple command is, or None; and True if it may end with 0 though it failed."""
+def find_check(
+    command: SimpleCommand, patterns: Patterns, settings: Sequence[str] = ()
+) -> tuple[Check | None, bool]:
+    """Return the check that a simple command is, or None; and True if it may end with 0 though it failed.
+
+    `settings` are the variables that the line sets before it.
+    """
+    settings = (*settings, *command.assignments)
     words, name = command.words, program(command.words)
     if len(words) > 1 and _INTERPRETER.fullmatch(name) and program(words[1:]) in _HOSTS:
         words = words[1:]  # `python manage.py test`
@@ -494,6 +509,7 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None
         words = words[words.index(script) :]
     folder = next((value for _, value in read_options(words[1:], _FOLDER_OPTIONS)), "")
     options = sorted(word for word in words[1:] if word.startswith("-") and _ONLY_PRINTS.fullmatch(word) is None)
+    options += filter(_OPTIONS_SET.match, settings)
     return Check(
         label.rpartition("/")[2] if script else label,
         family,
@@ -503,7 +519,17 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None
         folder,
         script=script,
         options=hash_words(options) if options else "",
+        runs=_find_deciding_files(words, settings),
     ), _hides_failure(words)
+
+
+def _find_deciding_files(words: Sequence[str], settings: Sequence[str]) -> tuple[str, ...]:
+    """Return the files that decide what a command runs: the program or module itself, and what options name."""
+    name = program(words)
+    folders = [folder for one in settings if one.startswith("PATH=") for folder in one[5:].split(":")]
+    own = [words[0]] if "/" in words[0] else [f"{folder}/{name}" for folder in folders if "$" not in folder]
+    given = [value for _, value in read_options(words[1:], _DECIDING_OPTIONS)] if name not in _BUILDS_FILES else []
+    return tuple(dict.fromkeys(path.removeprefix("./") for path in (*own, *given) if path))[:8]
 
 
 def hash_words(words: Sequence[str]) -> str:
@@ -668,6 +694,10 @@ def _find_file(words: Sequence[str]) -> tuple[str, Family] | None:
     if _CHECK_FILE.search(path) is None or _CHANGES_FILES.search(stem) is not None:
         return None
     return path, name_family(stem) or "test"
+
+
+def is_interpreter(name: str) -> bool:
+    return _INTERPRETER.fullmatch(name) is not None
 
 
 def find_script_path(words: Sequence[str]) -> str:

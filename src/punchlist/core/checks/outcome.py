@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from punchlist.core.checks.commands import (
     find_script_path,
     hash_words,
     is_idle,
+    is_interpreter,
     load_default_patterns,
 )
 from punchlist.core.checks.summaries import (
@@ -42,7 +43,7 @@ from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
 from punchlist.core.shell.touches import SNAPSHOTS, Touch, find_touches, rewrites_snapshots
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
 from punchlist.text.patterns import compile_later
-from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
+from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, Redirect, SimpleCommand, walk
 
 _FIXES: Final = compile_later(
     r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix|--\w+_out(?:=.*)?"
@@ -75,6 +76,8 @@ _CANNOT_RUN: Final = frozenset({126, 127})
 
 _PASSES_ON: Final = word_set("tee cat less more xcpretty xcbeautify tap-spec tap-dot gotestfmt ts")
 _SHOWS_LINES: Final = word_set("head grep egrep fgrep rg ag ack")
+_READERS: Final = word_set("cat tail head less more tac nl bat")
+_SAYS_SUMMARY: Final = compile_later(r"(?i)\b(?:passed|failed|ok|tests?|pass|fail)\b")
 _SHOWN: Final[tuple[Shown, ...]] = ("whole", "end", "part", "hidden")
 
 _WORST: Final[tuple[Outcome, ...]] = ("failed", "unknown", "empty", "passed")
@@ -191,10 +194,18 @@ def analyse_command(
     watched: list[Watched] = []
     touches: list[Touch] = []
     shown = _find_shown(tree)
+    own_names = {node.name for node in walk(tree) if isinstance(node, CommandGroup) and node.kind == "function"}
+    settings: list[str] = []
     changes_before, changes_after, reads, count, is_whole = False, tree.is_cut, True, 0, not tree.is_cut
     for command, folder in _walk_folders(tree, ""):
         name = program(command.words)
-        found, hides_failure = find_check(command, known)
+        found, hides_failure = find_check(command, known, settings)
+        if name == "alias":
+            own_names.update(word.partition("=")[0] for word in command.words[1:])
+        if name == "export" or all("=" in word for word in command.words):
+            settings += command.words
+        if found is not None and name in own_names:
+            found = replace(found, family="probe", runs=(name,))
         if is_named and command.words == bare:
             found = _as_named(found, command.words)
         count += name not in _TALK
@@ -280,26 +291,53 @@ def find_tool_check(name: str, patterns: Patterns | None = None) -> CheckedLine 
 def _find_shown(tree: CommandList) -> dict[int, Shown]:
     """Return how the output of each command of a line reaches the screen, by the identity of the command."""
     found: dict[int, Shown] = {}
+    names = {one.target for command in walk_commands(tree) for one in command.redirects if ">" in one.operator}
+    names.update(*(command.words for command in walk_commands(tree) if program(command.words) == "tee"))
     printed = {word for command in walk_commands(tree) for word in command.words[1:]}
 
-    def look(node: Node, shown: Shown) -> None:
+    def look_all(entries: Sequence[ListEntry], shown: Shown, *, is_free: bool) -> None:
+        after = ""
+        for entry in entries:  # what `&&` joins to a check runs only after it passed
+            is_free = after != "&&" if after else is_free
+            look(entry.node, shown, is_free=is_free)
+            after = entry.operator or ";"
+
+    def look(node: Node, shown: Shown, *, is_free: bool) -> None:
         redirects = () if isinstance(node, Pipeline) else node.redirects
         if any(_leaves_screen(one) and one.target not in printed for one in redirects):
             shown = "hidden"
         match node:
             case SimpleCommand():
+                if is_free and _may_print_summary(node, names):
+                    found.update(dict.fromkeys(found, "hidden"))
                 found[id(node)] = shown
             case Pipeline():
                 for part in reversed(node.parts):
-                    look(part, shown)
+                    look(part, shown, is_free=is_free)
                     shown = _SHOWN[max(_SHOWN.index(shown), _SHOWN.index(_pass_through(part)))]
             case CommandGroup():
-                for entry in (entry for each in node.lists for entry in each.entries):
-                    look(entry.node, shown)
+                for each in node.lists:
+                    look_all(each.entries, shown, is_free=is_free)
 
-    for entry in tree.entries:
-        look(entry.node, "whole")
+    look_all(tree.entries, "whole", is_free=True)
     return found
+
+
+def _may_print_summary(command: SimpleCommand, own: Collection[str]) -> bool:
+    """True if a command that is no check may print what looks like a summary: a file, code, a text of its own.
+
+    `own` are files that the line itself writes.
+    """
+    name, words = program(command.words), command.words[1:]
+    operands = [word for word in words if not word.startswith(("-", "+")) and not word.isdecimal()]
+    if name in ("echo", "printf"):  # a text that is known is left out of the output
+        text = " ".join(words)
+        return ("$" in text.replace("$?", "") or "\\n" in text) and _SAYS_SUMMARY.search(text) is not None
+    if name in _READERS or name in _SHOWS_LINES or name in ("sed", "awk"):
+        files = operands[name not in _READERS :] if name != "head" else operands
+        return any(file not in own for file in files) or any("<" in one.operator for one in command.redirects)
+    found, _ = find_check(command, load_default_patterns()) if is_interpreter(name) else (None, False)
+    return found is not None and found.family == "probe"
 
 
 def _leaves_screen(redirect: Redirect) -> bool:
@@ -315,6 +353,8 @@ def _pass_through(node: Node) -> Shown:
     if not isinstance(node, SimpleCommand):
         return "hidden"
     name = program(node.words)
+    if _may_print_summary(node, ()) and name in _READERS:
+        return "hidden"
     if name in _PASSES_ON:
         return "hidden" if any(map(_leaves_screen, node.redirects)) else "whole"
     if name == "tail":
@@ -332,7 +372,7 @@ def _walk_folders(node: CommandList | Node, folder: str) -> Generator[tuple[Simp
             yield node, folder
             for inner in node.substitutions:
                 yield from _walk_folders(inner, folder)
-            return _change_folder(node.words, folder)
+            return _change_folder(node, folder)
         case Pipeline():
             after = folder
             for part in node.parts:
@@ -354,12 +394,13 @@ def _walk_folders(node: CommandList | Node, folder: str) -> Generator[tuple[Simp
             return folder
 
 
-def _change_folder(words: Sequence[str], folder: str) -> str:
-    name = program(words)
+def _change_folder(command: SimpleCommand, folder: str) -> str:
+    words, name = command.words, program(command.words)
     if name not in ("cd", "pushd", "popd"):
         return folder
     target = next((word for word in words[1:] if not word.startswith("-")), "" if name == "popd" or words[1:] else "~")
-    if not target or "git rev-parse --show-toplevel" in target:  # back to where the line began, or to the root
+    asked = [one.words[:2] for inner in command.substitutions for one in walk_commands(inner)]
+    if not target or ("git", "rev-parse") in asked:  # back to where the line began, or to the root
         return ""
     return target if target.startswith(("$", "~")) else _join(folder, target)
 
@@ -439,7 +480,7 @@ def judge_ends(
             continue
         if (cannot_run or ran_nothing) and (not has_run or lacks_program(part)):
             found.append("failed" if check.named else "empty")
-        elif has_failed and state == "not run":
+        elif state == "not run":
             found.append("empty")
         else:
             is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, hash_words, looks_at
 from punchlist.core.checks.outcome import NamedCheck, find_bare_command
-from punchlist.core.grounding.session import CheckHistory, CheckRun, Failure, SessionRecord, is_setup, read_ends
+from punchlist.core.grounding.session import CheckHistory, CheckRun, Failure, SessionRecord, find_deciding, is_setup, read_ends
 from punchlist.core.grounding.tool_call import (
     MOST_FILES,
     ToolCall,
@@ -215,7 +215,8 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
     ends = [pair for call in seen for pair in read_ends(call)]
     tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
     starts = [call.started.order for call in changing if call.started is not None]
-    scripts = [relative_path(check.script, project) for check, _ in ends if check.script]
+    scripts = [path for check, _ in ends for path in find_deciding(check, project)]
+    aliases = [check.name for check, _ in ends if check.family == "probe" and check.runs == (check.program,)]
     return replace(
         window,
         calls=len(seen),
@@ -229,7 +230,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
         ran=tuple(dict.fromkeys(check.name for check, _ in ends if check.family != "probe"))[:_MOST_RAN],
         has_passed=any(end.outcome == "passed" and check.family in FAMILIES[:2] for check, end in ends),
         only_prose=any(call.changes and call.files for call in seen),
-        own_scripts=tuple(dict.fromkeys(path for path in scripts if record.is_written(path)))[:_MOST_FAILED],
+        own_scripts=tuple(dict.fromkeys((*filter(record.is_written, scripts), *aliases)))[:_MOST_FAILED],
     )
 
 

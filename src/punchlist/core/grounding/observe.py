@@ -221,7 +221,7 @@ def end_facts(
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
         if known.check.is_detached and not failed:  # how the start of it went says nothing of its end
-            outcome = read_running_output(known.check, read.text) or "unknown"
+            outcome = "failed" if read_running_output(known.check, read.text) == "failed" else "unknown"
         else:
             ends = judge_ends(known.check, read.text, exit_code=code, is_error=told)
             outcome = worst_outcome(known.check, [end.outcome for end in ends])
@@ -273,6 +273,7 @@ def background_facts(
     code = read.exit_code if exit_code is None else exit_code
     if code is None or read.runs_on:
         outcome = None if is_error else read_running_output(call.check, read.text)
+        outcome = None if outcome == "passed" and read.failed is None else outcome  # it has not ended
     else:
         outcome = judge_line(call.check, read.text, exit_code=code)
     if outcome is None:
@@ -429,6 +430,7 @@ def _without_secrets(check: Check, watch: Watch) -> Check:
         scope=tuple(_shown(redact(path, watch.secrets)) for path in check.scope),
         folder=_shown(redact(check.folder, watch.secrets)),
         script=_shown(redact(check.script, watch.secrets)),
+        runs=tuple(_shown(redact(path, watch.secrets)) for path in check.runs),
     )
 
 

@@ -515,10 +515,18 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
             named=check.named,
             is_away=call.check.is_away,
+            runs=find_deciding(check, project),
             is_outside=_is_outside(relative_path(check.folder, project), project),
         )
         runs.append(run)
     return runs
+
+
+def find_deciding(check: Check, project: str) -> tuple[str, ...]:
+    """Return the files that decide what a check runs; a runner's configuration in the project is a remark anyway."""
+    paths = [path for path in (check.script, f"{check.program}.py", *check.runs) if path]
+    found = [relative_path(posixpath.normpath(posixpath.join(check.folder, path)), project) for path in paths]
+    return tuple(path for path in found if path.startswith("/") or not is_setup(path))
 
 
 def _is_outside(folder: str, project: str) -> bool:
