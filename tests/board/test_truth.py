@@ -37,6 +37,19 @@ def test_a_runner_that_is_not_installed_accuses_nobody(session: Session) -> None
     assert session.report().state == "unchecked"
 
 
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("uv run pytest", "error: Failed to spawn: `pytest`\n  Caused by: No such file or directory (os error 2)"),
+        ("npm test", "npm error enoent Could not read package.json: Error: ENOENT: no such file or directory"),
+        ("make test", "make: *** No targets specified and no makefile found.  Stop."),
+    ],
+)
+def test_a_runner_without_what_it_needs_accuses_nobody(session: Session, command: str, output: str) -> None:
+    session.edit().run(command, output, 1)
+    assert finish(session) == "unchecked"
+
+
 def test_what_could_not_start_leaves_red_red_and_green_as_old_as_it_was(session: Session) -> None:
     session.edit().fail().run("pytest -q", "bash: pytest: command not found", 127)
     assert session.report().state == "red"
@@ -100,6 +113,11 @@ def test_a_file_of_the_session_is_checked_by_a_known_runner(session: Session) ->
     assert session.report().state == "red"
     session.run("rm test_x.py", "", 0)  # the script is gone, and with it what it left
     assert session.report().state == "unchecked"
+
+
+def test_a_scratch_script_that_is_written_and_fails_in_one_line_accuses_nobody(session: Session) -> None:
+    session.edit().fail("cat > /tmp/test_x.py <<'E'\nassert 0\nE\npython /tmp/test_x.py", "AssertionError").run()
+    assert finish(session) == "verified"
 
 
 # 8.3 Scratch files of the session are no changes once they are gone.
@@ -424,6 +442,7 @@ def test_old_words_stay(session: Session) -> None:
 
 # What a second reviewer tried.
 
+VITEST = " Tests  1 failed | 4 passed (5)"
 GO = "--- FAIL: TestB (0.00s)\nFAIL\nFAIL\tx\t0.1s"
 
 
@@ -432,10 +451,10 @@ GO = "--- FAIL: TestB (0.00s)\nFAIL\nFAIL\tx\t0.1s"
     [
         ("go test ./...", GO, f"{GO}\nFAIL\ty [build failed]"),
         ("pytest -q", ONE, f"{ONE}\nINTERNALERROR> x"),
-        ("npx vitest run", " FAIL  a.test.ts > b\n Tests  1 failed | 4 passed (5)", " FAIL  a.test.ts > c\n Tests  1 failed | 4 passed (5)"),
+        ("npx vitest run", f" FAIL  a.test.ts > b\n{VITEST}", f" FAIL  a.test.ts > c\n{VITEST}"),
         ("gradle test", "T > a FAILED\n5 tests completed, 1 failed", "T > b FAILED\n5 tests completed, 1 failed"),
     ],
-)  # fmt: skip
+)
 def test_another_failure_than_before_is_the_items(session: Session, command: str, before: str, after: str) -> None:
     session.fail(command, before).edit("src/a.x").fail(command, before).write("x a", "> b")
     assert session.grades["a"] == "unchecked"

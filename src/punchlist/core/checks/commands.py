@@ -482,9 +482,7 @@ def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) ->
     return found
 
 
-def find_check(
-    command: SimpleCommand, patterns: Patterns, settings: Sequence[str] = ()
-) -> tuple[Check | None, bool]:
+def find_check(command: SimpleCommand, patterns: Patterns, settings: Sequence[str] = ()) -> tuple[Check | None, bool]:
     """Return the check that a simple command is, or None; and True if it may end with 0 though it failed.
 
     `settings` are the variables that the line sets before it.

@@ -429,7 +429,11 @@ _NOT_STARTED: Final = compile_later(
     r"|.*\bMissing script\b.*|.*No rule to make target (?!.*needed by).*|.*Couldn't find a script named.*"
     r"|error Command \S+ not found.*|error: Script not found.*|.*\bflag provided but not defined\b.*"
     r"|go: (?:go\.mod file not found|cannot find main module).*|error: could not find `Cargo.toml`.*"
-    r"|.*is not recognized as .*"
+    r"|.*is not recognized as .*|error: Failed to spawn: .*|[Cc]ommand not found: .*|The command \S+ could not be found"
+    r"|.*\b(?:could not determine executable|Could not read package\.json|Couldn't find a package\.json"
+    r"|No package\.json was found|no makefile found|does not contain recipe|unknown environment|JAVA_HOME is not set"
+    r"|[Cc]ould not find (?:a Mix\.Project|Package\.swift)|couldn't find an eslint\.config|No test configuration file found"
+    r"|Could not open input file)\b.*|stat \S+: directory not found|go: go\.mod requires .*"
 )
 """Lines with which an interpreter or a runner says that the run could not begin."""
 

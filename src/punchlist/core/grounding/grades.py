@@ -26,14 +26,21 @@ from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, hash_words, looks_at
 from punchlist.core.checks.outcome import NamedCheck, find_bare_command
-from punchlist.core.grounding.session import CheckHistory, CheckRun, Failure, SessionRecord, find_deciding, is_setup, read_ends
+from punchlist.core.grounding.session import (
+    CheckHistory,
+    CheckRun,
+    Failure,
+    SessionRecord,
+    find_deciding,
+    is_setup,
+    read_ends,
+)
 from punchlist.core.grounding.tool_call import (
     MOST_FILES,
     ToolCall,
     changed_code,
     changes_code,
     hash_path,
-    relative_path,
 )
 from punchlist.core.overview import CompletingWrite
 from punchlist.text.patterns import compile_later
@@ -304,7 +311,11 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
     if not has_changed and not done.has_passed and not any(_is_within(run, done) for run in proving):
         return "unchecked", "only read" if done.only_read else "only prose" if done.only_prose else "", None
     is_own = done.check is not None and done.check.by == "model"  # whoever is graded does not set the bar
-    covering = [run for run in proving if (run.named and not is_own) or (done.has_more_files and not run.is_outside) or covers(run, done.files)]
+    covering = [
+        run
+        for run in proving
+        if (run.named and not is_own) or (done.has_more_files and not run.is_outside) or covers(run, done.files)
+    ]
     if covering:
         best = min(covering, key=lambda run: (not run.named, FAMILIES.index(run.family), -run.finished))
         return "verified", "" if has_changed else "nothing was changed", best

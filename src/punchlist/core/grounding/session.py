@@ -35,6 +35,7 @@ _MOST_WRITTEN: Final = 256
 _MOST_SCRATCH: Final = 64
 _MOST_FAILURES: Final = 4
 _MOST_NOTES: Final = 6
+_MADE: Final = ("made", "tool")
 _ASIDE: Final = ("away", "back", "undone")
 _OTHER_OPTIONS: Final = "run with other options"
 NOBODY: Final[Mapping[int, int]] = {}
@@ -257,7 +258,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                     kept.append(touch)
             else:
                 is_unknown = hash_path(path) not in written or hash_path(path) in gone
-                is_new = how in ("made", "tool") and is_unknown and _may_be_scratch(path)
+                is_new = how in _MADE and is_unknown and _may_be_scratch(path)
                 written[hash_path(path)] = change.position
                 if known is not None or is_new:
                     has_run, writes = (False, False) if known is None else (known.has_run, known.writes)
@@ -466,7 +467,10 @@ def find_touched(call: ToolCall, project: str) -> list[Touch]:
     if call.outcome == "failed":
         touches = tuple(touch for touch in touches if touch.how not in ("back", "committed", "unhooked"))
     if not is_done(call):
-        touches = tuple(touch for touch in touches if touch.how in ("ran", "missing"))
+        made = {path for how, path in touches if how == "ran" or (call.kind == "shell" and is_temporary(path))}
+        touches = tuple(
+            one for one in touches if one.how in ("ran", "missing") or (one.how in _MADE and one.path in made)
+        )
     if "No local changes" in call.result:
         touches = tuple(touch for touch in touches if touch != ("away", "*"))
     return [Touch(how, path if path == "*" else relative_path(path, project)) for how, path in touches]

@@ -14,8 +14,8 @@ from punchlist.text.shell import SimpleCommand
 How = Literal["made", "tool", "edited", "removed", "ran", "away", "back", "undone", "committed", "unhooked", "missing"]
 """`made`: written whole; `tool`: so, with code that writes files. `ran`: as a script, or as an operand of a check.
 
-`away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `undone`: commits were taken back. `committed` has no path, and
-`unhooked` is a commit without its hooks. `missing`: it was to be removed or run, and was not there.
+`away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `undone`: commits were taken back.
+`committed` has no path, and `unhooked` is a commit without its hooks. `missing`: it was to be removed or run, and was not there.
 """
 
 
