@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.core.checks.outcome import CheckedLine, find_checks, judge_each, judge_line
+from punchlist.core.checks.outcome import CheckedLine, find_checks, judge_ends, judge_line
 from punchlist.core.checks.summaries import WINDOW, read_any_summary
 
 
@@ -248,14 +248,16 @@ SEVERAL = [
 
 @pytest.mark.parametrize(("command", "output", "outcomes"), SEVERAL)
 def test_of_several_checks_in_a_failed_line_each_has_its_own_outcome(command: str, output: str, outcomes: str) -> None:
-    assert judge_each(checked(command), output, exit_code=1) == outcomes.split()
-    assert judge_each(checked(command), output, is_error=True) == outcomes.split()
+    assert [end.outcome for end in judge_ends(checked(command), output, exit_code=1)] == outcomes.split()
+    assert [end.outcome for end in judge_ends(checked(command), output, is_error=True)] == outcomes.split()
 
 
 def test_of_two_runs_of_one_program_each_has_the_summary_that_it_printed() -> None:
     line = checked("pytest tests/a; pytest tests/b")
-    assert judge_each(line, "1 failed in 0.1s\n3 passed in 0.1s", exit_code=0) == ["failed", "passed"]
-    assert judge_each(line, "1 failed in 0.1s\n", exit_code=0) == ["failed", "failed"]
+    both = judge_ends(line, "1 failed in 0.1s\n3 passed in 0.1s", exit_code=0)
+    assert [end.outcome for end in both] == ["failed", "passed"]
+    one = judge_ends(line, "1 failed in 0.1s\n", exit_code=0)
+    assert [end.outcome for end in one] == ["failed", "failed"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ be any argument, by its last part between colons (`gradle *test` holds for `grad
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Final, Literal
@@ -104,64 +104,44 @@ _VALUED: Final = word_set(
 )
 """Options whose value could be taken for a verb or a path."""
 
-_SELECTS: Final = word_table(
+_NARROWS: Final = word_table(
     """
-    pytest py.test pytest-3: -k -m
-    unittest manage.py: -k --tag
-    go gotestsum: -run --run
-    cargo: --test --bin --example -E
-    jest vitest react-scripts: -t --testNamePattern --testPathPattern
-    npm pnpm yarn bun: -t --testNamePattern --grep
-    mocha playwright wdio: -g --grep -f --fgrep
+    pytest py.test pytest-3: -k -m !--deselect !--ignore !--ignore-glob !--lf !--last-failed !--sw !--stepwise
+    pytest py.test pytest-3: !--stepwise-skip
+    unittest: -k --tag @-s @--start-directory
+    manage.py: -k --tag !--exclude-tag
+    go: -run --run !-skip
+    gotestsum: -run --run
+    cargo: --test --bin --example -E !--skip !--exclude @-p @--package
+    jest vitest: -t --testNamePattern --testPathPattern !--exclude !--testPathIgnorePatterns !--onlyChanged
+    jest vitest: !--onlyFailures !--changedSince !--changed @--project
+    react-scripts: -t --testNamePattern --testPathPattern !--exclude !--testPathIgnorePatterns !--onlyChanged
+    react-scripts: !--onlyFailures !--changedSince !--changed
+    npm pnpm yarn bun: -t --testNamePattern --grep !--exclude !--testPathIgnorePatterns !--onlyChanged !--onlyFailures
+    npm pnpm yarn bun: !--changedSince !--changed @-w @--workspace @--filter @-F @workspace
+    mocha: -g --grep -f --fgrep !--invert !--grep-invert !--last-failed !--only-changed !--exclude
+    playwright: -g --grep -f --fgrep !--invert !--grep-invert !--last-failed !--only-changed !--exclude @--project
+    wdio: -g --grep -f --fgrep
     node: --test-name-pattern
-    rspec: -e --example -t --tag
-    mix: --only
-    mvn mvnw mvnd: -Dtest -Dit.test
+    rspec: -e --example -t --tag !--only-failures !--next-failure !--exclude-pattern
+    mix: --only !--exclude !--failed !--stale
+    mvn mvnw mvnd: -Dtest -Dit.test @-pl @--projects
     gradle gradlew: --tests
-    dotnet swift deno phpunit pest artisan paratest: --filter
-    ctest: -R -L
+    dotnet swift deno artisan: --filter
+    phpunit pest paratest: --filter !--exclude-group !--exclude-testsuite
+    ctest: -R -L !-E !-LE !--rerun-failed
     bazel bazelisk: --test_filter
     behave: -n -t --tags
-    nox: -k -t
+    nox: -k -t !--skip @-s @--session @-e
+    ruff black flake8 pylint bandit pyright: !--exclude !--extend-exclude !--ignore !--extend-ignore
+    mypy: !--exclude !--extend-exclude !--ignore !--extend-ignore @-p @--package @-m @--module
+    eslint: !--ignore-pattern
+    tox: !--skip @-e
+    turbo: @--filter @-F
+    lerna: @--scope
     """
 )
-"""Options that select some of the tests, by program."""
-
-_LEAVES_OUT: Final = word_table(
-    """
-    pytest py.test pytest-3: --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise --stepwise-skip
-    manage.py: --exclude-tag
-    go: -skip
-    cargo: --skip --exclude
-    jest vitest react-scripts: --exclude --testPathIgnorePatterns --onlyChanged --onlyFailures --changedSince --changed
-    npm pnpm yarn bun: --exclude --testPathIgnorePatterns --onlyChanged --onlyFailures --changedSince --changed
-    mocha playwright: --invert --grep-invert --last-failed --only-changed --exclude
-    rspec: --only-failures --next-failure --exclude-pattern
-    mix: --exclude --failed --stale
-    ctest: -E -LE --rerun-failed
-    phpunit pest paratest: --exclude-group --exclude-testsuite
-    ruff black flake8 mypy pylint bandit pyright: --exclude --extend-exclude --ignore --extend-ignore
-    eslint: --ignore-pattern
-    nox tox: --skip
-    """
-)
-"""Options that leave tests or files out, by program. Such a run heals only itself."""
-
-_PACKAGES: Final = word_table(
-    """
-    cargo: -p --package
-    mypy: -p --package -m --module
-    mvn mvnw mvnd: -pl --projects
-    npm pnpm yarn bun: -w --workspace --filter -F workspace
-    turbo: --filter -F
-    lerna: --scope
-    jest vitest playwright: --project
-    unittest: -s --start-directory
-    tox: -e
-    nox: -s --session -e
-    """
-)
-"""Options that name a part of the project, by program."""
+"""Options that narrow a run, by program: they select tests, leave some out (`!`), or name a part of a project (`@`)."""
 
 _SHORT_VALUED: Final = word_table(
     """
@@ -207,8 +187,6 @@ _FILTERS: Final = word_set("cargo jest vitest react-scripts ava")
 """Programs whose operands select tests by a part of their name, unless they are paths."""
 
 _MODULES: Final = word_set("unittest manage.py trial nose2 nosetests stestr")
-"""Programs whose operands are names of modules."""
-
 _FOLDERS: Final = compile_later(
     r"src|lib|apps?|packages|(?:__)?tests?(?:__)?|specs?|unit|integration|e2e|backend|frontend|server|client"
 )
@@ -291,8 +269,6 @@ _IDLE_OF: Final = word_table(
     """
 )
 _DRY_CHECKS: Final = frozenset({"kubectl", "clang-format", "php-cs-fixer", "manage.py"})
-"""Programs that check by a dry run."""
-
 # Options with which a check ends with 0 whatever it finds, or without having run.
 _HIDES: Final = word_set("--exit-zero --if-present --ignore-errors --soft-fail --no-fail --fail-never")
 _HIDES_OF: Final = word_table(
@@ -309,8 +285,6 @@ _REPORTS_WITH: Final[Mapping[str, str]] = {"semgrep": "--error", "cppcheck": "--
 """Programs that end with 0 unless they are given this option."""
 
 RUNS_OTHERS: Final = word_set("tox nox pre-commit prek lefthook lint-staged turbo nx lerna act")
-"""Programs that run other checks and show what those print."""
-
 # Scripts and targets that are checks by their name.
 _RUNNERS: Final = word_set("make gmake just task rake invoke inv doit nox poe mage")
 _WITHOUT_TARGET: Final[Mapping[str, tuple[str, Family]]] = {
@@ -345,8 +319,6 @@ _CHECK_FILE: Final = compile_later(
 _ONLY_PRINTS: Final = compile_later(
     r"-[vqsl]+|-r\w+|--(?:verbose|quiet|silent|no-header|no-summary|showlocals|durations.*|tb|color|colors|reporter)(?:=.*)?"
 )
-"""Options that change nothing but what is printed."""
-
 _OPTIONS_SET: Final = compile_later(r"\w*(?:OPTS|OPTIONS|FLAGS|ARGS|SKIP|FILTER)\w*=")
 """Variables that hold options, such as `PYTEST_ADDOPTS`."""
 
@@ -357,8 +329,6 @@ _BUILDS_FILES: Final = word_set("docker docker-compose podman buildah kubectl he
 _SCRIPT_ENDS: Final = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".bash", ".t")
 _INTERPRETER: Final = compile_later(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|bash|sh|zsh|tsx|ts-node")
 _OWN_PROGRAM: Final = compile_later(r"\.{1,2}/|(?:target|build|dist|bin|scripts?|tools|tests?|ci)/|/(?!usr/|bin/|opt/)")
-"""Where the programs of a project lie."""
-
 _CHANGES_FILES: Final = compile_later(
     r"^(?!(?:test|tests|verify|check|repro\w*|debug|demo|show|try)[_-])(?:.*[_-])?(?:gen\w*|migrat\w+|fix\w*|format\w*|setup|install\w*|codemod\w*|update\w*|write\w*|build\w*|make\w*|"
     r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*|modif\w+)(?:$|[_-])",
@@ -482,10 +452,12 @@ def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) ->
     return found
 
 
-def find_check(command: SimpleCommand, patterns: Patterns, settings: Sequence[str] = ()) -> tuple[Check | None, bool]:
+def find_check(
+    command: SimpleCommand, patterns: Patterns, settings: Sequence[str] = (), own: Collection[str] = ()
+) -> tuple[Check | None, bool]:
     """Return the check that a simple command is, or None; and True if it may end with 0 though it failed.
 
-    `settings` are the variables that the line sets before it.
+    `settings` are the variables that the line sets, `own` the names that it gives to scripts: these are probes.
     """
     settings = (*settings, *command.assignments)
     words, name = command.words, program(command.words)
@@ -497,7 +469,9 @@ def find_check(command: SimpleCommand, patterns: Patterns, settings: Sequence[st
     label, family = found or find_script(words, patterns) or _find_probe(command) or ("", None)
     if family is None:
         return None, False
-    if family == "test" and _skips_tests(words):
+    if name in own:
+        family = "probe"
+    elif family == "test" and _skips_tests(words):
         family = "build"
     is_script = found is None and family != "probe"
     script = "" if found is not None else find_script_path(words)
@@ -517,7 +491,7 @@ def find_check(command: SimpleCommand, patterns: Patterns, settings: Sequence[st
         folder,
         script=script,
         options=hash_words(options) if options else "",
-        runs=_find_deciding_files(words, settings),
+        runs=(name,) if name in own else _find_deciding_files(words, settings),
     ), _hides_failure(words)
 
 
@@ -544,7 +518,6 @@ def is_idle(words: Sequence[str]) -> bool:
 
 
 def _skips_tests(words: Sequence[str]) -> bool:
-    """True if tests are switched off, so that only a build is left."""
     if program(words) in ("gradle", "gradlew"):
         return any(option in ("-x", "--exclude-task") and "test" in task.lower() for option, task in pairwise(words))
     if program(words) == "go":
@@ -571,12 +544,12 @@ def _find_scope(words: Sequence[str], name: str, *, is_script: bool, is_file: bo
     verbs = {*name.split()[1:], "run", "discover", "analyse", "scan"}
     is_goal = host in _GOALS or (is_script and host not in _HOSTS)
     paths: list[str] = []
+    narrows = _NARROWS.get(host, frozenset())
     chosen = [
         f"{'!' if _ONLY_LEFT_OUT.fullmatch(value) else ''}{option} {value}"
-        for option, value in read_options(words[1:], _SELECTS.get(host, ()))
+        for option, value in read_options(words[1:], narrows)
     ]
-    left_out = _LEAVES_OUT.get(host, ())
-    chosen += [f"!{word}" for word in words[1:] if word.partition("=")[0] in left_out]
+    chosen += [f"!{word}" for word in words[1:] if f"!{word.partition('=')[0]}" in narrows]
     for word in _find_targets(words[1:], _SHORT_VALUED.get(host, _VALUED)):
         if word in verbs:
             verbs.discard(word)
@@ -588,7 +561,8 @@ def _find_scope(words: Sequence[str], name: str, *, is_script: bool, is_file: bo
             chosen.append(f"!{word}")  # what a script makes of its words is not known
         elif _PATH.search(word) or not is_goal:
             paths.append(re.sub(r"(\.\w+):(\d+)(?::\d+)*$", r"\1::\2", word))
-    parts = paths or [value for _, value in read_options(words[1:], _PACKAGES.get(host, ())) if value]
+    packages = {option[1:] for option in narrows if option.startswith("@")}
+    parts = paths or [value for _, value in read_options(words[1:], packages) if value]
     if not chosen:
         return tuple(parts[:16])
     selected = " ".join(chosen)
@@ -641,9 +615,8 @@ def find_script(words: Sequence[str], patterns: Patterns) -> tuple[str, Family] 
         script = next(iter(find_operands(words[2:])), "")
         family = name_family(script.rpartition(":")[2])
         return None if family is None else (f"{name} run {script[:64]}", family)
-    host = words[1:] if program(words[1:]) in _HOSTS else words
-    if program(host) in _HOSTS:
-        return (f"{program(host)} test", "test") if tuple(host[1:2]) == ("test",) else None
+    if name in _HOSTS:
+        return (f"{name} test", "test") if words[1:2] == ("test",) else None
     return _find_file(words)
 
 
@@ -684,7 +657,6 @@ def _find_target(runner: str, words: Sequence[str]) -> tuple[str, Family] | None
 
 
 def _find_file(words: Sequence[str]) -> tuple[str, Family] | None:
-    """Return the check that a file such as `run_tests.py` is by its path, alone or behind its interpreter."""
     path = find_script_path(words)
     stem, dot, _ = path.rpartition("/")[2].rpartition(".")
     if not path or (dot and not path.endswith(_SCRIPT_ENDS)) or (not dot and "/" not in path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence, Set
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -40,10 +40,10 @@ from punchlist.core.checks.summaries import (
 )
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
-from punchlist.core.shell.touches import SNAPSHOTS, Touch, find_touches, rewrites_snapshots
+from punchlist.core.shell.touches import SNAPSHOT_OPTIONS, SNAPSHOTS, Touch, find_touches
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
 from punchlist.text.patterns import compile_later
-from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, Redirect, SimpleCommand, walk
+from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand, walk
 
 _FIXES: Final = compile_later(
     r"--fix(?:-only)?|--write|--apply|--autocorrect(?:-all)?|--in-place|(?:[\w:-]*[:_-])?fix|--\w+_out(?:=.*)?"
@@ -193,19 +193,15 @@ def analyse_command(
     checks: list[Check] = []
     watched: list[Watched] = []
     touches: list[Touch] = []
-    shown = _find_shown(tree)
-    own_names = {node.name for node in walk(tree) if isinstance(node, CommandGroup) and node.kind == "function"}
-    settings: list[str] = []
+    printed = {word for command in walk_commands(tree) for word in command.words[1:]}
+    own_names, settings = _find_own_names(tree)
+    printers = set(_find_printers(tree, _find_own_files(tree)))
     changes_before, changes_after, reads, count, is_whole = False, tree.is_cut, True, 0, not tree.is_cut
-    for command, folder in _walk_folders(tree, ""):
+    for command, folder, shown in _walk_line(tree, "", "whole", printed):
         name = program(command.words)
-        found, hides_failure = find_check(command, known, settings)
-        if name == "alias":
-            own_names.update(word.partition("=")[0] for word in command.words[1:])
-        if name == "export" or all("=" in word for word in command.words):
-            settings += command.words
-        if found is not None and name in own_names:
-            found = replace(found, family="probe", runs=(name,))
+        found, hides_failure = find_check(command, known, settings, own_names)
+        if id(command) in printers:
+            checks = [replace(one, shown="hidden") for one in checks]
         if is_named and command.words == bare:
             found = _as_named(found, command.words)
         count += name not in _TALK
@@ -222,18 +218,19 @@ def analyse_command(
             script = find_script_path(command.words)
             touches += [Touch("ran", _join(folder, script))] if script else []
             continue
-        checks.append(replace(found, folder=_join(folder, found.folder), shown=shown.get(id(command), "whole")))
+        checks.append(replace(found, folder=_join(folder, found.folder), shown=shown))
         watched.append(Watched(command, hides_failure))
         ran = (found.script, *(path.partition("::")[0] for path in found.scope if not path.startswith(("-", "!"))))
         touches += (Touch("ran", _join(folder, path)) for path in ran if path)
-        if rewrites_snapshots(command.words):
+        if not SNAPSHOT_OPTIONS.isdisjoint(command.words):
             touches.append(Touch("edited", SNAPSHOTS))
         fixes = any(_FIXES.fullmatch(word) for word in command.words)
         changes_after, is_whole = changes_after or fixes, is_whole and not fixes
     line_check = None
     if checks:
         programs = [check.program for check in checks]
-        repeats = _has_loop(tree) or len(set(programs)) < len(programs)
+        has_loop = any(isinstance(node, CommandGroup) and node.kind == "loop" for node in walk(tree))
+        repeats = has_loop or len(set(programs)) < len(programs)
         away = [how for how, path in touches if path == "*"]
         line_check = CheckedLine(
             tuple(checks),
@@ -288,39 +285,41 @@ def find_tool_check(name: str, patterns: Patterns | None = None) -> CheckedLine 
     return None
 
 
-def _find_shown(tree: CommandList) -> dict[int, Shown]:
-    """Return how the output of each command of a line reaches the screen, by the identity of the command."""
-    found: dict[int, Shown] = {}
-    names = {one.target for command in walk_commands(tree) for one in command.redirects if ">" in one.operator}
-    names.update(*(command.words for command in walk_commands(tree) if program(command.words) == "tee"))
-    printed = {word for command in walk_commands(tree) for word in command.words[1:]}
+def _find_own_names(tree: CommandList) -> tuple[set[str], list[str]]:
+    """Return the names that a line gives to functions and aliases, and the variables that it sets."""
+    names = {node.name for node in walk(tree) if isinstance(node, CommandGroup) and node.kind == "function"}
+    settings: list[str] = []
+    for words in (command.words for command in walk_commands(tree)):
+        if program(words) == "alias":
+            names.update(word.partition("=")[0] for word in words[1:])
+        elif program(words) == "export" or all("=" in word for word in words):
+            settings += words
+    return names, settings
 
-    def look_all(entries: Sequence[ListEntry], shown: Shown, *, is_free: bool) -> None:
-        after = ""
-        for entry in entries:  # what `&&` joins to a check runs only after it passed
-            is_free = after != "&&" if after else is_free
-            look(entry.node, shown, is_free=is_free)
-            after = entry.operator or ";"
 
-    def look(node: Node, shown: Shown, *, is_free: bool) -> None:
-        redirects = () if isinstance(node, Pipeline) else node.redirects
-        if any(_leaves_screen(one) and one.target not in printed for one in redirects):
-            shown = "hidden"
-        match node:
-            case SimpleCommand():
-                if is_free and _may_print_summary(node, names):
-                    found.update(dict.fromkeys(found, "hidden"))
-                found[id(node)] = shown
-            case Pipeline():
-                for part in reversed(node.parts):
-                    look(part, shown, is_free=is_free)
-                    shown = _SHOWN[max(_SHOWN.index(shown), _SHOWN.index(_pass_through(part)))]
-            case CommandGroup():
-                for each in node.lists:
-                    look_all(each.entries, shown, is_free=is_free)
+def _find_own_files(tree: CommandList) -> set[str]:
+    """Return the files that a line writes."""
+    commands = list(walk_commands(tree))
+    teed = {word for command in commands if program(command.words) == "tee" for word in command.words}
+    return teed | {one.target for command in commands for one in command.redirects if ">" in one.operator}
 
-    look_all(tree.entries, "whole", is_free=True)
-    return found
+
+def _find_printers(node: CommandList | Node, own: Set[str], *, is_free: bool = True) -> Iterator[int]:
+    """Yield the identities of commands that may print a summary though a check before them failed or did not run."""
+    match node:
+        case SimpleCommand():
+            if is_free and _may_print_summary(node, own):
+                yield id(node)
+        case Pipeline():
+            for part in node.parts:
+                yield from _find_printers(part, own, is_free=is_free)
+        case CommandGroup():
+            for inner in node.lists:
+                yield from _find_printers(inner, own, is_free=is_free)
+        case CommandList():
+            for entry in node.entries:
+                yield from _find_printers(entry.node, own, is_free=is_free)
+                is_free = entry.operator != "&&"  # what `&&` joins to a check runs only after it passed
 
 
 def _may_print_summary(command: SimpleCommand, own: Collection[str]) -> bool:
@@ -334,7 +333,7 @@ def _may_print_summary(command: SimpleCommand, own: Collection[str]) -> bool:
         text = " ".join(words)
         return ("$" in text.replace("$?", "") or "\\n" in text) and _SAYS_SUMMARY.search(text) is not None
     if name in _READERS or name in _SHOWS_LINES or name in ("sed", "awk"):
-        files = operands[name not in _READERS :] if name != "head" else operands
+        files = operands if name in _READERS else operands[1:]
         return any(file not in own for file in files) or any("<" in one.operator for one in command.redirects)
     found, _ = find_check(command, load_default_patterns()) if is_interpreter(name) else (None, False)
     return found is not None and found.family == "probe"
@@ -342,14 +341,11 @@ def _may_print_summary(command: SimpleCommand, own: Collection[str]) -> bool:
 
 def _leaves_screen(redirect: Redirect) -> bool:
     """True if a redirection takes what a command prints away from the screen; errors alone may go."""
-    return redirect.operator in (">", ">>", "1>", "1>>", "&>", "&>>", ">|") and redirect.target not in (
-        "/dev/stdout",
-        "-",
-    )
+    is_output = redirect.operator in (">", ">>", "1>", "1>>", "&>", "&>>", ">|")
+    return is_output and redirect.target not in ("/dev/stdout", "-")
 
 
 def _pass_through(node: Node) -> Shown:
-    """Return what a command behind a pipe lets through."""
     if not isinstance(node, SimpleCommand):
         return "hidden"
     name = program(node.words)
@@ -365,28 +361,38 @@ def _pass_through(node: Node) -> Shown:
     return "part" if name in _SHOWS_LINES and not (is_changed and name != "head") else "hidden"
 
 
-def _walk_folders(node: CommandList | Node, folder: str) -> Generator[tuple[SimpleCommand, str], None, str]:
-    """Yield the simple commands in their order, each with the folder in which it runs; return the folder after them."""
+def _walk_line(
+    node: CommandList | Node, folder: str, shown: Shown, printed: Set[str]
+) -> Generator[tuple[SimpleCommand, str, Shown], None, str]:
+    """Yield the simple commands in their order; return the folder after them.
+
+    Each comes with the folder in which it runs, and with how its output reaches the screen: a file that the line prints
+    (`printed`) is on it.
+    """
+    if isinstance(node, SimpleCommand | CommandGroup):
+        is_hidden = any(_leaves_screen(one) and one.target not in printed for one in node.redirects)
+        shown = "hidden" if is_hidden else shown
     match node:
         case SimpleCommand():
-            yield node, folder
+            yield node, folder, shown
             for inner in node.substitutions:
-                yield from _walk_folders(inner, folder)
+                yield from _walk_line(inner, folder, "whole", printed)
             return _change_folder(node, folder)
         case Pipeline():
             after = folder
-            for part in node.parts:
-                after = yield from _walk_folders(part, folder)
+            for place, part in enumerate(node.parts):
+                behind = (shown, *map(_pass_through, node.parts[place + 1 :]))
+                after = yield from _walk_line(part, folder, max(behind, key=_SHOWN.index), printed)
             return after if len(node.parts) == 1 else folder
         case CommandGroup():
             inside = folder
             for inner in node.lists:
-                inside = yield from _walk_folders(inner, inside)
+                inside = yield from _walk_line(inner, inside, shown, printed)
             return inside if node.kind in ("brace", "if", "loop", "case") else folder
         case CommandList():
             begin = folder
             for entry in node.entries:
-                folder = yield from _walk_folders(entry.node, folder)
+                folder = yield from _walk_line(entry.node, folder, shown, printed)
                 if entry.operator == "&":  # all that `&&` joins to it ran in a shell of its own
                     folder = begin
                 elif entry.operator not in ("&&", "||"):
@@ -410,16 +416,12 @@ def _join(folder: str, path: str) -> str:
     return "" if joined == "." else joined
 
 
-def _has_loop(tree: CommandList) -> bool:
-    groups = (entry.node for entry in tree.entries if isinstance(entry.node, CommandGroup))
-    return any(group.kind == "loop" or any(map(_has_loop, group.lists)) for group in groups)
-
-
 def judge_line(
     line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
 ) -> Outcome:
     """Return the worst outcome of the checks of a line. Beside other checks a probe counts only where it failed."""
-    return worst_outcome(line, judge_each(line, output, exit_code=exit_code, is_error=is_error))
+    ends = judge_ends(line, output, exit_code=exit_code, is_error=is_error)
+    return worst_outcome(line, [end.outcome for end in ends])
 
 
 def worst_outcome(line: CheckedLine, found: Sequence[Outcome]) -> Outcome:
@@ -440,13 +442,6 @@ class CheckEnd(NamedTuple):
     counts: RunCounts = RunCounts()
     ended_well: bool = False
     has_runner: bool = False
-
-
-def judge_each(
-    line: CheckedLine, output: str, *, exit_code: int | None = None, is_error: bool | None = None
-) -> list[Outcome]:
-    """Return the outcome of each check of a line."""
-    return [end.outcome for end in judge_ends(line, output, exit_code=exit_code, is_error=is_error)]
 
 
 def judge_ends(
@@ -509,11 +504,8 @@ def _drop_echoes(text: str, echoes: Sequence[str]) -> str:
 def read_running_output(line: CheckedLine, output: str) -> Outcome | None:
     """Return what the output of a check says while it still runs, None if it says nothing."""
     text = clean_output(output)
-    found = [
-        read_summary(text, check.names, runs_others=check.is_script, is_test=check.family == "test", repeats=True)
-        for check in line.checks
-    ]
-    return next((one.summary for one in found if one.summary is not None), None)
+    found: list[Outcome | None] = [_read(check, text, repeats=True).summary for check in line.checks]
+    return next((summary for summary in found if summary is not None), None)
 
 
 def _split_output(checks: Sequence[Check], text: str) -> list[str]:

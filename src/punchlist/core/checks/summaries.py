@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal, NamedTuple, get_args
@@ -67,318 +68,226 @@ class Framework(NamedTuple):
     is_total: bool = False
 
 
-FRAMEWORKS: Final = (
-    Framework(
-        "pytest py.test pytest-3",
-        failed=rf"(?:\d+ \w+, )*{_N} (?:failed|errors?)(?:, \d+ [a-z ]+)* in [\d.:]+m?s",
-        empty=r"no tests (?:ran|collected)\b|(?:\d+ (?:skipped|deselected|warnings?)(?:, )?)+ in [\d.:]+m?s",
-        passed=rf"(?:\d+ (?!failed|errors?\b)\w+, )*{_N} (?:x?passed|xfailed)\b"
-        rf"(?!.*\b{_N} (?:failed|errors?)\b).* in [\d.:]+m?s",
-        is_final=True,
-    ),
-    Framework(
-        "pytest py.test pytest-3",
-        failed=r"FAILED \S+::|ERROR \S+\.py\b"
-        r"|INTERNALERROR>|!+ Interrupted|[.sxX]*[FE][.sxXFE]* +\[ *\d+%\]"
-        r"|.*:: ?\S.* (?:FAILED|ERROR) +\[ *\d+%\]|_+ ERROR collecting|= FAILURES ="
-        "|ImportError while loading conftest",
-        empty=r"collected 0 items\b|ERROR: (?:file or directory not found|not found):",
-        passed=r"\.[.sxX]* +\[100%\]$",
-    ),
-    Framework(
-        "unittest manage.py trial nose2 nosetests django-admin",
-        failed=r"FAILED(?: \(|$)",
-        empty=r"Ran 0 tests|NO TESTS RAN|Ran (\d+) tests?.*\n\s*OK \(skipped=\1\)",
-        passed=rf"Ran ({_N}) tests?.*\n\s*OK\b(?! \(skipped=\1\))|OK \(.*expected failures=",
-        is_final=True,
-        empty_wins=True,
-    ),
-    Framework(
-        "unittest manage.py",
-        findings=r"(?:FAIL|ERROR): \w+ \(",
-        passed="OK$|No changes detected$|System check identified no issues",
-        own=True,
-    ),
-    Framework(
-        "go gotestsum ginkgo",
-        failed="go: (?:go\\.mod file not found|cannot find|errors? |no (?:module|such|packages)|updates? to)"
-        "|no required module",
-        findings=r"panic: |(?:vet: )?\S+\.go:\d+:\d+: \S",
-    ),
-    Framework(
-        "go+test gotestsum ginkgo",
-        failed=rf"--- FAIL: |FAIL\t|FAIL$|FAIL \[|DONE \d+ tests?,.* {_N} (?:failures?|errors?)"
-        r"|FAIL! -- |\{.*\"Action\":\"fail\"",
-        empty=r"\? +\t.*\[no test files\]|ok +\t.*\[no tests to run\]|.*matched no packages"
-        "|no packages to test|DONE 0 tests",
-        passed=rf"ok +\t(?!.*\[no tests to run\])|DONE {_N} tests?|SUCCESS! -- {_N} Passed|PASS$",
-    ),
-    Framework(
-        "cargo rustc",
-        failed="error: could not (?:compile|find)|error: aborting|warning: unused.*-D warnings$",
-        built=r"Finished [`\w]",
-        findings=r"error(?:\[E\d+\])?: ",
-    ),
-    Framework("cargo+fmt rustfmt", failed="Diff in "),
-    Framework(
-        "cargo+test",
-        failed=rf"test result: FAILED|error: (?:test failed|\d+ targets? failed)|Summary \[.*\b{_N} failed"
-        r"|test \S.* \.\.\. FAILED",
-        empty=r"test result: ok\. 0 passed|Summary \[.*\b0 tests? run|error: no tests to run|Starting 0 tests",
-        passed=rf"test result: ok\. {_N} passed|Summary \[.*\b{_N} passed",
-    ),
-    Framework(
-        "jest react-scripts vitest",
-        failed=rf"(?:Tests|Test Suites|Snapshots): +(?:\d+ \w+, )*{_N} failed"
-        rf"|(?:Test Files|Tests|Snapshots) +(?:\d+ \w+ \| )*{_N} failed"
-        rf"|(?:Type )?Errors +{_N} error|● Test suite failed",
-        findings=r"FAIL +(?:\S+ +)?\S+\.[cm]?[jt]sx?\b",
-        empty=r"Tests: +(?:\d+ (?:skipped|todo), )*\d+ total|No tests? (?:files )?found|Tests +no tests"
-        r"|Tests +\d+ (?:skipped|todo) \(",
-        passed=rf"Tests: +(?:\d+ \w+, )*{_N} passed|Tests +(?:\d+ \w+ \| )*{_N} passed",
-        is_total=True,
-    ),
-    Framework(
-        "mocha cypress playwright ava tap tape node prove bats uvu",
-        failed=rf"{_N} failing\b|{_N} (?:tests? )?failed\b(?! [a-z])|[#ℹ] fail +{_N}"
-        r"|not ok \d+(?!.*# (?:TODO|SKIP|todo|skip))|✖ +\d+ of \d+ failed"
-        rf"|Result: FAIL|\d+ tests?, {_N} failures?|Failed \d+/\d+|Uncaught exception in|✖ {_N} ",
-        empty=r"0 passing\b|[#ℹ] tests 0$|[#ℹ] pass +0$|Error: No tests found|Result: NOTESTS|1\.\.0\b"
-        r"|0 tests?, 0 failures|No test files found|\d+ skipped$",
-        passed=rf"{_N} passing\b|{_N} (?:tests? )?passed\b|[#ℹ] pass +{_N}|✔ +All specs passed|Result: PASS"
-        rf"|{_N} tests?, 0 failures|All tests successful|ok {_N}\b",
-        is_total=True,
-    ),
-    Framework(
-        "bun deno",
-        failed=rf"{_N} fail$|FAILED \||error: Test failed|error: TS\d+",
-        empty=r"0 pass$|ok \| 0 passed|error: No test modules found|No tests found!|0 tests",
-        passed=rf"{_N} pass$|ok \| {_N} passed",
-        is_total=True,
-    ),
-    Framework(
-        "mvn mvnw mvnd gradle gradlew sbt ant",
-        failed=r"(?:\[\w+\] +)?BUILD FAIL|FAILURE: Build"
-        r"|> Task \S+ FAILED|\[ERROR\] (?:Failed to execute|COMPILATION|The goal)"
-        # Not one possessive group with a choice in it: Python before 3.11.5 matches those wrongly.
-        r"|[^ \n]*+(?: (?!> )[^ \n]*+)* > .* FAILED$|\[error\] \(",
-        built=r"(?:\[\w+\] +)?BUILD SUCCESS(?:FUL)?|\[success\]",
-    ),
-    Framework(
-        "mvn+test mvnw+test mvnd+test gradle+test gradlew+test sbt+test ant+test",
-        failed=rf"(?:\[\w+\] +)?Tests run: \d+, +Failures: (?:{_N}|0, +Errors: {_N})|There were failing tests"
-        rf"|\[error\] (?:Failed|Error): Total|\d+ tests? completed, {_N} failed",
-        empty=r"(?:\[\w+\] +)?Tests run: (?:0,|(\d+), +Failures: 0, +Errors: 0, +Skipped: \1\b)"
-        r"|(?:\[\w+\] +)?No tests to run|> Task \S*[tT]est NO-SOURCE"
-        "|No tests were found",
-        passed=rf"(?:\[\w+\] +)?Tests run: ({_N}), +Failures: 0, +Errors: 0(?!, +Skipped: \1\b)"
-        r"|\[info\] Passed: Total [1-9]",
-    ),
-    Framework(
-        "dotnet msbuild vstest.console",
-        failed=r"Build FAILED|\S.*: error [A-Z]+\d+: ",
-        built="Build succeeded",
-    ),
-    Framework(
-        "dotnet+test vstest.console",
-        failed=rf"Failed! +- Failed: +{_N}|Test Run (?:Failed|Aborted)|Failed: +{_N}",
-        empty=r"No test is available|Skipped! |No test matches",
-        passed=r"Passed! |Test Run Successful",
-        is_total=True,
-    ),
-    Framework(
-        "rspec minitest mix rails rake ruby cucumber",
-        failed=rf"\d+ (?:examples?|tests?|runs|doctests?|properties)(?:, \d+ [a-z]+)*, {_N} (?:failures?|errors?)\b"
-        rf"|Failed examples:|.*{_N} errors? occurred outside|.*\"(?:failure|error)_count\": ?{_N}"
-        rf"|\d+ scenarios? \(.*{_N} failed",
-        empty=r"There are no tests to run|0 (?:examples|tests|runs),|(\d+) examples?, 0 failures, \1 pending"
-        r"|(\d+) (?:runs|tests), (?:0 assertions, )?0 failures, (?:0 errors, )?\2 skip|0 scenarios",
-        passed=rf"({_N}) (?:examples?|tests?|runs|doctests?)(?:, \d+ [a-z]+)*, 0 failures(?!.*\b\1 (?:pending|skip))"
-        rf"|{_N} scenarios? \({_N} passed\)",
-        is_total=True,
-    ),
-    Framework(
-        "phpunit pest paratest artisan php",
-        failed=rf"FAILURES!|ERRORS!|Tests: +(?:\d+ \w+, )*{_N} failed"
-        rf"|Tests: \d+, Assertions: \d+,.*(?:Failures|Errors): {_N}|(?:PHP )?(?:Parse|Fatal) error"
-        "|Errors parsing",
-        empty=r"No tests (?:executed|found)|Tests: (\d+),.*Skipped: \1\b",
-        passed=rf"OK \({_N}|OK, but.*\n+Tests: (\d+),(?!.*Skipped: \1\b)|Tests: +{_N} passed|No syntax errors",
-        is_total=True,
-    ),
-    Framework(
-        "swift xcodebuild",
-        failed=rf"\*\* (?:TEST|BUILD) FAILED|Executed \d+ tests?, with .*{_N} failure|✘ Test run with|\S+: error: ",
-        empty=r"Executed 0 tests|Executed (\d+) tests?, with \1 tests? skipped and 0 fail",
-        passed=rf"\*\* (?:TEST|BUILD) SUCCEEDED|Executed ({_N}) tests?, with (?!\1 tests? skipped).*\b0 fail"
-        rf"|[✔✓] Test run with {_N}|Build complete!",
-    ),
-    Framework(
-        "ctest meson bazel bazelisk",
-        failed=rf"\d+% tests passed, {_N} tests? failed|Fail: +{_N}$|\[  FAILED  \]"
-        r"|Executed \d+ out of \d+ tests?: .*\bfails?\b|FAILED: Build",
-        empty=r"No tests were found|ERROR: No test targets|100% tests passed, 0 tests failed out of 0\b"
-        r"|\[  PASSED  \] 0 tests|No test targets",
-        passed=rf"100% tests passed|Ok: +{_N}|\[  PASSED  \] {_N}|Executed \d+ out of \d+ tests?: \d+ tests? pass",
-        is_total=True,
-    ),
-    Framework(
-        "behave robot",
-        failed=rf"(?:\d+ \w+ passed, )?{_N} failed\b(?! [a-z])|\d+ (?:features?|scenarios?|steps?) passed, {_N} failed"
-        rf"|\d+ tests?, \d+ passed, {_N} failed",
-        empty=r"0 (?:features?|scenarios?|steps?) passed, 0 failed|0 tests, 0 passed",
-        passed=rf"{_N} (?:features?|scenarios?|steps?) passed, 0 failed|{_N} tests?, {_N} passed, 0 failed",
-        is_total=True,
-    ),
-    Framework(
-        "tox nox",
-        failed=r"evaluation failed :\(|\S+: FAIL\b|nox > Session .* failed|nox > Command .* failed"
-        r"|ERROR: +\S+: commands failed",
-        passed=r"congratulations :\)|\S+: OK\b|nox > Session .* was successful",
-    ),
-    Framework(
-        "ruff",
-        failed="ruff failed|error: (?:Failed|Invalid)",
-        empty=r".*No Python files found",
-        empty_wins=True,
-    ),
-    Framework(
-        "ruff+check",
-        failed=rf"Found {_N} errors?(?! in )(?!.*\b0 remaining\))",
-        passed=rf"All checks passed|Found {_N} errors? \(.*\b0 remaining",
-        empty=r".*No Python files found",
-        empty_wins=True,
-    ),
-    Framework(
-        "ruff+format black",
-        failed=rf"{_N} files? would be reformatted|[Ww]ould reformat|Oh no! |error: cannot format",
-        passed=r"\d+ files? (?:already formatted|would be left unchanged|left unchanged|reformatted)",
-        empty=r".*No Python files (?:found|are present)",
-        empty_wins=True,
-    ),
-    Framework(
-        "mypy dmypy",
-        failed=rf"Found {_N} errors? in |{_N} errors?$|error: (?:Failed|Invalid)",
-        empty=r"There are no \.py\[i\] files|mypy: error: .*Missing target|.*no issues found in 0 source files",
-        passed="Success: no issues found",
-        empty_wins=True,
-    ),
-    Framework(
-        "biome oxlint",
-        failed=rf"Found {_N} (?:errors?(?! in )|diagnostics|problems|issues)|Found \d+ warnings? and {_N} errors?",
-        empty=r"Checked 0 files|.*No files were processed|No files found to lint",
-        passed=rf"Found 0 errors|Found \d+ warnings? and 0 errors|Checked {_N} files?.*No fixes applied",
-        empty_wins=True,
-    ),
-    Framework("tsc vue-tsc tsgo", failed=rf".*error TS\d+:|Found {_N} errors?", passed="Found 0 errors"),
-    Framework(
-        "pyright basedpyright",
-        failed=rf"{_N} errors?, \d+ warnings?",
-        empty="No source files found",
-        passed="0 errors?(?:,|$)",
-        empty_wins=True,
-    ),
-    Framework(
-        "nx turbo",
-        failed=r"Failed: +\S|.*Failed tasks:|Tasks: +(\d+) successful, (?!\1 )\d+ total",
-        empty=r"(?:NX +)?No tasks were (?:run|executed)|Tasks: +0 successful, 0 total",
-        passed=rf"Tasks: +({_N}) successful, \1 total|(?:NX +)?Successfully ran target",
-        empty_wins=True,
-    ),
-    Framework(
-        "ty pyrefly",
-        failed=rf"Found {_N} diagnostics?|(?:INFO )?{_N} errors?\b",
-        passed="All checks passed|(?:INFO )?0 errors",
-        empty="(?:WARN )?No (?:python|Python) files found|error: No Python files",
-        empty_wins=True,
-    ),
-    Framework(
-        "dart flutter",
-        failed=rf"{_N} issues? found|.*\bSome tests failed\.",
-        passed=r"No issues found|.*\bAll tests passed!",
-        empty="No tests (?:ran|were found)",
-    ),
-    Framework(
-        "dbt",
-        failed=rf"(?:[\d:.]+ +)?Done\. PASS=\d+ WARN=\d+ ERROR={_N}|(?:[\d:.]+ +)?Completed with {_N} errors?",
-        empty="(?:[\\d:.]+ +)?Nothing to do",
-        passed=rf"(?:[\d:.]+ +)?Done\. PASS={_N} WARN=\d+ ERROR=0",
-        is_final=True,
-    ),
-    Framework("act", failed=r"\[.*\] .*(?:Job failed|❌)", passed=r"\[.*\] .*Job succeeded"),
-    Framework("prettier", failed=r"\[(?:warn|error)\] |.*Code style issues", passed="All matched files use"),
-    Framework(
-        "rubocop",
-        failed=rf"\d+ files? inspected, (?!({_N}) offenses? detected, \1 offenses? corrected){_N} offenses?",
-        passed=rf"\d+ files? inspected, (?:no offenses|{_N} offenses? detected, {_N} offenses? corrected)",
-    ),
-    Framework(
-        "eslint eslint_d biome oxlint pylint svelte-check stylelint flake8 pycodestyle pydocstyle pyflakes standard xo",
-        failed=rf"✖ \d+ problems? \({_N} errors?|ESLint found too many warnings|Oops! Something went wrong"
-        rf"|svelte-check found {_N} errors?|{_N} errors?$",
-        passed=r"✖ \d+ problems? \(0 errors|0 errors?$"
-        r"|svelte-check found 0 errors|Your code has been rated at 10\.00",
-        empty="No files matching|No inputs were found",
-        empty_wins=True,
-    ),
-    Framework(
-        "mypy dmypy ruff pyright basedpyright eslint eslint_d pylint flake8 pycodestyle pydocstyle pyflakes black "
-        "sqlfluff yamllint shellcheck bandit markdownlint stylelint golangci-lint actionlint hadolint",
-        findings=rf"{_PLACE}(?:\d+:?)? (?:error|warning|fatal)\b|{_PLACE}\d+ - error"
-        rf"|{_PLACE}(?:\d+:)? \[?[A-Z]{{1,8}}\d{{1,5}}\b|[A-Z]{{1,8}}\d{{1,5}} (?:\[\*\] )?.+$"
-        r"|--> \S+:\d+:\d+"
-        r"|\d+:\d+ +(?:error|✖)|In \S+ line \d+:|\^-- SC\d+|L: +\d+ \| P: |>> Issue: |error: |@@ -\d+"
-        rf"|.*\[SC\d+\]|.*shellcheck\.net/wiki/SC\d+|{_N} issues?:",
-        own=True,
-    ),
-    Framework(
-        "bandit semgrep terraform tofu golangci-lint sqlfluff pip-audit trivy hadolint",
-        failed=rf"{_N} issues?:|[^\w\n]*Findings: {_N}|[^\w\n]*Ran \d+ rules? .*: {_N} finding|[│╷ ]*Error: |>> Issue: "
-        rf"|== \[.*\] FAIL|(?:Low|Medium|High): {_N}$|Found {_N} known vulnerabilit",
-        passed=r"0 issues|[^\w\n]*Ran \d+ rules? .*: 0 findings|Success! The configuration is valid"
-        r"|No issues identified|All Finished!(?!)|No known vulnerabilities|== \[.*\] PASS",
-        own=True,
-    ),
-    Framework(
-        "gcc g++ cc c++ clang clang++ nvcc emcc javac kotlinc cmake make gmake ninja compileall py_compile bash sh",
-        failed=r"g?make(?:\[\d+\])?: \*\*\* |CMake Error|FAILED: |ninja: build stopped"
-        r"|\*\*\* (?:Error compiling|Sorry)",
-        findings=rf"{_PLACE}(?:\d+:)? (?:fatal )?error: |{_N} errors?(?: generated)?\.?$"
-        r"|\S+: line \d+: syntax error|SyntaxError: ",
-        own=True,
-    ),
-    Framework("gofmt goimports", failed=r"\S+\.go$|diff |[-+]{3} ", own=True),
-    Framework("prettier", findings=r"\S+\.\w{1,5}$", own=True),
-    Framework(
-        "docker docker-compose podman buildah",
-        failed="ERROR: (?:failed|Cannot|process|Service|target|[Nn]o such|building|unable)"
-        r"|.*failed to solve: |#\d+ ERROR: |The command '.*' returned a non-zero code",
-        passed=r"(?:=> => |#\d+ )naming to |Successfully built",
-        own=True,
-    ),
-    Framework(
-        "curl wget http https xh",
-        failed=r"curl: \(\d+\) |HTTP/\S+ [45]\d\d|[\d: -]*ERROR \d{3}: |wget: |[45]\d\d$"
-        "|(?:Internal Server Error|Not Found|Bad Gateway|Service Unavailable|Bad Request|Unauthorized|Forbidden)$",
-        passed=r"HTTP/\S+ 2\d\d|2\d\d$",
-        own=True,
-    ),
-    Framework(
-        "pre-commit prek",
-        failed=r"[^\n.]{1,200}\.{3,}(?:\([^)\n]*\))?Failed$",
-        passed=r"[^\n.]{1,200}\.{3,}Passed$",
-        empty=r"[^\n.]{1,200}\.{3,}\(no files to check\)Skipped$",
-    ),
-    Framework(
-        "npm pnpm yarn bun make gmake task",
-        failed="npm (?:ERR!|error)|ELIFECYCLE|ERR_PNPM_|error Command |error: (?:Script not found|script )"
-        r"|.*Couldn't find a script named|g?make(?:\[\d+\])?: \*\*\* ",
-        empty=rf"Error: no test specified|no tests? (?:yet|specified|configured)|{_UP_TO_DATE}",
-        built=_UP_TO_DATE,
-        findings=r"g?make(?:\[\d+\])?: \[.*\] Error \d+ \(ignored\)",
-    ),
-)
-"""Each framework's own summary lines."""
+# Not one possessive group with a choice in it: Python before 3.11.5 matches those wrongly.
+_TABLE: Final = r"""
+    pytest py.test pytest-3: is_final
+        failed (?:\d+ \w+, )*{N} (?:failed|errors?)(?:, \d+ [a-z ]+)* in [\d.:]+m?s
+        empty no tests (?:ran|collected)\b|(?:\d+ (?:skipped|deselected|warnings?)(?:, )?)+ in [\d.:]+m?s
+        passed (?:\d+ (?!failed|error)\w+, )*{N} (?:x?pass|xfail)ed\b(?!.*\b{N} (?:failed|errors?)\b).* in [\d.:]+m?s
+    pytest py.test pytest-3:
+        failed FAILED \S+::|ERROR \S+\.py\b|INTERNALERROR>|!+ Interrupted|[.sxX]*[FE][.sxXFE]* +\[ *\d+%\]
+        failed .*:: ?\S.* (?:FAILED|ERROR) +\[ *\d+%\]|_+ ERROR collecting|= FAILURES =
+        failed ImportError while loading conftest
+        empty collected 0 items\b|ERROR: (?:file or directory not found|not found):
+        passed \.[.sxX]* +\[100%\]$
+    unittest manage.py trial nose2 nosetests django-admin: is_final empty_wins
+        failed FAILED(?: \(|$)
+        empty Ran 0 tests|NO TESTS RAN|Ran (\d+) tests?.*\n\s*OK \(skipped=\1\)
+        passed Ran ({N}) tests?.*\n\s*OK\b(?! \(skipped=\1\))|OK \(.*expected failures=
+    unittest manage.py: own
+        passed OK$|No changes detected$|System check identified no issues
+        findings (?:FAIL|ERROR): \w+ \(
+    go gotestsum ginkgo:
+        failed go: (?:go\.mod file not found|cannot find|errors? |no (?:module|such|packages)|updates? to)
+        failed no required module
+        findings panic: |(?:vet: )?\S+\.go:\d+:\d+: \S
+    go+test gotestsum ginkgo:
+        failed --- FAIL: |FAIL\t|FAIL$|FAIL \[|DONE \d+ tests?,.* {N} (?:failures?|errors?)|FAIL! --[ ]
+        failed \{.*\"Action\":\"fail\"
+        empty \? +\t.*\[no test files\]|ok +\t.*\[no tests to run\]|.*matched no packages|no packages to test
+        empty DONE 0 tests
+        passed ok +\t(?!.*\[no tests to run\])|DONE {N} tests?|SUCCESS! -- {N} Passed|PASS$
+    cargo rustc:
+        failed error: could not (?:compile|find)|error: aborting|warning: unused.*-D warnings$
+        built Finished [`\w]
+        findings error(?:\[E\d+\])?:[ ]
+    cargo+fmt rustfmt:
+        failed Diff in[ ]
+    cargo+test:
+        failed test result: FAILED|error: (?:test failed|\d+ targets? failed)|Summary \[.*\b{N} failed
+        failed test \S.* \.\.\. FAILED
+        empty test result: ok\. 0 passed|Summary \[.*\b0 tests? run|error: no tests to run|Starting 0 tests
+        passed test result: ok\. {N} passed|Summary \[.*\b{N} passed
+    jest react-scripts vitest: is_total
+        failed (?:Tests|Test Suites|Snapshots): +(?:\d+ \w+, )*{N} failed
+        failed (?:Test Files|Tests|Snapshots) +(?:\d+ \w+ \| )*{N} failed|(?:Type )?Errors +{N} error
+        failed ● Test suite failed
+        empty Tests: +(?:\d+ (?:skipped|todo), )*\d+ total|No tests? (?:files )?found|Tests +no tests
+        empty Tests +\d+ (?:skipped|todo) \(
+        passed Tests: +(?:\d+ \w+, )*{N} passed|Tests +(?:\d+ \w+ \| )*{N} passed
+        findings FAIL +(?:\S+ +)?\S+\.[cm]?[jt]sx?\b
+    mocha cypress playwright ava tap tape node prove bats uvu: is_total
+        failed {N} failing\b|{N} (?:tests? )?failed\b(?! [a-z])|[#ℹ] fail +{N}
+        failed not ok \d+(?!.*# (?:TODO|SKIP|todo|skip))|✖ +\d+ of \d+ failed|Result: FAIL|\d+ tests?, {N} failures?
+        failed Failed \d+/\d+|Uncaught exception in|✖ {N}[ ]
+        empty 0 passing\b|[#ℹ] tests 0$|[#ℹ] pass +0$|Error: No tests found|Result: NOTESTS|1\.\.0\b
+        empty 0 tests?, 0 failures|No test files found|\d+ skipped$
+        passed {N} passing\b|{N} (?:tests? )?passed\b|[#ℹ] pass +{N}|✔ +All specs passed|Result: PASS
+        passed {N} tests?, 0 failures|All tests successful|ok {N}\b
+    bun deno: is_total
+        failed {N} fail$|FAILED \||error: Test failed|error: TS\d+
+        empty 0 pass$|ok \| 0 passed|error: No test modules found|No tests found!|0 tests
+        passed {N} pass$|ok \| {N} passed
+    mvn mvnw mvnd gradle gradlew sbt ant:
+        failed (?:\[\w+\] +)?BUILD FAIL|FAILURE: Build|> Task \S+ FAILED
+        failed \[ERROR\] (?:Failed to execute|COMPILATION|The goal)|[^ \n]*+(?: (?!> )[^ \n]*+)* > .* FAILED$
+        failed \[error\] \(
+        built (?:\[\w+\] +)?BUILD SUCCESS(?:FUL)?|\[success\]
+    mvn+test mvnw+test mvnd+test gradle+test gradlew+test sbt+test ant+test:
+        failed (?:\[\w+\] +)?Tests run: \d+, +Failures: (?:{N}|0, +Errors: {N})|There were failing tests
+        failed \[error\] (?:Failed|Error): Total|\d+ tests? completed, {N} failed
+        empty (?:\[\w+\] +)?Tests run: (?:0,|(\d+), +Failures: 0, +Errors: 0, +Skipped: \1\b)
+        empty (?:\[\w+\] +)?No tests to run|> Task \S*[tT]est NO-SOURCE|No tests were found
+        passed (?:\[\w+\] +)?Tests run: ({N}), +Failures: 0, +Errors: 0(?!, +Skipped: \1\b)
+        passed \[info\] Passed: Total [1-9]
+    dotnet msbuild vstest.console:
+        failed Build FAILED|\S.*: error [A-Z]+\d+:[ ]
+        built Build succeeded
+    dotnet+test vstest.console: is_total
+        failed Failed! +- Failed: +{N}|Test Run (?:Failed|Aborted)|Failed: +{N}
+        empty No test is available|Skipped! |No test matches
+        passed Passed! |Test Run Successful
+    rspec minitest mix rails rake ruby cucumber: is_total
+        failed \d+ (?:examples?|tests?|runs|doctests?|properties)(?:, \d+ [a-z]+)*, {N} (?:failures?|errors?)\b
+        failed Failed examples:|.*{N} errors? occurred outside|.*\"(?:failure|error)_count\": ?{N}
+        failed \d+ scenarios? \(.*{N} failed
+        empty There are no tests to run|0 (?:examples|tests|runs),|(\d+) examples?, 0 failures, \1 pending
+        empty (\d+) (?:runs|tests), (?:0 assertions, )?0 failures, (?:0 errors, )?\2 skip|0 scenarios
+        passed ({N}) (?:examples?|tests?|runs|doctests?)(?:, \d+ [a-z]+)*, 0 failures(?!.*\b\1 (?:pending|skip))
+        passed {N} scenarios? \({N} passed\)
+    phpunit pest paratest artisan php: is_total
+        failed FAILURES!|ERRORS!|Tests: +(?:\d+ \w+, )*{N} failed
+        failed Tests: \d+, Assertions: \d+,.*(?:Failures|Errors): {N}|(?:PHP )?(?:Parse|Fatal) error|Errors parsing
+        empty No tests (?:executed|found)|Tests: (\d+),.*Skipped: \1\b
+        passed OK \({N}|OK, but.*\n+Tests: (\d+),(?!.*Skipped: \1\b)|Tests: +{N} passed|No syntax errors
+    swift xcodebuild:
+        failed \*\* (?:TEST|BUILD) FAILED|Executed \d+ tests?, with .*{N} failure|✘ Test run with|\S+: error:[ ]
+        empty Executed 0 tests|Executed (\d+) tests?, with \1 tests? skipped and 0 fail
+        passed \*\* (?:TEST|BUILD) SUCCEEDED|Executed ({N}) tests?, with (?!\1 tests? skipped).*\b0 fail
+        passed [✔✓] Test run with {N}|Build complete!
+    ctest meson bazel bazelisk: is_total
+        failed \d+% tests passed, {N} tests? failed|Fail: +{N}$|\[  FAILED  \]
+        failed Executed \d+ out of \d+ tests?: .*\bfails?\b|FAILED: Build
+        empty No tests were found|ERROR: No test targets|100% tests passed, 0 tests failed out of 0\b
+        empty \[  PASSED  \] 0 tests|No test targets
+        passed 100% tests passed|Ok: +{N}|\[  PASSED  \] {N}|Executed \d+ out of \d+ tests?: \d+ tests? pass
+    behave robot: is_total
+        failed (?:\d+ \w+ passed, )?{N} failed\b(?! [a-z])|\d+ (?:features?|scenarios?|steps?) passed, {N} failed
+        failed \d+ tests?, \d+ passed, {N} failed
+        empty 0 (?:features?|scenarios?|steps?) passed, 0 failed|0 tests, 0 passed
+        passed {N} (?:features?|scenarios?|steps?) passed, 0 failed|{N} tests?, {N} passed, 0 failed
+    tox nox:
+        failed evaluation failed :\(|\S+: FAIL\b|nox > Session .* failed|nox > Command .* failed
+        failed ERROR: +\S+: commands failed
+        passed congratulations :\)|\S+: OK\b|nox > Session .* was successful
+    ruff: empty_wins
+        failed ruff failed|error: (?:Failed|Invalid)
+        empty .*No Python files found
+    ruff+check:
+        failed Found {N} errors?(?! in )(?!.*\b0 remaining\))
+        passed All checks passed|Found {N} errors? \(.*\b0 remaining
+    ruff+format black: empty_wins
+        failed {N} files? would be reformatted|[Ww]ould reformat|Oh no! |error: cannot format
+        empty .*No Python files (?:found|are present)
+        passed \d+ files? (?:already formatted|would be left unchanged|left unchanged|reformatted)
+    mypy dmypy: empty_wins
+        failed Found {N} errors? in |{N} errors?$|error: (?:Failed|Invalid)
+        empty There are no \.py\[i\] files|mypy: error: .*Missing target|.*no issues found in 0 source files
+        passed Success: no issues found
+    biome oxlint: empty_wins
+        failed Found {N} (?:errors?(?! in )|diagnostics|problems|issues)|Found \d+ warnings? and {N} errors?
+        empty Checked 0 files|.*No files were processed|No files found to lint
+        passed Found 0 errors|Found \d+ warnings? and 0 errors|Checked {N} files?.*No fixes applied
+    tsc vue-tsc tsgo:
+        failed .*error TS\d+:|Found {N} errors?
+        passed Found 0 errors
+    pyright basedpyright: empty_wins
+        failed {N} errors?, \d+ warnings?
+        empty No source files found
+        passed 0 errors?(?:,|$)
+    nx turbo: empty_wins
+        failed Failed: +\S|.*Failed tasks:|Tasks: +(\d+) successful, (?!\1 )\d+ total
+        empty (?:NX +)?No tasks were (?:run|executed)|Tasks: +0 successful, 0 total
+        passed Tasks: +({N}) successful, \1 total|(?:NX +)?Successfully ran target
+    ty pyrefly: empty_wins
+        failed Found {N} diagnostics?|(?:INFO )?{N} errors?\b
+        empty (?:WARN )?No (?:python|Python) files found|error: No Python files
+        passed All checks passed|(?:INFO )?0 errors
+    dart flutter:
+        failed {N} issues? found|.*\bSome tests failed\.
+        empty No tests (?:ran|were found)
+        passed No issues found|.*\bAll tests passed!
+    dbt: is_final
+        failed (?:[\d:.]+ +)?Done\. PASS=\d+ WARN=\d+ ERROR={N}|(?:[\d:.]+ +)?Completed with {N} errors?
+        empty (?:[\d:.]+ +)?Nothing to do
+        passed (?:[\d:.]+ +)?Done\. PASS={N} WARN=\d+ ERROR=0
+    act:
+        failed \[.*\] .*(?:Job failed|❌)
+        passed \[.*\] .*Job succeeded
+    prettier:
+        failed \[(?:warn|error)\] |.*Code style issues
+        passed All matched files use
+    rubocop:
+        failed \d+ files? inspected, (?!({N}) offenses? detected, \1 offenses? corrected){N} offenses?
+        passed \d+ files? inspected, (?:no offenses|{N} offenses? detected, {N} offenses? corrected)
+    eslint eslint_d biome oxlint pylint svelte-check stylelint flake8 pycodestyle pydocstyle pyflakes standard xo
+      : empty_wins
+        failed ✖ \d+ problems? \({N} errors?|ESLint found too many warnings|Oops! Something went wrong
+        failed svelte-check found {N} errors?|{N} errors?$
+        empty No files matching|No inputs were found
+        passed ✖ \d+ problems? \(0 errors|0 errors?$|svelte-check found 0 errors|Your code has been rated at 10\.00
+    mypy dmypy ruff pyright basedpyright eslint eslint_d pylint flake8 pycodestyle pydocstyle pyflakes black sqlfluff
+      yamllint shellcheck bandit markdownlint stylelint golangci-lint actionlint hadolint: own
+        findings {PLACE}(?:\d+:?)? (?:error|warning|fatal)\b|{PLACE}\d+ - error|{PLACE}(?:\d+:)? \[?[A-Z]{1,8}\d{1,5}\b
+        findings [A-Z]{1,8}\d{1,5} (?:\[\*\] )?.+$|--> \S+:\d+:\d+|\d+:\d+ +(?:error|✖)|In \S+ line \d+:|\^-- SC\d+
+        findings L: +\d+ \| P: |>> Issue: |error: |@@ -\d+|.*\[SC\d+\]|.*shellcheck\.net/wiki/SC\d+|{N} issues?:
+    bandit semgrep terraform tofu golangci-lint sqlfluff pip-audit trivy hadolint: own
+        failed {N} issues?:|[^\w\n]*Findings: {N}|[^\w\n]*Ran \d+ rules? .*: {N} finding|[│╷ ]*Error: |>> Issue:[ ]
+        failed == \[.*\] FAIL|(?:Low|Medium|High): {N}$|Found {N} known vulnerabilit
+        passed 0 issues|[^\w\n]*Ran \d+ rules? .*: 0 findings|Success! The configuration is valid
+        passed No issues identified|All Finished!(?!)|No known vulnerabilities|== \[.*\] PASS
+    gcc g++ cc c++ clang clang++ nvcc emcc javac kotlinc cmake make gmake ninja compileall py_compile bash sh: own
+        failed g?make(?:\[\d+\])?: \*\*\* |CMake Error|FAILED: |ninja: build stopped|\*\*\* (?:Error compiling|Sorry)
+        findings {PLACE}(?:\d+:)? (?:fatal )?error: |{N} errors?(?: generated)?\.?$|\S+: line \d+: syntax error
+        findings SyntaxError:[ ]
+    gofmt goimports: own
+        failed \S+\.go$|diff |[-+]{3}[ ]
+    prettier: own
+        findings \S+\.\w{1,5}$
+    docker docker-compose podman buildah: own
+        failed ERROR: (?:failed|Cannot|process|Service|target|[Nn]o such|building|unable)|.*failed to solve:[ ]
+        failed #\d+ ERROR: |The command '.*' returned a non-zero code
+        passed (?:=> => |#\d+ )naming to |Successfully built
+    curl wget http https xh: own
+        failed curl: \(\d+\) |HTTP/\S+ [45]\d\d|[\d: -]*ERROR \d{3}: |wget: |[45]\d\d$
+        failed (?:Internal Server Error|Not Found|Bad Gateway|Service Unavailable|Bad Request|Unauthorized|Forbidden)$
+        passed HTTP/\S+ 2\d\d|2\d\d$
+    pre-commit prek:
+        failed [^\n.]{1,200}\.{3,}(?:\([^)\n]*\))?Failed$
+        empty [^\n.]{1,200}\.{3,}\(no files to check\)Skipped$
+        passed [^\n.]{1,200}\.{3,}Passed$
+    npm pnpm yarn bun make gmake task:
+        failed npm (?:ERR!|error)|ELIFECYCLE|ERR_PNPM_|error Command |error: (?:Script not found|script )
+        failed .*Couldn't find a script named|g?make(?:\[\d+\])?: \*\*\*[ ]
+        empty Error: no test specified|no tests? (?:yet|specified|configured)|{UP_TO_DATE}
+        built {UP_TO_DATE}
+        findings g?make(?:\[\d+\])?: \[.*\] Error \d+ \(ignored\)
+"""
+"""Each framework's own summary lines: programs and flags, then a kind and a pattern in each row."""
+
+
+def _read_table() -> Iterator[Framework]:
+    text = _TABLE.replace("{N}", _N).replace("{PLACE}", _PLACE).replace("{UP_TO_DATE}", _UP_TO_DATE)
+    for block in re.split(r"\n    (?=\S)", text.rstrip())[1:]:
+        head, *rows = block.split("\n        ")
+        programs, _, flags = head.partition(":")
+        lines: dict[str, str] = {}
+        for kind, _, pattern in (row.partition(" ") for row in rows):
+            lines[kind] = f"{lines[kind]}|{pattern}" if kind in lines else pattern
+        yield Framework(programs)._replace(**lines, **dict.fromkeys(flags.split(), True))
+
+
+FRAMEWORKS: Final = tuple(_read_table())
 
 _COMMON: Final = tuple(framework for framework in FRAMEWORKS if not framework.own)
 
@@ -432,8 +341,9 @@ _NOT_STARTED: Final = compile_later(
     r"|.*is not recognized as .*|error: Failed to spawn: .*|[Cc]ommand not found: .*|The command \S+ could not be found"
     r"|.*\b(?:could not determine executable|Could not read package\.json|Couldn't find a package\.json"
     r"|No package\.json was found|no makefile found|does not contain recipe|unknown environment|JAVA_HOME is not set"
-    r"|[Cc]ould not find (?:a Mix\.Project|Package\.swift)|couldn't find an eslint\.config|No test configuration file found"
-    r"|Could not open input file)\b.*|stat \S+: directory not found|go: go\.mod requires .*"
+    r"|[Cc]ould not find (?:a Mix\.Project|Package\.swift)|couldn't find an eslint\.config"
+    r"|No test configuration file found|Could not open input file)\b.*|stat \S+: directory not found"
+    r"|go: go\.mod requires .*"
 )
 """Lines with which an interpreter or a runner says that the run could not begin."""
 
@@ -521,7 +431,6 @@ def _find_frameworks(names: tuple[str, ...]) -> list[Framework]:
 
 
 def _find_talk(text: str) -> set[str]:
-    """Return the kinds of lines that any program might print."""
     return {
         kind
         for kind, pattern in _compile(_ANY)
@@ -530,7 +439,6 @@ def _find_talk(text: str) -> set[str]:
 
 
 def _keep_lines(text: str, signs: tuple[str, ...]) -> str:
-    """Return the lines that have one of the signs in them, each once."""
     lines: dict[str, None] = {}
     for sign in signs:
         at = text.find(sign)
@@ -626,6 +534,11 @@ _FAILURE_NAMES: Final = compile_later(
 )
 """The forms in which runners name a test that failed, and linters a finding."""
 
+_COUNTED_AS: Final = (
+    ("failed", ("fail", "error", "exception")),
+    ("skipped", ("skip", "pend", "ignor")),
+    ("left out", ("desel", "filter")),
+)
 _MOST_NAMES: Final = 40
 _NUMBER: Final = compile_later(r":\d+")
 
@@ -642,29 +555,22 @@ class RunCounts(NamedTuple):
 
 def count_tests(text: str, *, is_lint: bool) -> RunCounts:
     """Return the numbers and the names of failures that an output tells of; zeros where it tells none."""
-    counts = dict.fromkeys(("ran", "failed", "skipped", "left out", "total"), 0)
+    counts = Counter[str]()
     lines = [line[0].strip() for line in _COUNTED.finditer(f"\n{text}")]
     results = [line for line in lines if line.startswith("test result:")]
     ran = [line for line in lines[-4:] if line.startswith("Ran ")]
     for line in results or [*ran[-1:], *lines[-1:]]:
         for one in _COUNTS.finditer(line):
             word, number = (one[2] or one[3] or "").lower(), int(one[1] or one[4] or one[5])
-            if not word:
-                counts["total"] = number
-            elif word.startswith(("fail", "error", "exception")):
-                counts["failed"] += number
-            elif word.startswith(("skip", "pend", "ignor")):
-                counts["skipped"] += number
-            elif word.startswith(("desel", "filter")):
-                counts["left out"] += number
+            if word:
+                counts[next((kind for kind, words in _COUNTED_AS if word.startswith(words)), "ran")] += number
             else:
-                counts["ran"] += number
-    seen: dict[str, int] = {}
+                counts["total"] = number
+    seen = Counter[str]()
     for match in _FAILURE_NAMES.finditer(text):
         name = next(group for group in match.groups() if group is not None)
         if (match.lastindex == len(match.groups())) == is_lint:
-            name = _NUMBER.sub("", name)
-            seen[name] = seen.get(name, 0) + 1
+            seen[_NUMBER.sub("", name)] += 1
     hashes = sorted({_hash(f"{name} {at}") for name, count in seen.items() for at in range(count)})
     names = tuple(hashes) if len(hashes) <= _MOST_NAMES else (_hash(" ".join(hashes)),)
     total = counts["total"] or counts["ran"] + counts["failed"]

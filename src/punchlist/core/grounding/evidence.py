@@ -96,7 +96,6 @@ _FILE: Final = compile_later(
 _LINE_NUMBER: Final = compile_later(r"(?::\d+(?:[-:]\d+)*|\#L\d+(?:-L?\d+)?)\Z")
 _MARKED_COMMAND: Final = compile_later(r"(?s)\$ \S.*|`[^`]+`")
 _LONGEST_COMMAND: Final = 1_000
-"""A longer text is no command."""
 
 
 def classify_evidence(text: str, given: str | None = None) -> Kind:
@@ -141,15 +140,11 @@ class Named(Struct, frozen=True):
         if self.kind == "file":
             return any(_is_same_file(self.text, _path(path)) for path in call.files)
         if self.kind == "url":
-            return self._fetched(call)
+            is_hashed = any(_hashed(self.text) in _split(words) for words in call.words.split(" "))
+            return is_hashed or self.text in map(_address, _ADDRESS.findall(call.preview))
         ran, hashed = _ran(call)
         said = (tuple(map(_hashed, words)) for words in self.commands) if hashed else self.commands
         return any(_is_same(words, other) for words in said for other in ran)
-
-    def _fetched(self, call: ToolCall) -> bool:
-        if call.words and any(_hashed(self.text) in _split(words) for words in call.words.split(" ")):
-            return True
-        return self.text in map(_address, _ADDRESS.findall(call.preview))
 
 
 def named_in(text: str, kind: Kind) -> Named:
@@ -195,7 +190,6 @@ def _said(text: str) -> Iterable[Words]:
 
 
 def _ran(call: ToolCall) -> tuple[Iterable[Words], bool]:
-    """Return the commands that a call ran, and True if their words are hashes."""
     if call.kind != "shell":
         return (), False
     if call.words:

@@ -29,7 +29,6 @@ from punchlist.core.checks.outcome import NamedCheck, find_bare_command
 from punchlist.core.grounding.session import (
     CheckHistory,
     CheckRun,
-    Failure,
     SessionRecord,
     find_deciding,
     is_setup,
@@ -53,8 +52,7 @@ DOUBTFUL: Final[frozenset[str]] = frozenset({"failing", "unseen"})
 
 _MOST_FAILED: Final = 8
 _MOST_RAN: Final = 16
-_FAILURE: Final = compile_later(r"\b(?:fail(?:s|ing)?|reproduc\w+|broken)\b", re.IGNORECASE)
-_RED: Final = compile_later(r"\bRED\b")
+_FAILURE: Final = compile_later(r"\b(?:(?i:fail(?:s|ing)?|reproduc\w+|broken)|RED)\b")
 _REPAIR: Final = compile_later(
     r"\b(?:fix(?:es|ed|ing)?|repair(?:s|ed|ing)?|resolv(?:e|es|ed|ing)|make\b.*\bpass(?:es|ing)?)\b", re.IGNORECASE
 )
@@ -243,8 +241,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
 
 def is_about_failure(text: str) -> bool:
     """True if an item is about a failure that is meant to be there, and does not ask for its repair."""
-    is_named = _FAILURE.search(text) is not None or _RED.search(text) is not None
-    return is_named and _REPAIR.search(text) is None
+    return _FAILURE.search(text) is not None and _REPAIR.search(text) is None
 
 
 def judge(done: Completion, record: SessionRecord) -> Judgement:
@@ -276,7 +273,8 @@ def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, list[str], C
         return "unseen", [], None
     red = [one for one in record.checks if done.agent in one.red_for]
     charged = [one for one in red if _is_charged(one, done, record)]
-    as_before = [one for one in charged if not done.asks_for_check and _find_base(one, done) is not None]
+    first_change = done.first_change or done.since
+    as_before = [one for one in charged if not done.asks_for_check and one.find_base(first_change) is not None]
     own = [one.last for one in charged if one not in as_before]
     if own:
         last = max(own, key=lambda run: run.finished)
@@ -321,18 +319,14 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
         return "verified", "" if has_changed else "nothing was changed", best
     if proving:
         last = max(proving, key=lambda run: run.finished)
-        return (
-            "unchecked",
-            f"{last.command or last.name} covers none of the changes{_describe_place(done.files)}",
-            None,
-        )
+        place = _describe_place(done.files)
+        return "unchecked", f"{last.command or last.name} covers none of the changes{place}", None
     if passes:
         return "unchecked", f"only linted ({max(passes, key=lambda run: run.finished).name})", None
     return "unchecked", "", None
 
 
 def _is_within(run: CheckRun, done: Completion) -> bool:
-    """True if a check of the agent itself ran in the window."""
     return run.agent == done.agent and run.finished > done.since and run.started <= done.position
 
 
@@ -354,18 +348,12 @@ def _is_charged(one: CheckHistory, done: Completion, record: SessionRecord) -> b
     return done.until is None and turn <= done.position < at
 
 
-def _find_base(one: CheckHistory, done: Completion) -> Failure | None:
-    """Return the same failures without the change of a window."""
-    return one.find_base(done.first_change or done.since)
-
-
 def _describe_same(run: CheckRun) -> str:
     count = run.counts.failed or len(run.counts.failures)
     return f"the same {count} tests fail without the change" if count != 1 else "the same test fails without the change"
 
 
 def _find_remarks(done: Completion, record: SessionRecord, proof: CheckRun | None) -> Iterator[str]:
-    """Yield what a reader should know of the tests behind a grade."""
     edits = [edit for edit in record.suspect_edits if done.since < edit[0] <= done.position]
     if any(how == "unhooked" for _, how, _ in edits) and any(one.last.name == "git commit" for one in record.checks):
         yield "hooks were skipped"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast, get_args
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.json import encode
@@ -64,8 +64,6 @@ _MAY_SAY_NO: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "c
 """An exit code of 1 of these is an answer, not a failure; of Git only where it compares."""
 
 _NOWHERE: Final = frozenset({"shell", "todo"})
-"""Kinds of tools whose arguments are not about a place."""
-
 _STRANGERS: Final = frozenset({"unknown", "outbound", "shell"})
 """Kinds of tools that may be checks by their name."""
 
@@ -84,11 +82,9 @@ _HOOK: Final = compile_later(
     r"(?m)^- hook id: |\b(?:pre-commit|commit-msg|pre-push)\b.*\b(?:hook|script)\b|husky|lefthook"
 )
 
-_OUTCOMES: Final[tuple[Outcome, ...]] = ("passed", "failed", "empty", "unknown")
 _ENDS: Final = frozenset({"tool.finished", "tool.failed"})
-_TEXTS: Final = (
-    "call_id", "name", "kind", "program", "hash", "via", "item", "preview", "words", "result", "tail", "background",
-)  # fmt: skip
+_TEXTS: Final = ["name", "kind", "program", "hash", "via", "item", "preview", "words", "result", "tail", "background"]
+_FLAGS: Final = ["changes", "changes_anyway", "reads", "declined", "masked"]
 _LONGEST_NAME: Final = 128
 _PATHS: Final = (
     "file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path",
@@ -103,9 +99,6 @@ _PATCHED: Final = compile_later(
     r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ b/|--- a/)([^\t\n]{1,1000})",
     re.MULTILINE,
 )
-
-
-_Row = TypeVar("_Row")
 
 
 class Watch(Struct, frozen=True):
@@ -151,23 +144,6 @@ def start_facts(
     shown = shown_arguments(arguments, watch.previews, own=watch.secrets)
     names_files = kind == "edit" or (kind == "unknown" and changes)
     patched = line if seen is not None and seen.program in _PATCHING else None
-    facts: dict[str, Any] = {
-        "name": _plain(name, watch),
-        "kind": kind,
-        "hash": fingerprint(arguments, signer),
-    }
-    if item:
-        facts["item"] = item
-    if via:
-        facts["via"] = via
-    if seen is not None:
-        facts["program"] = _plain(seen.program, watch)
-    if changes:
-        facts["changes"] = True
-        facts["changes_anyway"] = seen is not None and seen.may_change_and_fail
-    facts["reads"] = kind == "read" or (seen is not None and seen.reads)
-    if check is not None:
-        facts["check"] = _check_data(check, watch)
     files = () if patched is None else patched_files(patched)
     if not files and names_files:
         files = named_files(arguments)
@@ -176,19 +152,27 @@ def start_facts(
         touches = seen.touches
         if changes and seen.is_whole:
             files = tuple(dict.fromkeys(path for how, path in seen.touches if how in _CHANGING and path != "*"))
-    if touches:
-        facts["touches"] = [[how, redact(_shown(path), watch.secrets)] for how, path in touches]
-    if files:
-        facts["files"] = [redact(path, watch.secrets) for path in files]
-    if kind not in _NOWHERE and (places := kept_places(arguments, watch.secrets)):
-        facts["places"] = places
-    if line is None and kind not in _NO_READERS and (background := background_id(arguments)):
-        facts["background"] = background
-    facts["masked"] = line is not None and prints_secret(line if isinstance(line, str) else join_words(line))
-    facts["preview"] = shown
+    facts: dict[str, Any] = {
+        "name": _plain(name, watch),
+        "kind": kind,
+        "hash": fingerprint(arguments, signer),
+        "item": item,
+        "via": via,
+        "program": "" if seen is None else _plain(seen.program, watch),
+        "changes": changes,
+        "changes_anyway": changes and seen is not None and seen.may_change_and_fail,
+        "reads": kind == "read" or (seen is not None and seen.reads),
+        "check": None if check is None else _check_data(check, watch),
+        "touches": [[how, redact(_shown(path), watch.secrets)] for how, path in touches],
+        "files": [redact(path, watch.secrets) for path in files],
+        "places": [] if kind in _NOWHERE else kept_places(arguments, watch.secrets),
+        "background": "" if line is not None or kind in _NO_READERS else background_id(arguments),
+        "masked": line is not None and prints_secret(line if isinstance(line, str) else join_words(line)),
+        "preview": shown,
+    }
     if kind != "edit":
         facts["words"] = words_of(arguments, () if seen is None else seen.commands, shown, watch.secrets)
-    return facts if all(facts.values()) else {key: value for key, value in facts.items() if value}
+    return {key: value for key, value in facts.items() if value}
 
 
 def end_facts(
@@ -231,10 +215,7 @@ def end_facts(
                 facts["check_outcomes"] = [end.outcome for end in ends]
         if known.told is not None and not read.text:  # it has said how it goes while it ran
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
-        facts["check"] = describe_check(known.check)
-        facts["check_outcome"] = outcome
-        if outcome == "failed" and (tail := _read_tail(read.text, watch)):
-            facts["tail"] = tail
+        facts |= _outcome_facts(known.check, outcome, read.text, watch)
     elif failed and ("committed", "") in known.touches and _is_refused_commit(read.text):
         facts["check"] = _check_data(_COMMIT_HOOK, watch)
         facts["check_outcome"] = "failed"
@@ -278,10 +259,12 @@ def background_facts(
         outcome = judge_line(call.check, read.text, exit_code=code)
     if outcome is None:
         return {}
-    facts = {"check_of": call.id, "check": describe_check(call.check), "check_outcome": outcome}
-    if outcome == "failed" and (tail := _read_tail(read.text, watch)):
-        facts["tail"] = tail
-    return facts
+    return {"check_of": call.id, **_outcome_facts(call.check, outcome, read.text, watch)}
+
+
+def _outcome_facts(check: CheckedLine, outcome: Outcome, output: str, watch: Watch) -> dict[str, Any]:
+    tail = _read_tail(output, watch) if outcome == "failed" else ""
+    return {"check": describe_check(check), "check_outcome": outcome} | ({"tail": tail} if tail else {})
 
 
 def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch, ...]:
@@ -317,44 +300,29 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
     ends = event in _ENDS
     failed = event == "tool.failed" or data.get("is_error") is True
     outcome: CallOutcome = "running" if not ends else "failed" if failed else "ok"
-    texts = [value if isinstance(value := data.get(key), str) else "" for key in _TEXTS]
-    call_id, name, kind, program, hashed, via, item, shown, words, result, tail, background = texts
-    files, check = data.get("files"), data.get("check")
+    texts: dict[str, Any] = {key: value for key in _TEXTS if isinstance(value := data.get(key), str) and value}
+    flags: dict[str, Any] = {key: True for key in _FLAGS if data.get(key) is True}
+    call_id, files, check = data.get("call_id"), data.get("files"), data.get("check")
     told = None if "check_of" in data else data.get("check_outcome")
     named = cast("Sequence[Any]", files) if isinstance(files, list | tuple) else ()
     return ToolCall(
-        id=call_id,
-        name=name,
-        kind=kind or "unknown",
-        program=program,
-        hash=hashed,
-        via=via,
-        item=item,
+        id=call_id if isinstance(call_id, str) else "",
         started=moment if event == "tool.started" else None,
         finished=moment if ends else None,
         outcome=outcome,
-        files=tuple([path for path in named if isinstance(path, str)]) if named else (),
-        changes=data.get("changes") is True,
-        changes_anyway=data.get("changes_anyway") is True,
-        reads=data.get("reads") is True,
+        files=tuple([path for path in named if isinstance(path, str)]),
         check=None if check is None else _check_from(check),
         check_outcome=_outcome(told),
-        outcomes=_outcomes(data.get("check_outcomes")),
+        outcomes=_read_rows(data.get("check_outcomes"), Outcome),
         told=_outcome(data.get("told")),
-        preview=shown,
-        words=words,
-        result=result,
-        tail=tail,
-        background=background,
         touches=_read_rows(data.get("touches"), Touch),
         ends=_read_rows(data.get("check_ends"), CheckEnd),
-        declined=data.get("declined") is True,
-        masked=data.get("masked") is True,
+        **texts,
+        **flags,
     )
 
 
-def _read_rows(rows: Any, kind: type[_Row]) -> tuple[_Row, ...]:
-    """Return rows of an event as what they are; none where they are something else."""
+def _read_rows(rows: Any, kind: Any) -> tuple[Any, ...]:
     try:
         return convert(rows, tuple[kind, ...]) if rows else ()
     except ValidationError:
@@ -362,12 +330,7 @@ def _read_rows(rows: Any, kind: type[_Row]) -> tuple[_Row, ...]:
 
 
 def _outcome(told: Any) -> Outcome | None:
-    return None if told is None else next((outcome for outcome in _OUTCOMES if outcome == told), None)
-
-
-def _outcomes(told: Any) -> tuple[Outcome, ...]:
-    given = cast("list[Any]", told) if isinstance(told, list) else []
-    return tuple(outcome for one in given if (outcome := _outcome(one)) is not None)
+    return cast("Outcome", told) if told in get_args(Outcome) else None
 
 
 def fingerprint(arguments: Any, signer: Signer = UNKEYED) -> str:

@@ -24,8 +24,6 @@ _DEEPEST: Final = 4
 _MOST_NODES: Final = 100
 _LONGEST_PATH: Final = 4_096
 _WINDOW: Final = 262_144
-"""Characters of one text that are searched for markers."""
-
 _ESCAPE: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 _MARKER: Final = re.compile(r"^(?:FILE|MEDIA):(.+)$", re.MULTILINE)
 _MOST_KEPT: Final = 16
@@ -79,7 +77,10 @@ class _Search:
             self._record(cast("Mapping[Any, Any]", value), depth)
 
     def _record(self, record: Mapping[Any, Any], depth: int) -> None:
-        self.look_at(record)
+        line = next((line for key in _LINES if key in record and (line := _line(record[key])) is not None), None)
+        for key in _PATHS:
+            if key in record and isinstance(path := record[key], str):
+                self._add(path, line)
         self._look_into(record)
         if depth == _DEEPEST:
             return
@@ -89,18 +90,7 @@ class _Search:
             if key != "content":
                 self.look(inner, depth + 1)
 
-    def look_at(self, record: Mapping[Any, Any]) -> None:
-        """Add the paths that stand under the known keys."""
-        line: int | None = None
-        for key in _LINES:
-            if key in record and (line := _line(record[key])) is not None:
-                break
-        for key in _PATHS:
-            if key in record and isinstance(path := record[key], str):
-                self._add(path, line)
-
     def _look_into(self, record: Mapping[Any, Any]) -> None:
-        """Add the markers in a list of blocks."""
         content = record.get("content")
         for block in cast("list[Any]", content)[:_MOST_NODES] if isinstance(content, list) else []:
             if isinstance(block, Mapping):

@@ -8,7 +8,7 @@ said how the call went, a text is such output, and an object is the host's own. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from punchlist.core.checks.summaries import WINDOW
@@ -23,8 +23,6 @@ _CODES: Final = (
     "exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode", "code", "exit",
 )  # fmt: skip
 _LOOSE_CODES: Final = frozenset({"code", "exit"})
-"""Names that are used for other things as well."""
-
 _HIGHEST: Final = 255
 _OF_HTTP: Final = range(200, 227)
 """HTTP status codes that could be exit codes too."""
@@ -35,6 +33,9 @@ _ENDED: Final = _SUCCESSES | {"completed", "complete", "done", "finished", "exit
 """Meanings of the `status` of a result. With any other one the call has not come to its end, as far as is known."""
 
 _BROKEN_OFF: Final = ("interrupted", "timed_out", "timedOut", "aborted", "cancelled", "killed")
+_GOOD_FLAGS: Final = {("success", True), ("ok", True), ("isError", False), ("is_error", False)}
+_BAD_FLAGS: Final = {(name, not flag) for name, flag in _GOOD_FLAGS} | {(name, True) for name in _BROKEN_OFF}
+_FLAGS: Final = {name for name, _ in _BAD_FLAGS}
 _BEHIND: Final = ("backgroundTaskId", "background_task_id", "shellId", "shell_id", "bash_id", "session_id", "sessionId")
 """Names under which a result, or the arguments of a call that reads its output, have a background command."""
 
@@ -50,8 +51,6 @@ _EDGE: Final = 600
 """Characters at either end of a text in which an exit code is looked for."""
 
 _SHOWING: Final = frozenset({"shell", "read"})
-"""Kinds of tools that show what others wrote."""
-
 _LONGEST_JSON: Final = 4_194_304
 _EXIT: Final = compile_later(
     r"""(?mix) ^[\[(<\s]{0,4} (?: error:\ )? (?:
@@ -239,23 +238,14 @@ def _said(value: Any) -> bool | None:
     Hermes' rule for failures: `success` or `ok` is false, or there is an `error` and no content.
     """
     answers = _answers(value)
-    if any(
-        _has(fields, ("success", "ok"), flag=False)
-        or _has(fields, ("isError", "is_error", *_BROKEN_OFF), flag=True)
-        or _status(fields) in _FAILURES
-        for fields in answers
-    ):
+    flags = {(name, flag) for fields in answers for name in _FLAGS if isinstance(flag := fields.get(name), bool)}
+    statuses = set(map(_status, answers))
+    if flags & _BAD_FLAGS or statuses & _FAILURES:
         return False
     outer: Mapping[Any, Any] = answers[0] if answers else {}
     if outer.get("error") and not any(outer.get(name) for name in ("content", "output", "stdout", "result")):
         return False
-    is_well = any(
-        _has(fields, ("success", "ok"), flag=True)
-        or _has(fields, ("isError", "is_error"), flag=False)
-        or _status(fields) in _SUCCESSES
-        for fields in answers
-    )
-    return True if is_well else None
+    return True if flags & _GOOD_FLAGS or statuses & _SUCCESSES else None
 
 
 def _has_timed_out(value: Any) -> bool:
@@ -268,10 +258,6 @@ def _has_timed_out(value: Any) -> bool:
         if isinstance(outcome, dict) and cast("dict[Any, Any]", outcome).get("type") == "timeout":
             return True
     return False
-
-
-def _has(fields: Mapping[Any, Any], names: Iterable[str], *, flag: bool) -> bool:
-    return any(fields.get(name) is flag for name in names)
 
 
 def _status(fields: Mapping[Any, Any]) -> str:

@@ -48,7 +48,6 @@ _SETUP_FILE: Final = compile_later(
     r"|\.punchlist\.toml|(?:jest|vitest|vite|karma|playwright|cypress|babel)\.config\.\w+|\.mocharc\.\w+|tsconfig.*\.json"
     r"|phpunit\.xml.*|\.rspec|Cargo\.toml|build\.gradle.*|pom\.xml|\.pre-commit-config\.yaml|\.coveragerc)$"
 )
-"""Configuration of test runners."""
 
 
 class Failure(Struct, frozen=True, array_like=True):
@@ -151,6 +150,13 @@ class CheckHistory(Struct, frozen=True, omit_defaults=True):
     def red_since(self) -> int | None:
         return min(self.red_for.values(), default=None)
 
+    def add_failure(self, run: CheckRun, changes: int, *, is_base: bool = False) -> tuple[Failure, ...]:
+        """Return its failures after another one: those without the change, the first, and the last ones."""
+        failures = (*self.failures, Failure(run.started, run.finished, changes, run.options, run.counts, is_base))
+        if len(failures) <= _MOST_FAILURES:
+            return failures
+        return tuple(one for at, one in enumerate(failures) if one.is_base or at != 1)[-2 * _MOST_FAILURES :]
+
     def find_base(self, first_change: int) -> Failure | None:
         """Return a failure without the change of a window that has all that its last run names, or None."""
         known = (one for one in self.failures if one.is_base or one.finished < first_change)
@@ -233,8 +239,6 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         for touch in change.touches:
             how, path = touch
             known = scratch.get(path)
-            if how == "missing":
-                continue
             if how == "ran":
                 written.setdefault(hash_path(path), 0)
                 if known is not None:
@@ -275,7 +279,6 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         return record._add_kept(kept, change) if kept or not change.is_known else record
 
     def _add_kept(self, kept: Sequence[Touch], change: Change) -> SessionRecord:
-        """Return the record after a change that stays."""
         others = {agent: at for agent, at in self.last_change.items() if agent not in change.lineage}
         latest = {**others, **dict.fromkeys(change.lineage, change.position)}
         tests = tuple((change.position, how, path) for how, path in kept if _TEST_FILE.search(path) or is_setup(path))
@@ -345,26 +348,29 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         A run while the change is away says how the code is without it, and nothing else. `unknown` is the end of a
         script that went well and says no more: it heals what the same command left.
         """
-        known = next((one for one in self.checks if one.last.key == run.key), None)
         changes = self.changes - changes_since
+        first = CheckHistory(replace(run, outcome="unknown", tail=""), changes=changes)
+        known = next((one for one in self.checks if one.last.key == run.key), first)
+        others = tuple(one for one in self.checks if one is not known)
         if self.away or run.is_away:
-            return self if run.outcome != "failed" else self._add_base(run, known, changes)
+            if run.outcome != "failed":
+                return self
+            failures = known.add_failure(run, changes, is_base=run.is_away)  # else it is one once the change is back
+            return replace(self, checks=_bounded((*others, replace(known, failures=failures))))
         if run.outcome == "unknown":
-            is_same = known is not None and known.red_for and known.last.options == run.options
-            return replace(self, checks=tuple(one for one in self.checks if one is not known)) if is_same else self
-        passed = None if known is None or known.passed is None or known.passed.call == run.call else known.passed
+            is_healed = known.red_for and known.last.options == run.options
+            return replace(self, checks=others) if is_healed else self
         if run.outcome == "failed":
-            red_for = {**dict.fromkeys(lineage, run.finished), **(NOBODY if known is None else known.red_for)}
-            red_changes = {**dict.fromkeys(lineage, changes), **(NOBODY if known is None else known.red_changes)}
+            red_for = {**dict.fromkeys(lineage, run.finished), **known.red_for}
+            red_changes = {**dict.fromkeys(lineage, changes), **known.red_changes}
             new = CheckHistory(
                 run,
-                passed,
+                known.passed if known.passed is not None and known.passed.call != run.call else None,
                 dict(list(red_for.items())[:_MOST_AGENTS]),
                 changes,
                 dict(list(red_changes.items())[:_MOST_AGENTS]),
-                _bound_failures((*(() if known is None else known.failures), _failure_of(run, changes))),
+                known.add_failure(run, changes),
             )
-            healed = (known,)
         else:
             healed = tuple(one for one in self.checks if run.includes(one.last))
             past = [one.last.options for one in healed if one.red_for]
@@ -372,23 +378,15 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
             run = replace(run, healed=next((one for one in past if one != run.options), None))
             run = replace(run, notes=self._find_notes(run, known, healed))
             new = CheckHistory(run, run, changes=changes)
-        others = tuple(one for one in self.checks if one not in healed)
+            others = tuple(one for one in others if one not in healed)
         return replace(self, checks=_bounded((*others, new)))
 
-    def _add_base(self, run: CheckRun, known: CheckHistory | None, changes: int) -> SessionRecord:
-        """Return the record after a failure of the code without the change. It makes nothing red."""
-        if known is None:
-            known = CheckHistory(replace(run, outcome="unknown", tail=""), changes=changes)
-        failure = replace(_failure_of(run, changes), is_base=run.is_away)  # else it is once the change is back
-        new = replace(known, failures=_bound_failures((*known.failures, failure)))
-        return replace(self, checks=_bounded((*(one for one in self.checks if one.last.key != run.key), new)))
-
     def _find_notes(
-        self, run: CheckRun, known: CheckHistory | None, healed: Iterable[CheckHistory]
+        self, run: CheckRun, known: CheckHistory, healed: Iterable[CheckHistory]
     ) -> tuple[tuple[int, str], ...]:
         """Return what was done to the tests before a pass: since they failed, or since the same run before."""
         reds = [one.red_since for one in healed if one.red_since is not None]
-        notes = () if known is None or known.passed is None else known.passed.notes
+        notes = () if known.passed is None else known.passed.notes
         notes = tuple(note for note in notes if note[1] != _OTHER_OPTIONS or run.healed is not None)
         if reds and run.healed is not None:
             notes += ((run.started, _OTHER_OPTIONS),)
@@ -397,7 +395,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         for at, how, path in self.suspect_edits:
             if reds and min(reds) < at <= run.started and how != "unhooked":
                 notes += ((at, _describe_edit(how, path)),)
-        before = RunCounts() if known is None else known.last.counts
+        before = known.last.counts
         if run.counts.ran and before.ran > run.counts.ran:
             notes += ((run.started, f"{before.ran} tests before, {run.counts.ran} now"),)
         if before.ran and run.counts.skipped > before.skipped:
@@ -417,27 +415,12 @@ def _describe_edit(how: How, path: str) -> str:
         return "snapshots were rewritten" + (f" ({path})" if path != "snapshots" else "")
     if how == "removed":
         return f"tests were deleted ({path})"
-    return (
-        f"the runner's configuration was edited ({path})" if is_setup(path) else f"the failing test was edited ({path})"
-    )
-
-
-def _failure_of(run: CheckRun, changes: int) -> Failure:
-    return Failure(run.started, run.finished, changes, run.options, run.counts)
-
-
-def _bound_failures(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
-    """Keep those without the change, the first, and the last ones."""
-    if len(failures) <= _MOST_FAILURES:
-        return failures
-    return tuple(one for at, one in enumerate(failures) if one.is_base or at != 1)[-2 * _MOST_FAILURES :]
+    edited = "the runner's configuration" if is_setup(path) else "the failing test"
+    return f"{edited} was edited ({path})"
 
 
 def _may_be_scratch(path: str) -> bool:
-    """True if a new file may be scratch: in the project's root, and no runner's configuration.
-
-    What lies in a temporary folder is no change anyway.
-    """
+    """True for what lies in the project's root; what lies in a temporary folder is no change anyway."""
     return "/" not in path and not path.startswith(("~", "$")) and not is_setup(path) and PROSE.search(path) is None
 
 
@@ -468,12 +451,12 @@ def find_touched(call: ToolCall, project: str) -> list[Touch]:
         touches = tuple(touch for touch in touches if touch.how not in ("back", "committed", "unhooked"))
     if not is_done(call):
         made = {path for how, path in touches if how == "ran" or (call.kind == "shell" and is_temporary(path))}
-        touches = tuple(
-            one for one in touches if one.how in ("ran", "missing") or (one.how in _MADE and one.path in made)
-        )
+        touches = tuple(one for one in touches if one.how == "ran" or (one.how in _MADE and one.path in made))
     if "No local changes" in call.result:
         touches = tuple(touch for touch in touches if touch != ("away", "*"))
-    return [Touch(how, path if path == "*" else relative_path(path, project)) for how, path in touches]
+    return [
+        Touch(how, path if path == "*" else relative_path(path, project)) for how, path in touches if how != "missing"
+    ]
 
 
 def read_ends(call: ToolCall) -> list[tuple[Check, CheckEnd]]:

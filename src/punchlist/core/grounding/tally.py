@@ -86,7 +86,6 @@ def _check_in(call: ToolCall) -> CheckSeen | None:
 
 
 def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return spans in order that neither touch nor overlap."""
     united: list[Span] = []
     for start, end in sorted(spans):
         if united and start <= united[-1][1]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -19,6 +19,10 @@ from punchlist.text.hashing import blake2b
 CallOutcome = Literal["running", "abandoned", "ok", "failed"]
 _RANK: Final[dict[CallOutcome, int]] = {"running": 0, "abandoned": 1, "ok": 2, "failed": 3}
 _TALK: Final = frozenset({"todo", "talk"})
+_FIRST: Final = ("name", "program", "hash", "via", "reads", "preview", "words")
+_EITHER: Final = ("changes", "changes_anyway", "background", "declined", "masked")
+"""Facts of a call that its beginning tells first, and those that any report may tell."""
+
 _CHECK_RANK: Final[dict[Outcome, int]] = {"unknown": 0, "passed": 1, "empty": 2, "failed": 3}
 
 MOST_FILES: Final = 64
@@ -176,50 +180,40 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
     if one.outcome == other.outcome:
         ended = max(one, other, key=_ending)
     check = opened.check or later.check
-    outcome, told = _worse(one.check_outcome, other.check_outcome), _worse(one.told, other.told)
-    if check is not None:
-        outcome, told = _settle_outcome(one, other)
+    outcome, told = _settle_outcome(one, other, is_check=check is not None)
+    first: dict[str, Any] = {name: getattr(opened, name) or getattr(later, name) for name in _FIRST}
+    either: dict[str, Any] = {name: getattr(one, name) or getattr(other, name) for name in _EITHER}
     return ToolCall(
         id=opened.id,
-        name=opened.name or later.name,
         kind=opened.kind if opened.kind != "unknown" else later.kind,
-        program=opened.program or later.program,
-        hash=opened.hash or later.hash,
-        via=opened.via or later.via,
         item=opened.item if opened.started is not None or opened.item else later.item,
         started=opened.started,
         finished=ended.finished,
         outcome=ended.outcome,
         files=united((one.files, other.files), MOST_FILES),
-        changes=one.changes or other.changes,
-        changes_anyway=one.changes_anyway or other.changes_anyway,
-        reads=opened.reads or later.reads,
         check=check,
         check_outcome=outcome,
         outcomes=one.outcomes if one.check_outcome == outcome else other.outcomes,
         told=told,
-        preview=opened.preview or later.preview,
-        words=opened.words or later.words,
-        background=one.background or other.background,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),
         tail=ended.tail or min(one.tail, other.tail) or max(one.tail, other.tail),
         touches=later.touches or opened.touches,
         ends=one.ends if one.check_outcome == outcome and one.ends else other.ends or one.ends,
-        declined=one.declined or other.declined,
-        masked=one.masked or other.masked,
+        **first,
+        **either,
     )
 
 
-def _settle_outcome(one: ToolCall, other: ToolCall) -> tuple[Outcome | None, Outcome | None]:
+def _settle_outcome(one: ToolCall, other: ToolCall, *, is_check: bool) -> tuple[Outcome | None, Outcome | None]:
     """Return how a check came out by two accounts of it, and what it said that this does not settle.
 
     The worse of two ends counts. What a check said on its way counts only where its end says nothing.
     """
     outcome, told = _worse(one.check_outcome, other.check_outcome), _worse(one.told, other.told)
-    ends = [call for call in (one, other) if call.outcome in ("ok", "failed")]
+    ends = [call for call in (one, other) if is_check and call.outcome in ("ok", "failed")]
     for end in ends:
         outcome = _worse(outcome, end.told)
-    if outcome in ("passed", "failed"):
+    if is_check and outcome in ("passed", "failed"):
         return outcome, None
     return (_worse(outcome, told) if ends else outcome), told
 
@@ -239,7 +233,6 @@ def _worse(one: Outcome | None, other: Outcome | None) -> Outcome | None:
 
 
 def _in_order(one: ToolCall, other: ToolCall) -> tuple[ToolCall, ToolCall]:
-    """Return the account of the beginning, then the other one."""
     if (one.started is None) != (other.started is None):
         return (one, other) if other.started is None else (other, one)
     return (one, other) if _opening(one) <= _opening(other) else (other, one)

@@ -32,8 +32,6 @@ _MOST_ROUNDS: Final = 3
 """Rounds of a loop that are followed, so that a later pass can come after an earlier failure."""
 
 _MOST_CALLS: Final = 8
-"""Functions within functions that are followed."""
-
 _SUCCEEDS: Final = word_set(
     "echo printf true : cd pushd popd pwd set export unset alias shopt source . date tail head cat tee wc sort uniq tr "
     "cut sleep mkdir touch clear umask ulimit readonly local declare typeset trap hash column nl tac fold less more "

@@ -128,8 +128,6 @@ _VERSIONED: Final = word_set(
 """Programs that may be asked for their version or help, and for nothing else."""
 
 _VERSIONED_SHORT: Final = word_set("node npm npx pnpm yarn php ruby")
-"""Those of them that show their version for `-v`."""
-
 _ENVIRONMENT_SCRIPTS: Final = word_set(
     "activate activate.fish activate.csh .bashrc .bash_profile .profile .zshrc .env env .envrc nvm.sh sdkman-init.sh "
     "asdf.sh conda.sh"

@@ -15,7 +15,8 @@ How = Literal["made", "tool", "edited", "removed", "ran", "away", "back", "undon
 """`made`: written whole; `tool`: so, with code that writes files. `ran`: as a script, or as an operand of a check.
 
 `away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `undone`: commits were taken back.
-`committed` has no path, and `unhooked` is a commit without its hooks. `missing`: it was to be removed or run, and was not there.
+`committed` has no path, and `unhooked` is a commit without its hooks. `missing`: it was to be removed or run, and was
+not there.
 """
 
 
@@ -34,7 +35,9 @@ _WRITES_FILES: Final = compile_later(
 _TEMPORARY_ONLY: Final = compile_later(r"tempfile|mkdtemp|mktemp|tmp_path|/tmp/")
 
 _IN_PLACE: Final = compile_later(r"-[a-zA-Z]*i.*|--in-place.*")
-_SNAPSHOTS: Final = word_set("-u --update --updateSnapshot --update-snapshots --snapshot-update --force-regen --accept")
+SNAPSHOT_OPTIONS: Final = word_set(
+    "-u --update --updateSnapshot --update-snapshots --snapshot-update --force-regen --accept"
+)
 """Options with which a test run writes what it should compare with."""
 
 _OPERANDS: Final[dict[str, How]] = {
@@ -43,7 +46,6 @@ _OPERANDS: Final[dict[str, How]] = {
     **dict.fromkeys(("chmod", "truncate"), "edited"),
     **dict.fromkeys(("git checkout", "git restore"), "away"),
 }
-"""What happens to each operand of a command."""
 
 
 def writes_files(code: str) -> bool:
@@ -100,8 +102,3 @@ def _find_named(words: Sequence[str]) -> list[Touch] | None:
 
 SNAPSHOTS: Final = "snapshots"
 """The path of what a test run writes itself: the names of these files are not known."""
-
-
-def rewrites_snapshots(words: Sequence[str]) -> bool:
-    """True if a test run is told to write its snapshots anew."""
-    return not _SNAPSHOTS.isdisjoint(words)

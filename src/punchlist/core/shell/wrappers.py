@@ -89,8 +89,6 @@ _MOVES: Final = word_table(
 """Wrappers that run the command in a folder, with the options that name it."""
 
 _WITH_OPERAND: Final = word_table(f"timeout gtimeout flock taskset direnv+exec {_CONTAINERS}:").keys()
-"""Wrappers with one operand before the command that they run."""
-
 _NOT_WAITED_FOR: Final = {
     **dict.fromkeys(("docker", "docker-compose", "podman"), compile_later(r"-[it]*d[it]*|--detach(?:=true)?")),
     "ssh": compile_later(r"-[a-zA-Z]*f"),
@@ -213,7 +211,6 @@ def _has_option(words: tuple[str, ...], table: dict[str, re.Pattern[str]]) -> bo
 
 
 def _unwrap(words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the words of the command that these words run, or None if they run no other."""
     name = program(words)
     if name.startswith(("uvx@", "npx@", "bunx@", "pnpx@")):
         name = name.partition("@")[0]
@@ -258,7 +255,6 @@ def _count_options(words: tuple[str, ...], valued: frozenset[str]) -> int:
 
 
 def _find_script(words: tuple[str, ...]) -> str | None:
-    """Return the text that a shell is told to run."""
     name = program(words)
     if name in SHELLS:
         return _find_shell_script(words[1:])
