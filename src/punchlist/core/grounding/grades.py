@@ -26,14 +26,7 @@ from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, hash_words, looks_at
 from punchlist.core.checks.outcome import NamedCheck, find_bare_command
-from punchlist.core.grounding.session import (
-    CheckHistory,
-    CheckRun,
-    SessionRecord,
-    find_deciding,
-    is_setup,
-    read_ends,
-)
+from punchlist.core.grounding.session import CheckHistory, CheckRun, SessionRecord, find_deciding, is_setup, read_ends
 from punchlist.core.grounding.tool_call import (
     MOST_FILES,
     ToolCall,
