@@ -10,7 +10,7 @@ from typing import Any
 BUG_FIX: list[list[Any]] = [  # one entry per answer: texts, and calls as (tool, input)
     [
         "I will look at the tests first.",
-        ("todo", {"set": ["Find the bug", "Fix it", "Say what changed"]}),
+        ("todo", {"set": ["Find the bug", "Fix it", "Test it"]}),
         ("bash", {"command": "python3 -m unittest -q"}),
     ],
     [("todo", {"done": "1"}), ("bash", {"command": "echo 'def total(prices): return sum(prices)' > shop.py"})],

@@ -113,6 +113,10 @@ own files. After a change of `db` run `punchlist attach AGENT` again; `punchlist
 `punchlist mcp` offers to them; a program that calls `board.agent(…)` names its own. To take a setting back, delete its
 line.
 
+`checks` names commands that verify work in every project; only a person sets it, at a terminal. What a project names
+itself stands in its `.punchlist.toml`, and counts once you ran `punchlist trust`; which content you trusted is kept in
+`trusted.json` beside this file. See [Grounded progress](grounding.md).
+
 ## Keys of the file
 
 | key | may be | default | variable | meaning |

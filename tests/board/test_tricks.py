@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from punchlist.core.checks.outcome import NamedCheck, accept_named
+from punchlist.core.checks.outcome import accept_named
 from punchlist.core.grounding.session import NO_RECORD, Change
 from punchlist.core.shell.touches import Touch
+from punchlist.core.todo import NamedCheck
 from tests.board.work import Session
 from tests.core.test_grades import run_of
 

@@ -4,9 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from punchlist.core.checks.commands import hash_words
-from punchlist.core.checks.outcome import NamedCheck, analyse_command, find_bare_command, judge_line
+from punchlist.core.checks.outcome import analyse_command, find_bare_command, judge_line
 from punchlist.core.grounding.grades import Completion, judge
 from punchlist.core.grounding.session import NO_RECORD
+from punchlist.core.todo import NamedCheck
 from tests.board.work import FAILS, PASSES, Session
 from tests.core.test_grades import run_of
 

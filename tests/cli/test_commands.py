@@ -55,12 +55,14 @@ OPTIONS = {
     "prune": {"--older-than", "--dry-run"},
     "dialects": {"--json"},
     "config": set[str](),
+    "trust": set[str](),
     "completion": set[str](),
     "doctor": {"--json", "--rebuild"},
 }
 VERBS = {
     "todo": {
-        "append": {"--phase"},
+        "append": {"--phase", "--check"},
+        "add": {"--phase", "--check"},
         "start": set[str](),
         "done": {"--all", "--evidence"},
         "drop": {"--all"},

@@ -85,8 +85,8 @@ def test_without_agents_it_says_what_it_looked_for_and_how_to_attach(run: Run, h
     ran = run("now")
     assert ran.code == 0
     assert "No agent runs on this machine, and nothing waits on you." in ran.out
-    assert "Looked for Claude Code, " in ran.out
-    assert "Codex" in ran.out
+    assert "~/.claude/sessions" in ran.out
+    assert "~/.codex" in ran.out
     assert "punchlist attach claude-code" in ran.out
     assert "punchlist attach codex" not in ran.out
     (home / ".claude").rmdir()
@@ -227,7 +227,7 @@ def test_what_was_done_since_the_last_brief_is_counted(run: Run, board: Board):
     (line,) = next(
         rows for title, rows in sections(run("now").out).items() if title.startswith("done since you looked")
     )
-    assert line == "unchecked 1 session 1 unchecked punchlist brief --all"
+    assert line == "not checked 1 session 1 unchecked punchlist brief --all"
 
 
 def test_a_list_begun_by_hand_is_no_agent_and_finished_agents_are_not_shown(run: Run, board: Board):

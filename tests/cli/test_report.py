@@ -48,11 +48,11 @@ def test_a_report_on_nothing_says_where_to_look(run: Run) -> None:
 @pytest.mark.usefixtures("worked")
 def test_a_report_shows_each_item_with_its_grade_and_the_totals(run: Run) -> None:
     said = run("report")
-    assert re.search(r"Paint <b>\s+verified", said.out)
-    assert re.search(r"Sand\s+unseen", said.out)
+    assert re.search(r"✓ Paint <b>  verified: pytest, 12 passed, \d\d:\d\d\n", said.out)
+    assert "· Sand  unseen: no work on it was seen\n" in said.out
     assert "1 call" in said.out
-    assert re.match(r"session red: pytest failed \d\d:\d\d and was not green since\n", said.out)
-    assert "grades: 1 verified, 1 unseen" in said.out
+    assert said.out.startswith("items: 2 of 3 done, 1 open\ngrades: 1 verified, 1 unseen\n")  # totals first
+    assert re.search(r"\nsession red: pytest failed \d\d:\d\d and was not green since\n", said.out)
 
 
 @pytest.mark.usefixtures("worked")
@@ -71,8 +71,8 @@ def test_a_report_for_programs_has_it_all(run: Run) -> None:
 @pytest.mark.usefixtures("worked")
 def test_a_report_as_markdown_is_a_table_in_which_a_text_means_nothing(run: Run) -> None:
     said = run("report", "--session", "s1", "--format", "markdown").out
-    assert "| Paint \\<b\\> | completed | verified |" in said
-    assert "## Totals" in said
+    assert "| Paint \\<b\\> | completed | ✓ verified | pytest, 12 passed, " in said
+    assert said.startswith("# Work report\n\n- items: 2 of 3 done, 1 open\n")
 
 
 class Page(HTMLParser):
@@ -343,7 +343,8 @@ def test_what_waits_on_the_reader_comes_first(run: Run, worked: Board) -> None:
     agent = worked.agent("main", session="s1", dialect="claude-code")
     agent.ask("Wax", "Which colour?")
     said = run("brief", "--after", "0", "--keep").out
-    assert said.splitlines()[1] == "Waiting on you (1)"
+    assert said.splitlines()[0] == "2 items done: 1 verified, 1 unseen."  # totals first
+    assert said.splitlines()[2] == "Waiting on you (1)"
     assert said.count("Which colour?") == 1
     assert [wait["text"] for wait in json.loads(run("brief", "--json").out)["waits"]] == ["Which colour?"]
 

@@ -135,7 +135,7 @@ def test_what_needs_a_persons_eyes_comes_first(page: str, project: Path) -> None
     git_heading = next(name for name in names if name.startswith("Git "))
     red, green = f"{project.name} s1", f"{project.name} s2"
     assert names[after + 1 : after + 5] == ["Waiting on you (1)", "Marked done, but doubtful (2)", git_heading, red]
-    assert names[after + 5 :] == ["main 2/4", "Timeline", green, "other 1/2", "Totals"]
+    assert names[after + 5 :] == ["main 2/4", "Timeline", green, "other 1/2"]
     assert sections["Needs your eyes"].strip().startswith("session red s1: pytest tests/test_cart.py failed")
     assert "✗ red pytest tests/test_cart.py failed" in sections[red]
     assert re.search(rf"✗ failed pytest -q tests/test_cart.py \d+ \w+ \d\d:\d\d{re.escape(OUTPUT)}\n", sections[red])
@@ -145,8 +145,8 @@ def test_what_needs_a_persons_eyes_comes_first(page: str, project: Path) -> None
         .startswith("Deploy waits on ada: no <key>punchlist answer 4 [TEXT] --session s1")
     )
     doubtful = sections["Marked done, but doubtful (2)"]
-    assert "Paint (main, session s1) failing: pytest -q tests/test_cart.py failed" in doubtful
-    assert "Sand (main, session s1) unseen: no work was seen" in doubtful
+    assert "Paint (main, session s1) ✗ failing: pytest tests/test_cart.py, " in doubtful
+    assert "Sand (main, session s1) · unseen: no work on it was seen" in doubtful
     assert "✓ green pytest passed" in sections[green]
 
 
@@ -154,9 +154,9 @@ def test_the_legend_has_every_mark_grade_and_session_state(page: str) -> None:
     sections = Sections(page).texts
     for status, mark in UNICODE.boxes.items():
         assert f"{mark} {status.replace('_', ' ')}" in sections["Items"]
-    for grade in ("verified", "confirmed", "unchecked", "unseen", "failing"):
-        assert grade in sections["Grades of completed items"]
-    for state in ("green", "red", "unchecked", "idle"):
+    for grade, mark in UNICODE.grades.items():
+        assert f"{mark} {grade}" in sections["Grades of completed items"]
+    for state in ("green", "red", "not checked", "idle"):
         assert state in sections["Sessions"]
 
 

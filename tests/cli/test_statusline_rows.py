@@ -16,6 +16,7 @@ import punchlist_statusline as file
 from punchlist.board import Board
 from punchlist.cli.terminal import _SGR
 from punchlist.terminal import spans
+from punchlist.views.grades import state_name
 from tests.cli.conftest import read_rows
 
 _LINES: dict[str, tuple[dict[str, Any], list[str]]] = {
@@ -34,11 +35,24 @@ _LINES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "all blocked": ({"blocked": "Deploy", "total": 1}, ["⊘ Deploy", f"{'─' * 20} 0/1 0 %"]),
     "all failed": ({"failed": "Deploy", "total": 1}, ["✗ Deploy", f"{'─' * 20} 0/1 0 %"]),
-    "all done": ({"done": 2, "total": 2, "doubtful": 1}, ["✓ All done", f"{'━' * 20} 2/2 100 % · 1 doubtful"]),
+    "all done": ({"done": 2, "total": 2}, ["✓ All done", f"{'━' * 20} 2/2 100 %"]),
+    # No tick beside what fails: the agent says that all is done, and nobody else does.
+    "all marked done": (
+        {"done": 2, "total": 2, "doubtful": 1},
+        ["? All marked done", f"{'━' * 20} 2/2 100 % · 1 doubtful"],
+    ),
+    "all marked done while red": (
+        {"done": 2, "total": 2, "state": "red", "check": "pytest"},
+        ["? All marked done", f"{'━' * 20} 2/2 100 %", "✗ red: pytest"],
+    ),
     "red": ({"state": "red", "check": "pytest"}, ["✗ red: pytest"]),
     "green": ({"state": "green", "check": "pytest"}, ["✓ green: pytest"]),
-    "unchecked": ({"state": "unchecked"}, ["○ unchecked"]),
-    "unchecked since": ({"state": "unchecked", "check": "pytest"}, ["○ unchecked since pytest"]),
+    "not checked": ({"state": "unchecked"}, ["? not checked"]),
+    "not checked since one change": (
+        {"state": "unchecked", "check": "pytest", "changes": 1},
+        ["? not checked since 1 change"],
+    ),
+    "not checked since more": ({"state": "unchecked", "changes": 14}, ["? not checked since 14 changes"]),
     "one waits": ({"waits": 1, "wait": "Which?"}, ["? Waits on you: Which?"]),
     "three wait": ({"waits": 3, "wait": "Which?"}, ["? Waits on you: Which? (+2 more)"]),
     "subagents": (
@@ -94,10 +108,16 @@ def test_signs_and_colours_are_those_of_the_other_surfaces():
     for ours, theirs in ((file.UNICODE, spans.UNICODE), (file.ASCII, spans.ASCII)):
         names = ("pending", "blocked", "completed", "failed")
         assert {name: ours[name] for name in names} == {name: theirs.boxes[name] for name in names}
+        assert ours["doubt"] == theirs.grades["unchecked"]
         assert (ours["focus"], ours["ellipsis"], ours["full"], ours["empty"]) == (
             theirs.arrow, theirs.ellipsis, theirs.full, theirs.empty,
         )  # fmt: skip
     assert file.COLOURS.items() <= {str(style): code for style, code in _SGR.items()}.items()
+
+
+@pytest.mark.parametrize("changes", [0, 1, 14])
+def test_the_words_for_a_session_are_those_of_the_other_surfaces(changes: int):
+    assert _render({"state": "unchecked", "changes": changes}) == [f"? {state_name('unchecked', changes)}"]
 
 
 def test_a_forged_line_gives_a_terminal_nothing_to_obey():
@@ -316,6 +336,8 @@ def test_theirs_keeps_its_own_interval(path: Path, tmp_path: Path):
     os.utime(output, (1, output.stat().st_mtime - 31))
     assert _show_theirs(path, theirs, "--every", "30")[0] == "2"
     _wait_for_end(path)
+    assert _show_theirs(path, theirs)[0] == "2"  # the host asks each second; the same input rests for 5 s
+    os.utime(output, (1, output.stat().st_mtime - 6))
     assert _show_theirs(path, theirs)[0] == "3"
 
 
@@ -342,3 +364,15 @@ def test_each_session_has_its_own_line_of_theirs_and_old_ones_go(path: Path):
     os.utime(output, (1, 1))
     assert _show_theirs(path, "cat", session="../s2") == '{"session_id": "../s2"}\n'
     assert output not in set(Path(f"{path}.theirs").iterdir())
+
+
+def test_theirs_runs_at_once_when_its_input_changed_but_for_the_clock(path: Path, tmp_path: Path):
+    theirs = f"echo x >> {tmp_path}/runs; wc -l < {tmp_path}/runs"
+
+    def show(model: str, milliseconds: int) -> str:
+        given = json.dumps({"session_id": "s1", "model": model, "cost": {"total_duration_ms": milliseconds}})
+        shown = _run("--board", str(path), "--before", theirs, given=given, NO_COLOR="1").stdout.decode()[0]
+        _wait_for_end(path)
+        return shown
+
+    assert [show("opus", 1), show("opus", 2), show("sonnet", 3)] == ["1", "1", "2"]

@@ -231,6 +231,22 @@ def test_done_is_asked_about_the_item_that_it_names(board: Board, project: Path)
     assert [item.status for item in agent.todos.items[1:]] == [Status.IN_PROGRESS, Status.PENDING]
 
 
+def test_an_item_that_looks_done_is_closed_by_one_key(board: Board, project: Path) -> None:
+    agent = start(board, "one", project, "paint", "sand")
+    agent.tool_started("c1", "Edit", {"file_path": str(project / "src/door.py")})
+    agent.tool_finished("c1", result="ok")
+    agent.tool_started("c2", "Bash", {"command": "pytest -q"})
+    agent.tool_finished("c2", result="3 passed in 0.1s")
+    agent.user_turn()
+    with top() as terminal:
+        terminal.wait_for("“paint” looks done: pytest passed")
+        assert agent.todos.items[0].status is Status.IN_PROGRESS
+        terminal.press("y")
+        terminal.wait_for("Marked completed: paint")
+    item = agent.todos.items[0]
+    assert (item.status, item.grade, item.evidence[0].text) == (Status.COMPLETED, "confirmed", "pytest -q")
+
+
 def test_a_plan_is_approved_at_the_revision_that_was_read(board: Board, project: Path) -> None:
     agent = board.agent("planner", session="s-1", project=project)
     agent.propose_plan("# Move\n- pack")

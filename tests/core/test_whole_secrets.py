@@ -341,9 +341,28 @@ def test_a_text_that_is_all_beginnings_of_secrets_is_redacted_in_time(piece: str
         "bw get password db", "heroku config:get DATABASE_URL -a shop", "printenv DB_PASSWORD", "echo $DB_PASSWORD",
         'echo "${API_TOKEN}"', "cat /run/secrets/db", "terraform output -raw db_password", "openssl rand -hex 32",
         "gopass show -o db", "doppler secrets get DB --plain", "cd infra && sudo -E vault kv get -field=x secret/db",
+        # in another shell
+        ["bash", "-lc", "op read op://a/b/c"], ["bash", "-lc", "cat /run/secrets/db"], ["op", "read", "op://a/b/c"],
+        "bash -c 'op read op://a/b/c'", "sh -c 'cd x; op read op://a/b/c'", "eval op read op://a/b/c",
+        "eval 'op read' op://a/b/c", "ssh host 'op read op://a/b/c'", "ssh -p 22 host op read op://a/b/c",
+        "sudo op read op://a/b/c", "env X=1 op read op://a/b/c", "timeout 5 op read op://a/b/c",
+        "timeout 5 sudo bash -c \"ssh host 'op read op://a/b/c'\"", "bash -c 'echo $DB_PASSWORD'",
+        "bash <<'EOF'\nop read op://a/b/c\nEOF", "ssh host bash -s <<EOF\nop read op://a/b/c\nEOF",
+        "echo 'op read op://a/b/c' | sh", "su - ada -c 'op read op://a/b/c'", "docker exec x sh -c 'pass show db'",
+        # other forms
+        "kubectl get secret/db -o jsonpath='{.data.p}'", "kubectl -n x get secrets/db -o yaml | base64 -d",
+        "oc get pods,secrets -o yaml", "security find-generic-password -ws db", "/usr/local/bin/op read op://a/b/c",
+        "op.exe read op://a/b/c", "echo $(op read op://a/b/c)", "cat <<< $(op read op://a/b/c)",
+        "cat < <(op read op://a/b/c)", "cat <<EOF\n$(op read op://a/b/c)\nEOF",
+        # files and variables
+        "cat < /run/secrets/db", "cd /run/secrets && cat db", "xxd /run/secrets/db", "sed -n p /var/run/secrets/db",
+        "grep . /run/secrets/db", "grep -r . /run/secrets", "head -1 /run/secrets/db", "tail /run/secrets/db",
+        "for f in /run/secrets/*; do cat $f; done", "dd if=/run/secrets/db", "F=/run/secrets/db; cat $F",
+        "cat <<< $DB_PASSWORD", "echo ${!X_PASSWORD}", "cat <<EOF\n${DB_PASSWORD}\nEOF", "echo $env:DB_PASSWORD",
+        "true " * 4_000 + "; op read op://a/b/c",
     ],
 )  # fmt: skip
-def test_what_a_command_prints_to_show_a_secret_is_masked_whole(command: str) -> None:
+def test_what_a_command_prints_to_show_a_secret_is_masked_whole(command: str | list[str]) -> None:
     facts = start_facts("Bash", {"command": command}, kind="shell", changes=True)
     assert facts["masked"] is True
     assert end_facts("hunter two", exit_code=0, started=facts)["result"] == "***"
@@ -351,8 +370,26 @@ def test_what_a_command_prints_to_show_a_secret_is_masked_whole(command: str) ->
 
 @pytest.mark.parametrize(
     "command",
-    ["vault status", "op whoami", "echo $HOME", "printenv PATH", "cat README.md", "openssl version", "pass ls"],
-)
-def test_other_commands_keep_their_output(command: str) -> None:
+    [
+        "vault status", "op whoami", "echo $HOME", "printenv PATH", "cat README.md", "openssl version", "pass ls",
+        ["bash", "-lc", "op whoami"], "bash -c 'cat README.md'", "kubectl get pods", "git commit -m 'mask op read'",
+        "cat > run.sh <<'EOF'\necho $DB_PASSWORD\nEOF", "cat <<< $HOME", "pytest -q tests/test_secrets.py",
+    ],
+)  # fmt: skip
+def test_other_commands_keep_their_output(command: str | list[str]) -> None:
     facts = start_facts("Bash", {"command": command}, kind="shell", changes=True)
     assert end_facts("hunter two", exit_code=0, started=facts)["result"] == "hunter two"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "kind"),
+    [
+        ("Read", {"file_path": "/run/secrets/db"}, "read"),
+        ("shell", {"command": ["cat", "db"], "workdir": "/run/secrets"}, "shell"),
+        ("shell", {"action": {"commands": ["ls", "op read op://a/b/c"]}}, "shell"),
+        ("write_stdin", {"session_id": 1, "chars": "op read op://a/b/c\n"}, "shell"),
+    ],
+)
+def test_other_calls_that_show_a_secret_are_masked_too(name: str, arguments: dict[str, object], kind: str) -> None:
+    facts = start_facts(name, arguments, kind=kind)
+    assert end_facts("hunter two", exit_code=0, started=facts)["result"] == "***"

@@ -353,19 +353,27 @@ def test_a_text_that_nobody_can_see_is_refused(agent: Agent) -> None:
     assert agent.todos == before
 
 
+def test_an_unknown_field_of_an_item_is_refused_by_name(agent: Agent) -> None:
+    before = agent.todos
+    reply = agent.call("todo", {"add": [{"text": "Sand", "parent": "1"}]})
+    assert reply.is_error
+    assert "`add[0]`: `parent` is unknown; use text" in reply.text
+    assert agent.todos == before
+
+
 # Questions and plans.
 
 
 @pytest.mark.requirement("punchlist.ask")
 def test_ask_puts_a_question_to_a_person_and_its_item_waits(board: Board, agent: Agent) -> None:
     reply = todo(agent, ask={"1": "Which colour?"})
-    assert "The user is asked about 1." in reply.text
+    assert "Waiting for the user's answer on 1" in reply.text
     assert reply.data["asked"] == ["1"]
     assert agent.todos.items[0].blocker == Blocker("Which colour?", "a person")
     (wait,) = board.waits()
     assert (wait.kind, wait.id, wait.text) == ("question", "1", "Which colour?")
     agent.answer("1", "Red", by="ada", person=True)
-    assert lines(agent.todos)[:2] == ["1   Paint", "2 > Sweep"]
+    assert lines(agent.todos)[:2] == ["1 > Paint", "2   Sweep"]  # nothing was started in between
     assert "ada answered: Red" in (agent.take_answers() or "")
 
 

@@ -11,10 +11,10 @@ from tools import check_docs
 FOLDER = check_docs.ROOT / "examples"
 PRINTED = {
     "anthropic_loop": """\
-Find the bug: in_progress · Fix it: pending · Say what changed: pending
-Find the bug: failing · Fix it: in_progress · Say what changed: pending
-Find the bug: failing · Fix it: unchecked · Say what changed: in_progress
-Find the bug: unchecked · Fix it: verified · Say what changed: verified
+Find the bug: in_progress · Fix it: pending · Test it: pending
+Find the bug: failing · Fix it: in_progress · Test it: pending
+Find the bug: failing · Fix it: unchecked · Test it: in_progress
+Find the bug: unchecked · Fix it: verified · Test it: verified
 `total` left out the last price. It is fixed, and the tests pass.
 The session is green
 """,

@@ -76,5 +76,5 @@ def _fail_after_completion(board: Board, project: Path) -> None:
 
 def _without_times(text: str) -> str:
     """Return the text with one word for each time of day, and one for each duration of an item."""
-    text = re.sub(r"(failed|since) \d\d:\d\d", r"\1 TIME", text)
+    text = re.sub(r"(failed|passed|since)(,?) \d\d:\d\d", r"\1\2 TIME", text)
     return re.sub(r"(?m)^    \d+ (s|min) · ", "    TIME · ", text)

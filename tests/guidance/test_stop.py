@@ -154,9 +154,10 @@ def test_long_punctuation_can_end_a_question(last_text: str) -> None:
 
 
 def test_only_work_that_waits_for_nobody_is_asked_for() -> None:
+    # A question or a block on a person silences the guard altogether: see test_human_gate.py.
     with talk("punchlist", "quiet") as agent:
         agent.call("todo", {"set": ["Paint", "Deploy", "Sweep"]})
-        agent.ask("2", "Which region?", of="ada")
+        agent.call("todo", {"block": {"2": "the mirror is down"}})
         stop = agent.about_to_stop("Done.")
         assert stop is not None
         assert "2 items are still open. Continue with them." in stop.text

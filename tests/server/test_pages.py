@@ -207,6 +207,25 @@ def test_item_that_was_reworded_is_not_confirmed_by_an_old_page(browser: httpx.C
     assert agent.todos.items[0].grade == "confirmed"
 
 
+def test_item_that_looks_done_is_closed_by_one_button(browser: httpx.Client, agent: Agent) -> None:
+    agent.edit({"op": "start", "item": "1"}, by="main")
+    agent.tool_started("c1", "Edit", {"file_path": "src/door.py"})
+    agent.tool_finished("c1", result="ok")
+    agent.tool_started("c2", "Bash", {"command": "pytest -q"})
+    agent.tool_finished("c2", result="3 passed in 0.1s")
+    agent.user_turn()
+    for path in ("/", "/sessions/s1"):
+        page = browser.get(path).text
+        assert "“First” looks done: pytest passed" in page
+        assert page.count("Yes, it is done</button>") == 1
+    form = {"agent": "main", "plan": agent.todos.plan_id, "item": "1", "read": content_digest("First"), "do": "done"}
+    assert agent.todos.items[0].status is Status.IN_PROGRESS
+    assert browser.post("/sessions/s1", data={**form, "proof": "pytest -q"}).status_code == 303
+    item = agent.todos.items[0]
+    assert (item.grade, item.evidence[0].text) == ("confirmed", "pytest -q")
+    assert "looks done" not in browser.get("/").text
+
+
 @pytest.mark.parametrize(("do", "fields"), [("done", {"item": "9"}), ("add", {"text": " "}), ("fly", {"item": "1"})])
 def test_what_cannot_be_done_is_told_and_changes_nothing(
     browser: httpx.Client, agent: Agent, do: str, fields: dict[str, str]

@@ -301,6 +301,8 @@ class ReportReader:
             stints=stints,
             helpers=helpers,
             is_under_way=not kept.is_gone and is_under_way(item.status, state, helpers),
+            project="" if agent is None else self._rows[agent].project,
+            batch=done.position if done is not None and done.batch > 1 else 0,
         )
 
     def _work_elsewhere(self, calls: Mapping[int, Sequence[ToolCall]]) -> dict[Subject, Tally]:

@@ -242,7 +242,8 @@ def _entry(value: Any) -> Entry:
     if not content or status is None:
         raise InvalidInput(problem="An item has a `content` and, if it says one, a known `status`.")
     form = _text(given, "active_form") or _text(given, "activeForm")
-    return Entry(content=content, status=status, active_form=form, phase=_text(given, "phase"))
+    check = _text(given, "check")
+    return Entry(content=content, status=status, active_form=form, phase=_text(given, "phase"), check=check)
 
 
 def replace_list(todos: TodoList) -> do.Replace:

@@ -9,6 +9,7 @@ from typing import NamedTuple, cast
 from msgspec.structs import replace
 
 from punchlist.core.apply import Applied
+from punchlist.core.checks.outcome import accept_named
 from punchlist.core.commands import Problem
 from punchlist.core.events import Draft, Event, decode_item, draft_header, with_fields
 from punchlist.core.grounding.grades import (
@@ -22,10 +23,12 @@ from punchlist.core.grounding.grades import (
     judge,
     with_proof,
 )
+from punchlist.core.grounding.offers import note_work
 from punchlist.core.grounding.session import Change, CheckRun, SessionRecord, find_touched, runs_of
 from punchlist.core.grounding.tally import Tally, tally_of
 from punchlist.core.grounding.tool_call import (
     ToolCall,
+    changed_code,
     changes_code,
     hash_path,
     is_task,
@@ -37,6 +40,7 @@ from punchlist.core.overview import Stint
 from punchlist.core.shell.touches import SNAPSHOTS
 from punchlist.core.task import TaskStatus
 from punchlist.core.todo import ListState, Status, TodoItem, TodoList
+from punchlist.settings.project_checks import find_named_checks
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.runtime import CompletionRow
 from punchlist.tasks.grading import calls_since, explain, load_work_before, save_completions
@@ -86,8 +90,29 @@ def grade_change(tx: Transaction, row: AgentRow, applied: Applied, now: datetime
     plan = applied.state.todos.plan_id
     resent = _find_resent(tx, row, claims)
     fresh = [claim for claim in claims if claim.item.id not in resent]
-    completed = [CompletedWork(item_key(plan, item.id), item.content, item.started_at) for item, _ in fresh]
+    completed: list[CompletedWork] = []
+    for item, _ in fresh:
+        counts = is_check_accepted(item, row.project)
+        completed.append(CompletedWork(item_key(plan, item.id), item.content, item.started_at, item.check, counts))
     return [*resent.values(), *judge_claims(fresh, completed, load_work_before(tx, row.number, completed), now)]
+
+
+def is_check_accepted(item: TodoItem, project: str) -> bool:
+    """True if the check of an item may verify it. The file of the project is read only for a model's check."""
+    check = item.check
+    return check is not None and (check.by != "model" or accept_named(check, find_named_checks(project)))
+
+
+def doubt_checks(row: AgentRow, applied: Applied) -> Problem | None:
+    """Return the problem to tell the model of checks that it set just now and that verify nothing; None without one."""
+    known = {item.check for item in row.state.todos.items}
+    named = [item for item in applied.state.todos.items if item.check is not None and item.check not in known]
+    bad = [item for item in named if not is_check_accepted(item, row.project)]
+    if not bad:
+        return None
+    listed = ", ".join(f"{item.id} ({for_prompt(cut(item.check.command, 80))})" for item in bad[:10] if item.check)
+    text = f"Kept as a remark, verifies nothing: the check of {listed}. Name a test or build, or one of the project."
+    return Problem("check_unknown", text, data={"items": [item.id for item in bad]})
 
 
 def judge_claims(
@@ -195,6 +220,9 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
         project=row.project,
         turn=None if _has_open_work(tx, row) else tx.memory.load(row.number).turn,
     )
+    if record.last_change.get(row.number) != before.last_change.get(row.number):
+        paths = changed_code(call, row.project, record.gone)
+        record = note_work(record, row.number, row.state.todos, paths)
     if record == before:
         return
     tx.completions.save_record(row.session, record, at=now)

@@ -19,14 +19,15 @@ from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import ToolCall, given_id, is_task, item_key, joined, reused_id, task_key
 from punchlist.core.overview import Stint
 from punchlist.core.task import Task, TaskStatus
-from punchlist.core.todo import TodoItem
+from punchlist.core.todo import NamedCheck, TodoItem, TodoList
 from punchlist.detect.findings import FINE, Verdict
 from punchlist.guidance.tools import classify_call, is_own
+from punchlist.settings.project_checks import find_named_checks
 from punchlist.store import Transaction
 from punchlist.store.runtime import CallRow
 from punchlist.text import repair
 from punchlist.text.hashing import blake2b
-from punchlist.text.redaction import redact
+from punchlist.text.redaction import MARK, redact
 from punchlist.text.tool_values import as_object, passage, preview
 
 SAME_CALL: Final = timedelta(seconds=5)
@@ -59,11 +60,16 @@ class SeenCall(NamedTuple):
 
 
 def take_start(agent: AgentRunner, call_id: str | None, name: str, args: Any, via: str = "") -> Verdict:
+    def record(ctx: AgentContext) -> Verdict:
+        own = _find_own_checks(ctx.row.state.todos) if seen.facts["kind"] == "shell" else ()
+        told = _describe(agent, short(name), args, via, own) if own else seen
+        return _record_start(ctx, agent, told, short(call_id or ""))
+
     try:
         seen = _describe(agent, short(name), args, via)
     except Exception:
         return agent.log_failure(FINE)
-    return agent.take_report(lambda ctx: _record_start(ctx, agent, seen, short(call_id or "")), FINE)
+    return agent.take_report(record, FINE)
 
 
 def take_update(agent: AgentRunner, call_id: str | None, text: str, name: str) -> None:
@@ -149,14 +155,25 @@ def _find_calls_behind(tx: Transaction, agent: int, key: str, item: TodoItem | T
     return find_calls(tx, agent, done, known if kept is None else kept.stints)
 
 
-def _describe(agent: AgentRunner, name: str, arguments: Any, via: str) -> SeenCall:
-    """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given."""
+def _find_own_checks(todos: TodoList) -> tuple[NamedCheck, ...]:
+    """Return the checks that a person set for items; those of a model count only where they are known anyway."""
+    return tuple(item.check for item in todos.items if item.check is not None and item.check.by == "person")
+
+
+def _describe(agent: AgentRunner, name: str, arguments: Any, via: str, own: tuple[NamedCheck, ...] = ()) -> SeenCall:
+    """Describe a call that begins; needs no transaction. For the loop detector its arguments stay as given.
+
+    `own` are checks of items, in addition to those that the project names.
+    """
     options, read = agent.settings, as_object(arguments)
     is_ours = is_own(name, agent.offered_names)
     kind, drifts, touches = classify_call(name, read, options.host)
     if is_own(name, agent.tool_names):
         kind, drifts, touches = "todo", False, False
-    facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=options.watch, signer=agent.signer)
+    watch = options.watch
+    if kind == "shell" and (named := (*find_named_checks(agent.project), *own)):
+        watch = replace(watch, named=named)
+    facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=watch, signer=agent.signer)
     return SeenCall(name, arguments, drifts, is_ours, facts)
 
 
@@ -197,6 +214,8 @@ def _record_start(ctx: AgentContext, agent: AgentRunner, seen: SeenCall, call_id
             record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
     else:
         ctx.tell(found)
+        if known is not None and seen.facts.get("masked") and not known.call.masked:  # its arguments came in pieces
+            ctx.tx.tool_calls.save(ctx.row.number, replace(known, call=replace(known.call, masked=True)))
     if options.guardrail is not None:
         reads = seen.facts["kind"] == "read"
         verdict = detectors.guard_start(
@@ -307,7 +326,10 @@ def _record_end(
     detectors.begin_watch(ctx, options)
     known = row.call
     started = known if row.seq and known.outcome in ("running", "abandoned") else None
-    facts = end_facts(result, is_error=failed, exit_code=exit_code, started=started, watch=options.watch)
+    running = _find_background(ctx, known)
+    masked = _may_be_secret(known) or (running is not None and _may_be_secret(running.call))
+    facts = end_facts(result, is_error=failed, exit_code=exit_code, started=started, watch=options.watch, masked=masked)
+    kept = MARK if masked and result is not None else result
     has_failed = bool(facts["is_error"])
     is_first = known.finished is None or known.outcome == "abandoned"
     if is_first or (has_failed and known.outcome != "failed"):
@@ -315,12 +337,11 @@ def _record_end(
         if started is not None and started.started is not None:
             data["seconds"] = round(max(0.0, (ctx.now - started.started.at).total_seconds()), 3)
         if options.loops.enabled and is_first and row.seq:
-            row = detectors.record_outcome(ctx, row, result, has_failed, options.loops, signer)
+            row = detectors.record_outcome(ctx, row, kept, has_failed, options.loops, signer)
         detectors.note_tool_report(ctx, known.name)
-        running = _find_background(ctx, known)
         if running is not None:
             seen = background_facts(running.call, result, is_error=failed, exit_code=exit_code, watch=options.watch)
-            data |= seen
+            data |= {name: value for name, value in seen.items() if name != "tail" or not masked}
         seq = ctx.add(Draft(kind, data))
         report = call_from(kind, data, ctx.now, seq)
         call = joined(known, report) if row.seq else report
@@ -334,18 +355,23 @@ def _record_end(
         else:
             record_call_end(ctx.tx, ctx.row, call, seq, ctx.now)
     if options.guardrail is not None:
-        detectors.guard_end(ctx, known.id, result, failed=has_failed, options=options.guardrail, signer=signer)
+        detectors.guard_end(ctx, known.id, kept, failed=has_failed, options=options.guardrail, signer=signer)
 
 
 def _find_background(ctx: AgentContext, reader: ToolCall) -> CallRow | None:
-    """Return the check in the background whose output a call reads."""
+    """Return the check, or the command that may print a secret, in the background whose output a call reads."""
     if not reader.background or reader.check is not None:
         return None
     calls = ctx.tx.tool_calls
     for call in reversed(calls.of_agent(ctx.row.number, _MOST_BACK)):
-        if call.background == reader.background and call.check is not None:
+        if call.background == reader.background and (call.check is not None or _may_be_secret(call)):
             return calls.find(ctx.row.number, call.id)
     return None
+
+
+def _may_be_secret(call: ToolCall) -> bool:
+    """True if nothing of a call's output may be kept. What a call runs is not known before it is reported to begin."""
+    return call.masked or call.started is None
 
 
 def _tell_background(ctx: AgentContext, row: CallRow, told: Outcome, tail: str) -> None:
@@ -368,7 +394,9 @@ def _record_update(ctx: AgentContext, call_id: str, name: str, said: str, shown:
     if row is None or not row.seq or not row.call.is_open:
         return
     call = row.call
-    shown = "" if call.masked else shown
+    running = _find_background(ctx, call)
+    if call.masked or (running is not None and _may_be_secret(running.call)):
+        shown = ""
     ctx.add(Draft("tool.updated", _without_empty({"call_id": call.id, "name": call.name, "preview": shown})))
     told = None if call.check is None else read_running_output(call.check, said)
     if told is not None:

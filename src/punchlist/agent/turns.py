@@ -15,6 +15,7 @@ from punchlist.agent.context import AgentContext, AgentRunner
 from punchlist.agent.grading import describe_failing, describe_failing_tasks, record_call_end
 from punchlist.agent.questions import has_approval, take_news
 from punchlist.core.events import TURN_ENDS, Draft, Event
+from punchlist.core.grounding.offers import describe_offer, find_offer
 from punchlist.core.grounding.tool_call import Moment
 from punchlist.core.task import Task, append_tasks, find_unreachable, own_task_list
 from punchlist.core.todo import ListState, TodoItem, TodoList
@@ -22,7 +23,7 @@ from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block, open_tasks, open_work
 from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
 from punchlist.guidance.layers import PROFILES, Layer, layers
-from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
+from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, fingerprint, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.plan_mode import write_notice
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
@@ -42,7 +43,8 @@ _NOTHING_SPENT: Final = Spent()
 def note_user_turn(agent: AgentRunner) -> None:
     def work(ctx: AgentContext) -> None:
         _turn_over(agent, ctx, asked=True)
-        prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision)
+        mark = fingerprint(_current(agent, ctx)[0], unfinished=True)
+        prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision, mark)
         ctx.remember(guidance=prompt, turn=ctx.tx.last_seq())
 
     agent.attempt(work, None)
@@ -91,11 +93,10 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
     def work(ctx: AgentContext) -> Injection | None:
         text = last_text if isinstance(last_text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         memory = ctx.memory.guidance
-        plan = ctx.tx.plans.current(ctx.row.number)
         situation = replace(
             _load_situation(agent, ctx),
             left_out=_find_left_out(agent, ctx, memory),
-            awaits_decision=plan is not None and plan.waits(ctx.now),
+            awaits_person=_awaits_person(ctx),
         )
         outcome = decide_at_stop(memory, situation, agent.rules, last_text=text, background=background)
         if not outcome.said and not background:
@@ -107,6 +108,19 @@ def decide_stop(agent: AgentRunner, last_text: str, background: int) -> Injectio
         return outcome.said[0] if outcome.said else None
 
     return agent.attempt(work, None)
+
+
+def _awaits_person(ctx: AgentContext) -> bool:
+    """True while a question, a plan or a permission of the agent is open, or an item waits on a person."""
+    tx, number, todos = ctx.tx, ctx.row.number, ctx.row.state.todos
+    plan = tx.plans.current(number)
+    if plan is not None and plan.waits(ctx.now):
+        return True
+    questions = [row.question for row in tx.questions.open(agent=number)]
+    asked = {question.item for question in questions if question.plan_id == todos.plan_id}
+    blocked = any(item.waits_on_person and item.id not in asked for item in todos.items)
+    is_asked = any(question.waits(todos, ctx.now) for question in questions)
+    return is_asked or blocked or tx.overviews.load_activity(number).awaits_permission
 
 
 # What a model is told outside its turns.
@@ -286,7 +300,22 @@ def _hear(agent: AgentRunner, ctx: AgentContext, memory: Memory) -> Memory:
     if agent.rules.tell_findings:
         found, upto = ctx.tx.log.findings(ctx.row.number, memory.found)
         memory = replace(hear_findings(memory, found), found=upto)
+    memory = _hear_offer(ctx, memory) if agent.offered else memory
     return _hear_failing(ctx, memory) if agent.settings.grades != "show" else memory
+
+
+def _hear_offer(ctx: AgentContext, memory: Memory) -> Memory:
+    """Return the memory with the item that looks done. It is said once, and only between two turns."""
+    activity, focus = ctx.tx.overviews.load_activity(ctx.row.number), ctx.row.state.todos.focus
+    if not activity.rests or focus is None:
+        return memory
+    record = ctx.tx.completions.load_record(ctx.row.session)
+    offer = find_offer(record, ctx.row.number, activity, focus.id)
+    key = f"offer:{activity.plan_id}/{focus.id}"
+    if offer is None or key in memory.heard:
+        return memory
+    said = f"{describe_offer(offer)}. Mark it completed if it is."
+    return replace(memory, finding=f"{memory.finding}\n{said}".strip("\n"), heard=(*memory.heard, key)[-_REMEMBERED:])
 
 
 def _hear_failing(ctx: AgentContext, memory: Memory) -> Memory:

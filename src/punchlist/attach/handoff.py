@@ -105,6 +105,8 @@ def _describe_item(item: TodoItem) -> Iterator[str]:
     if item.blocker is not None:
         on = f" on {_shorten(item.blocker.on)}" if item.blocker.on else ""
         yield f"    waits{on}: {_shorten(item.blocker.reason)}"
+    if item.check is not None:
+        yield f"    check: {_shorten(item.check.command)}"
     for note in item.notes[-_MOST_NOTES:]:
         yield f"    note: {_shorten(note)}"
 

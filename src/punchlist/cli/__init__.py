@@ -56,6 +56,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "sessions": CommandEntry("sessions", "list the sessions; copy or move one"),
     "prune": CommandEntry("sessions", "delete sessions without a change for a while"),
     "config": CommandEntry("config", "show the settings and where they come from; write one into the settings file"),
+    "trust": CommandEntry("trust", "let the checks that this project names verify work"),
     "completion": CommandEntry("completion", "print a script that completes commands in bash, zsh or fish"),
     "doctor": CommandEntry("doctor", "check the board and this installation"),
     "dialects": CommandEntry("dialects", "list the todo tools of other agents that Punchlist speaks"),

@@ -16,12 +16,14 @@ from punchlist.attach.attachments import (
 )
 from punchlist.attach.file_changes import show_change
 from punchlist.attach.plugin import NAME, find_launch, server_entry
-from punchlist.attach.status import HostStatus, find_status
+from punchlist.attach.status import HostStatus, find_status, list_second_servers
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
+from punchlist.cli.trust import describe_project_checks, view_project_checks
 from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.logs.programs import find_attachable, find_settings, is_found
+from punchlist.settings.environment import project_of
 from punchlist.store import store_path
 from punchlist.terminal.spans import safe_line
 from punchlist.text import for_terminal
@@ -62,7 +64,8 @@ def detach_parser() -> Parser:
 
 def status_parser() -> Parser:
     about = (
-        "Shows each agent that can be attached: its version, whether it is attached and up to date, what is missing."
+        "Shows each agent that can be attached: its version, whether it is attached and up to date, what is missing; "
+        "and whether the checks that this project names count."
     )
     made = command_parser("status", about, run=_show_status)
     made.add_json()
@@ -105,6 +108,9 @@ def _attach(options: Namespace) -> int:
     if not _confirm(plan, options, "Write this?"):
         return FAILED
     make_board_folder(board)
+    if host.name == "claude-code":
+        for sentence in list_second_servers(host):
+            print(sentence)
     print(f"{host.title} is attached. Restart `{host.command}`{f': {host.restart}' if host.restart else ''}.")
     return OK
 
@@ -146,12 +152,14 @@ def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
 def _show_status(options: Namespace) -> None:
     found = [find_status(host) for host in ATTACHABLE.values()]
     if options.json:
-        show_json({"agents": found})
+        show_json({"agents": found, **view_project_checks(project_of())})
         return
     for status in found:
         print(_describe(status, ATTACHABLE[status.name]))
         for line in status.missing:
             print(f"  - {safe_line(line)}")
+    for line in describe_project_checks(project_of()):
+        print(line)
 
 
 def _describe(status: HostStatus, host: AgentProgram) -> str:

@@ -6,9 +6,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
-from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.cli.terminal import detect_display, shorten_home, show, show_json
 from punchlist.core.programs import ATTACHABLE, PROGRAMS
-from punchlist.logs.programs import is_found
+from punchlist.logs.programs import find_home, find_logs, is_found
 from punchlist.presence.roster import load_roster
 from punchlist.settings.environment import project_of
 from punchlist.terminal.now import now_lines
@@ -76,6 +76,17 @@ def explain_nothing(project: str | None) -> Iterator[Line]:
             offer = Span(f"punchlist attach {host.name}", "accent")
             yield (Span(f"  {host.title:<12}  "), Span("is attached", "good") if host in attached else offer)
     yield ()
-    yield (Span(f"Looked for {', '.join(program.title for program in PROGRAMS.values())},", "dim"),)
-    yield (Span("and for agents of your own programs on the board; `punchlist doctor` says which are here.", "dim"),)
+    yield (Span("Looked for:", "plain" if installed else "bold"),)
+    places = {
+        "claude-code": find_home("claude-code", "sessions"),
+        "codex": f"{find_home('codex')} (its daemon and sessions)",
+        "gemini": find_logs("gemini"),
+        "opencode": find_logs("opencode"),
+    }
+    for name, place in places.items():
+        yield (Span(f"  {PROGRAMS[name].title:<12}  {shorten_home(place)}", "dim"),)
+    logs = ", ".join(program.title for program in PROGRAMS.values() if program.name not in ATTACHABLE)
+    yield (Span(f"  {'others':<12}  logs of {logs}", "dim"),)
+    yield (Span(f"  {'your own':<12}  agents of your programs, on the board", "dim"),)
+    yield ()
     yield (Span("`punchlist demo` "), Span("shows how it looks when agents are at work.", "dim"))

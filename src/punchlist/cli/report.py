@@ -60,6 +60,8 @@ def _report(options: Namespace) -> None:
     with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
         project = None if options.session else find_folder(options)
         loaded = load_report(board, session=options.session, project=project)
+        if options.transcript:  # nobody can say what its agents do now
+            loaded = loaded._replace(around=replace(loaded.around, stopped=(), stalls=()))
         is_shown = options.format == "text" and not options.output
         text = "" if is_shown else _render(board, loaded, options)
     report, around, changes = loaded
@@ -72,8 +74,8 @@ def _report(options: Namespace) -> None:
         more = "" if options.all or options.transcript else "; `punchlist report --all` looks at every project"
         print(f"Nothing to report here yet{more}.")
     else:
-        display, root = detect_display(), project_of(options.project)
-        lines = report_lines(report, around, changes, display.glyphs, display.columns or 0, root=root)
+        display = detect_display()
+        lines = report_lines(report, around, changes, display.glyphs, display.columns or 0)
         show(map(display.cut, lines))
 
 
@@ -94,7 +96,7 @@ def _render(board: Board, loaded: LoadedReport, options: Namespace) -> str:
         case "json":
             return json_text(view_report(report, around, changes)) + "\n"
         case "markdown":
-            return report_markdown(report, around, changes, root=root)
+            return report_markdown(report, around, changes)
         case "html":
             from punchlist.server.pages.report import render_report  # loads Jinja2
 
@@ -102,7 +104,7 @@ def _render(board: Board, loaded: LoadedReport, options: Namespace) -> str:
             whose = f"session {options.session}" if options.session else where
             return render_report(board, loaded, f"Work report: {whose}")
         case _:
-            return plain_text(report_lines(report, around, changes, UNICODE, root=root))
+            return plain_text(report_lines(report, around, changes, UNICODE))
 
 
 def _write(path: str, text: str) -> None:

@@ -81,7 +81,7 @@ def _row(row: SessionRow, waits: int, width: int, display: Display, now: datetim
         *pad((Span(safe_line(row.id), "bold"),), width, display.glyphs),
         Span(f"  {plural(row.agents, 'agent'):<10}"),
         Span(f"  {ago(row.updated_at or row.created_at, now):<15}", "dim"),
-        *state_spans(row.state, "  "),
+        *state_spans(row.state, before="  "),
         Span(f"  {waits} {'waits' if waits == 1 else 'wait'} on you" if waits else "", "accent"),
         Span(f"  {safe_line(row.project)}" if project else "", "dim"),
     )

@@ -38,8 +38,9 @@ from punchlist.core.commands import Entry, Target
 from punchlist.core.task import FLOWS, Task, find_tasks
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
-from punchlist.markdown import dumps, loads
+from punchlist.markdown import count_indented, dumps, loads
 from punchlist.settings.environment import project_of
+from punchlist.settings.table import find_check_problem
 from punchlist.store import ListRow
 from punchlist.terminal.spans import plural, safe_line
 from punchlist.text import for_terminal, repair
@@ -56,6 +57,7 @@ _FORMAT = "punchlist"
 _EXAMPLES = """\
   punchlist todo append Fix the login page         to the project's only open list, else to your own
   punchlist todo append Cover it --phase Tests     to the phase Tests, which is made if missing
+  punchlist todo append Fix CI --check "make ci"   exit code 0 of `make ci` verifies it
   punchlist todo start login                       the only item that holds `login`, on whichever list
   punchlist todo done login --evidence "pytest -q tests/login"
   punchlist todo edit                              in $VISUAL or $EDITOR
@@ -85,9 +87,12 @@ def parser() -> Parser:
         added.add_argument("--mine", action="store_true", help="only your own list, on which no agent works")
         return added
 
-    added = verb("append", "add an item", _append)
-    added.add_argument("words", nargs="+", metavar="TEXT", help="the item; needs no quotes")
-    added.add_argument("--phase", metavar="P", help="the phase (default: the last one, if the list has phases)")
+    for name, line in (("append", "add an item"), ("add", "the same as append")):
+        added = verb(name, line, _append)
+        added.add_argument("words", nargs="+", metavar="TEXT", help="the item; needs no quotes")
+        added.add_argument("--phase", metavar="P", help="the phase (default: the last one, if the list has phases)")
+        checks = "the command that shows that it is done: exit code 0 after the last change verifies it"
+        added.add_argument("--check", metavar="CMD", help=checks)
     added = verb("start", "put an item in progress", _start)
     added.add_argument("words", nargs="+", metavar="ITEM")
     for name, line, run in (
@@ -141,7 +146,8 @@ def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
                 raise
             continue
         _report(agent, edit.message)
-        if isinstance(edit.operation, do.Done) and doubt is not None:
+        is_checked = isinstance(edit.operation, do.Append) and edit.operation.entries[0].check is not None
+        if (isinstance(edit.operation, do.Done) or is_checked) and doubt is not None:
             print(explain_doubt(doubt))
         return
 
@@ -171,10 +177,15 @@ def _append(options: Namespace) -> None:
     if not content:
         raise EditRefused(problem="There is no item to append; say one, as in `punchlist todo append Fix the bug`.")
 
+    check = None if options.check is None else repair(options.check).strip()
+    if check is not None and (problem := find_check_problem(check)):
+        raise EditRefused(problem=f"The item was not appended: {problem}.")
+
     def plan(todos: TodoList) -> ListEdit:
         phase = _choose_phase(todos, options)
         where = "" if phase is None else f" to {safe_line(phase)}"
-        return ListEdit(do.Append((Entry(content=content),), phase), f"Appended{where}: {safe_line(content)}")
+        entry = Entry(content=content, check=check)
+        return ListEdit(do.Append((entry,), phase), f"Appended{where}: {safe_line(content)}")
 
     with open_board(options) as board:
         _apply(choose_list(board, options, create=True, agents_first=True), options, plan)
@@ -561,7 +572,8 @@ def _check_checklist(path: str, format: str) -> None:
 
 
 def _import(options: Namespace) -> int:
-    todos, errors = loads(read_file(options.path), markers=options.format)
+    text = read_file(options.path)
+    todos, errors = loads(text, markers=options.format)
     if errors:
         listed = "\n  ".join(errors)
         return complain(f"Could not parse {options.path}:\n  {listed}\nNothing was changed.", FAILED)
@@ -570,6 +582,9 @@ def _import(options: Namespace) -> int:
         agent.rewrite(todos, by=author(options))
         counts = f"{plural(len(todos.phases), 'phase')}, {plural(len(todos.items), 'item')}"
         _report(agent, f"Imported {counts} from {safe_line(options.path)}")
+    indented = count_indented(text, options.format)
+    if indented:
+        print(f"{plural(indented, 'item')} stood below others; a list has one level, so all are side by side now.")
     if todos.progress.done:
         print(explain_doubt("a file says what is done"))
     return OK

@@ -21,6 +21,7 @@ from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
 from punchlist.terminal.lists import STATES, Helped, board_lines, waiting_lines, with_tasks
 from punchlist.terminal.spans import Glyphs, Line, Span, plain, safe_line
+from punchlist.views.grades import load_reasons, load_state, state_name
 from punchlist.views.list_owners import is_personal_list
 
 _FRAME_SECONDS = 0.1
@@ -52,18 +53,29 @@ def _show(options: Namespace) -> int:
         rows = _find_lists(board, options)
         helpers = {session: board.helpers(session) for session in dict.fromkeys(row.session for row in rows)}
         helped = {row.number: helpers[row.session].get(row.agent, {}) for row in rows}
-        states = board.store.read(lambda tx: {each: tx.session_state(each) for each in helpers})
+        states = board.store.read(lambda tx: {one: load_state(tx, one) for one in helpers})
+        reasons = board.store.read(lambda tx: load_reasons(tx, rows))
         now = board.now()
         waits = _count_waits(board, options)
         shown = _show_work(board, rows, helped)
     if options.json:
-        show_json([_list_data(row, rows, states[row.session], helped.get(row.number, {})) for row in rows])
+        show_json([_list_data(row, rows, states[row.session][0], helped.get(row.number, {})) for row in rows])
     elif rows:
         for place, row in enumerate(shown):
             if row.label is None and is_personal_list(row.session, row.agent, row.project):
                 shown[place] = row._replace(label="yours")
         display = detect_display()
-        show(board_lines(shown, display, now=now, projects=options.all, ids=options.ids, helped=helped, states=states))
+        lines = board_lines(
+            shown,
+            display,
+            now=now,
+            projects=options.all,
+            ids=options.ids,
+            helped=helped,
+            states=states,
+            reasons=reasons,
+        )
+        show(lines)
         show(waiting_lines(waits))
     else:
         print(_describe_nothing(options))
@@ -124,7 +136,7 @@ def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyp
     for row in rows:
         words = [_name_session(row), *([safe_line(row.label)] if row.label else [])]
         dot, state = f" {glyphs.dot} ", states[row.session]
-        first = (Span(state, STATES[state]), Span(dot, "dim")) if state != "idle" else ()
+        first = (Span(state_name(state), STATES[state]), Span(dot, "dim")) if state != "idle" else ()
         notes[row.number] = (*first, Span(dot.join(words), "dim"))
     return notes
 

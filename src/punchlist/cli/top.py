@@ -23,8 +23,8 @@ from punchlist.cli.now import explain_nothing
 from punchlist.cli.screen import FullScreen, Key, can_draw
 from punchlist.cli.todo import ListDraft, describe_saved
 from punchlist.core.commands import Append, Done, Entry, Operation, Target
-from punchlist.core.overview import Activity, PersonWait
-from punchlist.core.todo import Evidence, TodoItem, TodoList
+from punchlist.core.overview import Activity, Offer, PersonWait
+from punchlist.core.todo import Evidence, Status, TodoItem, TodoList
 from punchlist.errors import EditRefused, PunchlistError
 from punchlist.people.back_channel import deliver
 from punchlist.people.notices import PersonNotifier
@@ -48,6 +48,7 @@ from punchlist.terminal.now import (
 )
 from punchlist.terminal.spans import safe_line
 from punchlist.text import graphemes, repair
+from punchlist.views.grades import load_reasons
 from punchlist.views.list_owners import explain_attaching, load_owner_activity, open_list_owner
 from punchlist.views.now import AgentNow, Roster
 
@@ -238,7 +239,8 @@ class Top:
                 return Detail(title=title, text=text, rows=() if self._frame.view == "plan" else rows)
         elif subject.waits_for:
             text = subject.waits_for
-        return Detail(title=place.name, text=text, rows=rows, hint=hint)
+        reasons = self._board.store.read(lambda tx: load_reasons(tx, rows))
+        return Detail(title=place.name, text=text, rows=rows, hint=hint, reasons=reasons)
 
     def _say(self, text: str, *, is_problem: bool = False) -> None:
         self._frame.status, self._frame.is_problem = text, is_problem
@@ -304,6 +306,8 @@ class Top:
                 self._prompt = Prompt(f"Add to {place.name}:", lambda text: self._add(place, text))
             case "d":
                 self._ask_done(self._find_list(subject))
+            case "y" if isinstance(subject, AgentNow) and subject.offer is not None:
+                self._accept(self._find_list(subject), subject.offer)
             case "e":
                 self._edit_list(self._find_list(subject))
             case _:
@@ -463,6 +467,14 @@ class Top:
         proof = (Evidence(text),) if text else ()
         self._edit(place, lambda _: Done(Target(item=item.id, by="id"), proof))
         return f"Marked completed: {safe_line(item.content)}; `punchlist todo undo` takes it back"
+
+    def _accept(self, place: TopPlace, offer: Offer) -> None:
+        """Complete an item that looks done, if it still is the one that the person saw."""
+        todos = self._board.agent(place.agent, session=place.session, project=place.project).todos
+        item = todos.find(offer.item) if todos.plan_id == offer.plan else None
+        if item is None or item.status is not Status.IN_PROGRESS or item.content != offer.text:
+            raise EditRefused(problem="That item is no longer in progress; nothing was changed.")
+        self._say(self._mark_done(place, item, offer.proof or offer.check))
 
     def _edit_list(self, place: TopPlace) -> None:
         agent = open_list_owner(self._board, place.agent, place.session, place.project)

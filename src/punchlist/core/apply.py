@@ -135,9 +135,9 @@ class _Write(NamedTuple):
 
 
 def _start_first(merged: Merged, command: Replace, now: datetime) -> TodoList:
-    """Start the first pending item that was written, if the command asks for it and nothing is in progress."""
+    """Start the first pending item that was written, if the command asks for it and no item works or waits."""
     todos = merged.todos
-    if not command.begin or todos.focus is not None:
+    if not command.begin or todos.focus is not None or todos.waits_on_person:
         return todos
     pending = (item for item in todos.items if item.status is Status.PENDING and item.id in merged.written)
     first = next(pending, None)
@@ -201,7 +201,7 @@ def normalise_focus(todos: TodoList, policy: Policy, now: datetime) -> tuple[Tod
         names = ", ".join(item.id for item in busy[1:])
         text = f"One item is in progress at a time: kept {busy[0].id}; back to pending: {names}."
         said.append(Problem("demoted", text, data={"kept": busy[0].id, "items": sorted(extra)}))
-    if policy.promote and not busy:
+    if policy.promote and not busy and not todos.waits_on_person:
         first = next((item for item in ordered if item.status is Status.PENDING), None)
         if first is not None:
             items = tuple(set_status(item, Status.IN_PROGRESS, now) if item is first else item for item in todos.items)
@@ -357,6 +357,7 @@ class _Texts:
                 ("phase", entry.phase),
                 ("priority", entry.priority),
                 ("parent", entry.parent),
+                ("check", entry.check),
             )
             self.others.extend(named)
             self.others += [("note", note) for note in entry.notes or ()]

@@ -300,6 +300,10 @@ LONGEST_ANSWER = 10_000
 """Characters of a question, and of an answer."""
 
 
+ANSWER_EXPECTED = timedelta(days=7)
+"""How long an agent may wait for an answer: after that nobody is expected to give one."""
+
+
 class Question(Struct, frozen=True, kw_only=True):
     """A question about an item, whose text was `content`, to the person `of`. `begun`: the item was in progress."""
 
@@ -314,6 +318,12 @@ class Question(Struct, frozen=True, kw_only=True):
     answered_at: datetime | None = None
     answered_by: str | None = None
     begun: bool = False
+
+    def waits(self, todos: TodoList, now: datetime) -> bool:
+        """True if an answer is still expected: the item is open on this list, and the question is not too old."""
+        item = todos.find(self.item) if self.plan_id == todos.plan_id else None
+        is_fresh = self.asked_at is None or now - self.asked_at < ANSWER_EXPECTED
+        return self.answer is None and item is not None and item.is_open and is_fresh
 
 
 def clean_answer(text: str) -> str:

@@ -114,6 +114,7 @@ class Entry(NamedTuple):
     blocker: Blocker | None = None
     keeps: bool | None = None
     word: str | None = None
+    check: str | None = None
 
 
 class Replace(NamedTuple):

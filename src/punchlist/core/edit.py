@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from punchlist.core import commands as do
 from punchlist.core.commands import Cleaner, Entry, Group, Operation, Policy, Problem, Target
-from punchlist.core.merge import make_item, match
+from punchlist.core.merge import choose_check, make_item, match
 from punchlist.core.todo import (
     ANYBODY,
     Blocker,
@@ -210,6 +210,7 @@ class Editing:
                         active_form=item.active_form or before.active_form,
                         priority=item.priority or before.priority,
                         parent=item.parent or before.parent,
+                        check=choose_check(before.check, entry, self.policy, self.cleaner),
                         aliases={**before.aliases, **item.aliases},
                         created_at=before.created_at,
                         created_by=before.created_by,
@@ -228,8 +229,16 @@ class Editing:
         if item_id is None:
             item_id = str(self.next_id)
             self.next_id += 1
-        dialect = self.policy.dialect
-        return make_item(entry, text, item_id=item_id, dialect=dialect, now=self.now, by=self.by, cleaner=self.cleaner)
+        return make_item(
+            entry,
+            text,
+            item_id=item_id,
+            policy=self.policy,
+            now=self.now,
+            by=self.by,
+            cleaner=self.cleaner,
+            omitted=self.omitted,
+        )
 
     def _append(self, operation: do.Append) -> None:
         if not self.items and operation.entries:
@@ -315,10 +324,10 @@ class Editing:
             self._advance(focus, places)
 
     def _advance(self, focus: str | None, places: list[int]) -> None:
-        """Start the next pending item when the one in focus was just closed."""
+        """Start the next pending item when the one in focus was just closed; none while an item waits on a person."""
         if not self.policy.advance or not any(self.items[place].id == focus for place in places):
             return
-        if any(item.status is Status.IN_PROGRESS for item in self.items):
+        if any(item.status is Status.IN_PROGRESS or item.waits_on_person for item in self.items):
             return
         order = [*range(places[-1] + 1, len(self.items)), *range(places[-1] + 1)]
         place = next((place for place in order if self.items[place].status is Status.PENDING), None)

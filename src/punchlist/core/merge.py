@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from punchlist.core.commands import Cleaner, Entry, Policy, Replace
 from punchlist.core.todo import (
     ENDED,
+    NamedCheck,
     Phase,
     Status,
     TodoItem,
@@ -175,10 +176,18 @@ def _split_words(text: str) -> frozenset[str]:
 
 
 def make_item(
-    entry: Entry, text: str, *, item_id: str, dialect: str, now: datetime, by: str, cleaner: Cleaner
+    entry: Entry,
+    text: str,
+    *,
+    item_id: str,
+    policy: Policy,
+    now: datetime,
+    by: str,
+    cleaner: Cleaner,
+    omitted: Sequence[TodoItem],
 ) -> TodoItem:
-    """Make an item from an entry. The caller sets its phase."""
-    status = entry.status
+    """Make an item from an entry, with a check that a person set for an `omitted` one. The caller sets its phase."""
+    status, dialect = entry.status, policy.dialect
     return TodoItem(
         id=item_id,
         content=text,
@@ -193,7 +202,23 @@ def make_item(
         created_by=by,
         started_at=now if status is Status.IN_PROGRESS else None,
         finished_at=now if status in ENDED else None,
+        check=choose_check(_find_fixed_check(omitted, text), entry, policy, cleaner),
     )
+
+
+def choose_check(known: NamedCheck | None, entry: Entry, policy: Policy, cleaner: Cleaner) -> NamedCheck | None:
+    """Return the check of an item: that of the entry, an empty one removes it. A model leaves a person's as it is."""
+    is_fixed = known is not None and known.by == "person" and not policy.confirms
+    if entry.check is None or is_fixed:
+        return known
+    command = cleaner.text(entry.check).strip()
+    return NamedCheck(command, "person" if policy.confirms else "model") if command else None
+
+
+def _find_fixed_check(omitted: Sequence[TodoItem], text: str) -> NamedCheck | None:
+    """Return the check that a person set for an item which was left out, and which this text repeats."""
+    fixed = [item for item in omitted if item.check is not None and item.check.by == "person"]
+    return next((item.check for item in fixed if match_key(item.content) == match_key(text)), None)
 
 
 class Merged(Struct, frozen=True):
@@ -339,9 +364,15 @@ class ListMerge(Struct):
     def _make_item(self, entry: Entry, text: str) -> TodoItem:
         item_id = str(self.next_id)
         self.next_id += 1
-        policy = self.policy
         item = make_item(
-            entry, text, item_id=item_id, dialect=policy.dialect, now=self.now, by=self.by, cleaner=self.cleaner
+            entry,
+            text,
+            item_id=item_id,
+            policy=self.policy,
+            now=self.now,
+            by=self.by,
+            cleaner=self.cleaner,
+            omitted=self.todos.omitted,
         )
         return self._place(item, entry)
 
@@ -385,6 +416,8 @@ class ListMerge(Struct):
             changes["priority"] = priority
         if entry.parent is not None and (parent := self.cleaner.optional(entry.parent)) != known.parent:
             changes["parent"] = parent
+        if entry.check is not None:
+            changes["check"] = choose_check(current.check, entry, self.policy, self.cleaner)
         dialect = self.policy.dialect
         if entry.alias is not None and dialect != "punchlist" and current.aliases.get(dialect) != entry.alias:
             changes["aliases"] = {**current.aliases, dialect: self.cleaner.text(entry.alias)}

@@ -176,6 +176,8 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     """None where no log tells of them."""
     seq: int = 0
     at: datetime | None = None
+    written: int = 0
+    """The last event of its list, but for a grade."""
 
     @property
     def is_live(self) -> bool:
@@ -186,6 +188,13 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     def is_state_only(self) -> bool:
         """True if nothing is known of the agent but what its host said of its state."""
         return self.state == "new" and bool(self.host_state) and not self.copy_of
+
+    @property
+    def awaits_permission(self) -> bool:
+        """True if its host was last seen to show the person a dialog, and no call was reported since."""
+        last = None if self.last_call is None else self.last_call.at
+        seen = self.host_at
+        return self.host_state == "waiting" and (last is None or seen is None or last <= seen)
 
     def find_news(self, after: int, now: datetime) -> tuple[OpenFinding, ...]:
         """Return the findings after the event `after`, and earlier ones that still matter."""
@@ -206,6 +215,8 @@ def fold_activity(
 ) -> Activity:
     """Return the activity of an agent after one more of its events; `own` ones it caused itself."""
     known = replace(known, seq=seq, at=at)
+    if kind.startswith("list.") and kind != "list.graded":
+        known = replace(known, written=seq)
     if kind == "agent.state":
         state, waits_for, host = (str(data.get(name, "")) for name in ("state", "waits_for", "host"))
         return replace(known, host_state=state, waits_for=waits_for, host=host, host_at=at)
@@ -282,6 +293,9 @@ class ListSummary(Struct, frozen=True, omit_defaults=True):
     next: str | None = None
     blocked: str | None = None
     failed: str | None = None
+    check: str | None = None
+    """The check that its focus carries."""
+    focus_id: str = ""
 
 
 def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummary:
@@ -301,6 +315,8 @@ def summarise_list(todos: TodoList, focus: TodoItem | None = None) -> ListSummar
         next=first.get(Status.PENDING),
         blocked=first.get(Status.BLOCKED),
         failed=first.get(Status.FAILED),
+        check=None if focus is None or focus.check is None else focus.check.command,
+        focus_id="" if focus is None or focus.status is not Status.IN_PROGRESS else focus.id,
     )
 
 
@@ -458,6 +474,16 @@ class AgentWork(NamedTuple):
     list: ListSummary
 
 
+class Offer(Struct, frozen=True, omit_defaults=True):
+    """An item that looks done. `check` is the check that is green, `proof` the command line that ran it."""
+
+    plan: str
+    item: str
+    text: str
+    check: str
+    proof: str = ""
+
+
 class SubagentLine(NamedTuple):
     name: str
     done: int
@@ -480,6 +506,8 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     state: str = ""
     check: str = ""
     """The check program by which it has that state."""
+    changes: int = 0
+    """Code changes since that check, of a session that is not checked."""
     waits: int = 0
     wait: str = ""
     """The one that waits longest."""
@@ -487,13 +515,24 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     """Subagents at work, the oldest first."""
     more: int = 0
     """Subagents at work that are not named."""
+    focus_check: str = ""
+    """The check that the item in progress carries."""
+    offer: Offer | None = None
+    """The item in progress, if it looks done."""
 
 
 NO_LINE: Final = SessionLine()
 
 
 def prepare_line(
-    agents: Sequence[AgentWork], *, state: str, check: str, waits: Sequence[PersonWait], now: datetime
+    agents: Sequence[AgentWork],
+    *,
+    state: str,
+    check: str,
+    waits: Sequence[PersonWait],
+    now: datetime,
+    changes: int = 0,
+    offer: Offer | None = None,
 ) -> SessionLine:
     """Return the line of a session: the work of its root agent, and what its other agents, checks and people do.
 
@@ -506,7 +545,7 @@ def prepare_line(
     ]
     done, total = _progress(work)
     if shown is not None and not is_under_way(Status.IN_PROGRESS, shown.activity.state):
-        work = replace(work, focus=None, since=None, next=work.focus or work.next)
+        work = replace(work, focus=None, since=None, check=None, next=work.focus or work.next)
     return SessionLine(
         focus=_line(work.focus),
         since=0 if work.since is None else int(work.since.timestamp()),
@@ -518,10 +557,13 @@ def prepare_line(
         doubtful=sum(work.grades.get(grade, 0) for grade in _DOUBTFUL),
         state="" if state == "idle" else state,
         check="" if state == "idle" else _line(check),
+        changes=changes,
         waits=len(waits),
         wait=_line(name_wait(waits[0])) if waits else "",
         subagents=tuple(SubagentLine(_line(one.name), *_progress(one.list)) for one in busy[:_MOST_SUBAGENTS]),
         more=len(busy[_MOST_SUBAGENTS:]),
+        focus_check=_line(work.check),
+        offer=offer,
     )
 
 

@@ -14,6 +14,8 @@ from typing import Final, Literal, NamedTuple, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.text.shell import drop_cd
+
 PresenceState = Literal["busy", "waiting", "idle", "gone"]
 Road = Literal["hooks", "files", "host"]
 
@@ -94,7 +96,7 @@ def find_missing(before: Iterable[Presence], after: Iterable[Presence], at: date
 def describe_call(name: str, preview: str) -> str:
     """Return a tool call in a few words, by the preview of its arguments: a command line, `Edit README.md`, a name."""
     if preview and not preview.startswith("{"):
-        return preview
+        return drop_cd(preview)
     path = _PATH.search(preview)
     return f"{name} {posixpath.basename(path[1]) or path[1]}" if path else name
 

@@ -105,6 +105,9 @@ class ItemReport(Struct, frozen=True):
     stints: tuple[Stint, ...] = ()
     helpers: tuple[str, ...] = ()
     is_under_way: bool = False
+    project: str = ""
+    batch: int = 0
+    """The position of the write that completed it together with others; 0 if it was alone."""
 
     @property
     def last_check(self) -> CheckSeen | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
+
+from punchlist.text.patterns import compile_later
 
 
 class Status(StrEnum):
@@ -42,6 +45,14 @@ ANYBODY = "a person"
 """The person that an item waits on when none is named."""
 
 
+_PERSON: Final = compile_later(
+    r"\b(?:users?|humans?|persons?|people|operators?|reviewers?|maintainers?|you|your"
+    r"|approv(?:al|es?|ed)|permission|confirmation|go-ahead|sign-?off|decision)\b",
+    re.IGNORECASE,
+)
+"""Words of a reason that waits for a person: our tool has no field for whom an item waits on."""
+
+
 class Blocker(Struct, frozen=True):
     """The reason why an item is blocked; `on` is a person, an agent or a thing, when known.
 
@@ -56,12 +67,28 @@ class Blocker(Struct, frozen=True):
         """True if it only says what comes first."""
         return self.on is None and self.reason.startswith("after ")
 
+    @property
+    def is_on_person(self) -> bool:
+        """True if it names whom the item waits on, or its reason speaks of a person's word."""
+        return self.on is not None or _PERSON.search(self.reason) is not None
+
 
 class Evidence(Struct, frozen=True):
     """Evidence that was offered for a completion. Stored and shown, never believed alone."""
 
     text: str
     kind: str | None = None
+
+
+class NamedCheck(Struct, frozen=True):
+    """A command that a project, a person or a model names as a check, for all work or for one item.
+
+    `by`: `project` stands for what a person has trusted or set for the project. A model's word counts only where the
+    tables know the command as a test or build, or the project names it too: whoever is graded does not set the bar.
+    """
+
+    command: str
+    by: Literal["project", "person", "model"]
 
 
 class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -84,6 +111,8 @@ class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished_at: datetime | None = None
     evidence: tuple[Evidence, ...] = ()
     grade: str | None = None
+    check: NamedCheck | None = None
+    """The command that shows that it is done."""
 
     @property
     def label(self) -> str:
@@ -94,6 +123,11 @@ class TodoItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_open(self) -> bool:
         """True unless completed or cancelled."""
         return self.status not in CLOSED
+
+    @property
+    def waits_on_person(self) -> bool:
+        """True if the item is blocked until a person acts: no later item is started by itself meanwhile."""
+        return self.status is Status.BLOCKED and self.blocker is not None and self.blocker.is_on_person
 
 
 class Phase(Struct, frozen=True):
@@ -140,6 +174,11 @@ class TodoList(Struct, frozen=True, kw_only=True):
     def open_items(self) -> tuple[TodoItem, ...]:
         """Items that are neither completed nor cancelled, in order."""
         return tuple(item for item in self.items if item.status not in CLOSED)
+
+    @property
+    def waits_on_person(self) -> bool:
+        """True if an item is blocked until a person acts."""
+        return any(item.waits_on_person for item in self.items)
 
     @property
     def is_finished(self) -> bool:

@@ -18,38 +18,82 @@ from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.text.tool_values import KEYS, UNKEYED, Signer, as_object, bounded_json, parse_json
 
-_CRITICAL: Final = (
-    r"(?:Error: )?(?:CRITICAL: (?:attempted unavailable tool |Called .{1,400} with identical arguments and |"
+_LOOP: Final = compile_later(
+    r"CRITICAL: (?:attempted unavailable tool |Called .{1,400} with identical arguments and |"
     r"You are alternating between repeated tool-call patterns|"
     r".{1,400} has repeated identical no-progress outcomes |tool .{1,400} repeated \d+ times with identical)|"
-    r"\d+ calls in a row failed, whatever the tool\.|.{1,400} times in this turn, so the turn stops here\.|"
-    r".{1,400} was not run: (?:with the same arguments it failed|it gave the same answer|"
-    r"this turn has (?:made|started)) \d)"
+    r"\d+ calls in a row failed, whatever the tool\."
 )
-"""Beginnings of critical verdicts, of the loop detector and of the guardrail; hosts may put `Error: ` in front."""
-
-_VERDICT: Final = compile_later(_CRITICAL)
-_REFUSAL: Final = compile_later(
-    r'\\*"(?:text|error|message|reason|content|output|result)\\*":\s*\\*"' + _CRITICAL + "|"
-    r'\\*"deniedReason\\*":\s*\\*"tool-loop'
+_GUARDRAIL: Final = compile_later(
+    r"(?:with the same arguments it failed|it gave the same answer|this turn has (?:made|started)) \d"
 )
-"""A verdict where objects have their text, or OpenClaw's own object, within JSON that may stand in a text of JSON."""
+"""Beginnings of critical verdicts; those of the guardrail come after the name of the tool."""
 
+_NOT_RUN: Final = " was not run: "
+_HALTED: Final = " times in this turn, so the turn stops here."
+_LONGEST: Final = 600
+"""Characters within which a verdict has said what it is."""
+
+_ERROR: Final = "Error: "
+"""Words that hosts put in front."""
+
+_SIGNS: Final = ("CRITICAL: ", "tool-loop", "guardrail", " calls in a row failed", _NOT_RUN, _HALTED)
+"""One of these is in every refusal that is written as JSON."""
+
+_OPENINGS: Final = frozenset("C{[")
+_PLACES: Final = ("text", "error", "message", "reason", "content", "output", "result")
 _MOST: Final = 65_536
 """Characters of JSON that are read; a refusal is short."""
+
+_BLOCKS: Final = 8
+_DEEPEST: Final = 6
 
 
 def may_refuse(result: str) -> bool:
     """True if a text begins like a verdict on a loop, or like JSON. Most results do neither."""
-    return result[:1] in ("C", "{", "[")
+    return result[:1] in _OPENINGS
 
 
 def is_refusal(result: object) -> bool:
     """True if a result is a verdict of ours, in whatever form. Never raises."""
-    text = _error_text(result)[:_MOST]
-    if text.lstrip()[:1] in ("{", "["):
-        return _REFUSAL.search(text) is not None
-    return _VERDICT.match(text) is not None
+    try:
+        return _refuses(result, _DEEPEST)
+    except Exception:  # an object that cannot be read is no verdict
+        return False
+
+
+def _refuses(result: object, depth: int) -> bool:
+    if isinstance(result, str):
+        return _is_verdict(result, depth)
+    if depth <= 0 or result is None:
+        return False
+    if isinstance(result, Mapping):
+        return _is_object(fields(cast("object", result)), depth - 1)
+    if isinstance(result, list | tuple):
+        return any(_refuses(block, depth - 1) for block in islice(cast("list[Any]", result), _BLOCKS))
+    return isinstance(result, BaseException) and _is_verdict(str(result), depth)
+
+
+def _is_verdict(text: str, depth: int) -> bool:
+    opening = text[:_BLOCKS].lstrip()[:1]
+    if opening not in ("{", "["):
+        said = text.removeprefix(_ERROR)[:_LONGEST]
+        name, found, rest = said.partition(_NOT_RUN)
+        is_guarded = bool(found and name) and _GUARDRAIL.match(rest) is not None
+        return is_guarded or _LOOP.match(said) is not None or _HALTED in said
+    if depth <= 0 or not any(sign in text for sign in _SIGNS):
+        return False
+    return _refuses(parse_json(text, _MOST), depth - 1)
+
+
+def _is_object(given: Mapping[str, Any], depth: int) -> bool:
+    """OpenClaw's and Hermes' own objects, or one with a verdict where objects have their text."""
+    details, guardrail = fields(given.get("details")), fields(given.get("guardrail"))
+    if details.get("status") == "blocked" and details.get("deniedReason") == "tool-loop":
+        return True
+    if guardrail.get("action") in ("block", "halt"):
+        return True
+    return any(_refuses(given[place], depth) for place in _PLACES if place in given)
 
 
 TEXT = 65_536

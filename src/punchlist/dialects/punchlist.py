@@ -33,7 +33,12 @@ POLICY = Policy(
 
 # Every value has one type, because some providers refuse unions. The parser takes and mends more than the schema shows:
 # bare texts for items, numbers for ids, one id for a list, {id: text} for a list of both.
-_ITEMS = list_of(object_of({"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT}, required=["text"]))
+_CHECK = add_description(TEXT, "The test or build that proves it")
+_ITEMS = list_of(
+    object_of(
+        {"text": TEXT, "doing": TEXT, "status": one_of(Status), "phase": TEXT, "check": _CHECK}, required=["text"]
+    )
+)
 _IDS = list_of(TEXT)
 _BY_ID = list_of(object_of({"id": TEXT, "text": TEXT}))
 _FLAG = {"type": "boolean"}
@@ -79,6 +84,8 @@ TOOL = Tool(
 )
 
 _TEXT_NAMES = ("text", "content", "title", "step")
+_DOING_NAMES = ("doing", "activeForm", "active_form")
+_ITEM_KEYS = frozenset({*_TEXT_NAMES, *_DOING_NAMES, "id", "status", "phase", "priority", "reason"})
 _MOST_PROOFS = 16
 WIDE = 10_000
 """Characters of a text that are searched for a visible one; a longer text is refused for its length."""
@@ -260,13 +267,18 @@ def _read_entry(key: str, index: int, value: Any) -> Entry:
         return Entry(_check_visible(key, index, value), keeps=True)
     if given is None:
         raise Malformed(f"`{key}[{index}]` is a text or an object with `text`.")
+    unknown = next((name for name in given if name not in _ITEM_KEYS), None)
+    if unknown is not None:
+        named = repair.key_name(unknown)
+        raise Malformed(f"`{key}[{index}]`: `{named}` is unknown; use text, doing, status, phase, priority, reason.")
     text = next((given[name] for name in _TEXT_NAMES if name in given), None)
-    doing = next((given[name] for name in ("doing", "activeForm", "active_form") if name in given), None)
+    doing = next((given[name] for name in _DOING_NAMES if name in given), None)
     phase, priority = given.get("phase"), given.get("priority")
     if not isinstance(text, str) or not isinstance(doing, str | None):
         raise Malformed(f"`{key}[{index}]` needs `text`, a string.")
-    if not isinstance(phase, str | None) or not isinstance(priority, str | None):
-        raise Malformed(f"`{key}[{index}]`: `phase` and `priority` are strings.")
+    check = given.get("check")
+    if not all(isinstance(each, str | None) for each in (phase, priority, check)):
+        raise Malformed(f"`{key}[{index}]`: `phase`, `priority` and `check` are strings.")
     status = repair.as_status(given.get("status", "pending"))
     if status is None:
         known = ", ".join(known.value for known in Status)
@@ -281,9 +293,11 @@ def _read_entry(key: str, index: int, value: Any) -> Entry:
         phase=None if phase is None else repair_text(phase),
         priority=priority,
         blocker=Blocker(repair_text(reason)) if isinstance(reason, str) else None,
+        check=None if check is None else repair_text(check),
     )
 
 
+_MOST_NAMED = 5
 VIEW_AFTER = 10
 """Replies without the whole list after which the next one shows it."""
 
@@ -309,13 +323,12 @@ def render(result: Result) -> Reply:
     if not isinstance(result.command, Query):
         lines.extend(_describe_changes(result))
     asked = _find_asked(result)
-    if asked:
-        lines.append(f"The user is asked about {', '.join(asked)}.")
+    waiting = _describe_wait(after)
     done, total, _ = after.progress
     if whole:
-        lines.extend([*render_list(after), f"{done}/{total} done"])
+        lines.extend([*render_list(after), f"{waiting}{done}/{total} done"])
     else:
-        lines.append(f"{_describe_focus(after)} {done}/{total}")
+        lines.append(f"{waiting}{_describe_focus(after)}{done}/{total}")
     focus = after.focus
     data: dict[str, Any] = {"revision": after.revision, "focus": focus.id if focus else None}
     data |= {"done": done, "total": total}
@@ -357,7 +370,8 @@ def render_list(todos: TodoList) -> list[str]:
 
 def render_item(item: TodoItem) -> str:
     """Return an item on one line without its id: mark, text, and what it waits for."""
-    return f"{_SHOWN[item.status][0]} {_show_text(item)}{_show_blocker(item)}"
+    check = "" if item.check is None else f" (check: {for_prompt(cut(item.check.command, 200))})"
+    return f"{_SHOWN[item.status][0]} {_show_text(item)}{_show_blocker(item)}{check}"
 
 
 def _describe_changes(result: Result) -> Iterator[str]:
@@ -385,13 +399,26 @@ def _describe_changes(result: Result) -> Iterator[str]:
         yield "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in by_verb.items()) + "."
 
 
+def _describe_wait(todos: TodoList) -> str:
+    """Return a sentence on items that wait on a person, and on those that are not begun meanwhile; else nothing."""
+    waiting = [item.id for item in todos.items if item.waits_on_person]
+    if not waiting:
+        return ""
+    pending = [item.id for item in todos.items if item.status is Status.PENDING]
+    stays = ""
+    if pending and todos.focus is None:
+        more = f" and {len(pending) - _MOST_NAMED} more" if len(pending) > _MOST_NAMED else ""
+        stays = f"; {', '.join(pending[:_MOST_NAMED])}{more} {'stays' if len(pending) == 1 else 'stay'} pending"
+    return f"Waiting for the user's answer on {', '.join(waiting)}{stays}. "
+
+
 def _describe_focus(todos: TodoList) -> str:
     focus = todos.focus
     if focus is not None:
-        return f"Now {focus.id}: {_show_text(focus)}."
+        return f"Now {focus.id}: {_show_text(focus)}. "
     if todos.is_finished:
-        return "Nothing is open."
-    return f"Nothing is in progress, {len(todos.open_items)} open."
+        return "Nothing is open. "
+    return "" if todos.waits_on_person else f"Nothing is in progress, {len(todos.open_items)} open. "
 
 
 def _show_text(item: TodoItem) -> str:

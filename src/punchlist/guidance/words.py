@@ -215,14 +215,14 @@ def _describe_item_change(
 ) -> tuple[str, str] | None:
     """Return the words before and after the item's name; None if a model would see no difference."""
     if before is None:
-        return "added", ""
+        return "added", _show_check(after)
     if after is None:
         return "removed", ""
     if before.status is not after.status:
         return "marked", _MARKED.get(after.status) or words.get(after.status, after.status.value)
     if before.content != after.content:
         return "renamed", f"(it was {_quote([before])})"
-    fields = ("active_form", "phase", "notes", "priority", "blocker")
+    fields = ("active_form", "phase", "notes", "priority", "blocker", "check")
     if all(getattr(before, field) == getattr(after, field) for field in fields):
         return None
     return "changed", ""
@@ -233,9 +233,11 @@ def _quote(items: Sequence[TodoItem]) -> str:
     return f"{named} and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else named
 
 
-def tell_failure(tools: str, failure: str) -> str:
+def tell_failure(tools: str, failure: str, applied: Sequence[str] = ()) -> str:
     said = f"your last call of {tools} failed and changed nothing. Correct it and send it again."
-    return _write_fenced(said, [cut(for_prompt(failure), 500)])
+    if applied:
+        said = f"your last call of {tools} failed in part. Send only what failed again; the rest was applied:"
+    return _write_fenced(said, [*map(for_prompt, applied), cut(for_prompt(failure), 500)])
 
 
 def tell_notes(tools: str, notes: Iterable[str]) -> str:
@@ -281,12 +283,18 @@ def _write_row(row: Row, *, phases: bool) -> str:
     number = cut(for_prompt(row.number), 100)
     if not number.startswith("#"):  # a task is named by its number, an item numbered by its place
         number += "."
-    return f"{number} {status} {_show_text(item)}{phase}{_show_blocker(item)}"
+    check = _show_check(item)
+    return f"{number} {status} {_show_text(item)}{phase}{_show_blocker(item)}{f' {check}' if check else ''}"
 
 
 def _show_text(item: TodoItem) -> str:
     text = item.content.removeprefix(f"{item.id} ") if is_task_item(item) else item.content
     return cut(for_prompt(text), _ITEM)
+
+
+def _show_check(item: TodoItem | None) -> str:
+    """Return the check that an item carries: the model is to run it."""
+    return "" if item is None or item.check is None else f"(check: {cut(for_prompt(item.check.command), _ITEM)})"
 
 
 def _show_blocker(item: TodoItem) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from punchlist.board import Board
 from punchlist.store import Transaction
-from punchlist.terminal.lists import STYLES, grade_word
+from punchlist.terminal.lists import grade_word, mark_item
 from punchlist.terminal.spans import UNICODE, Span
 from punchlist.terminal.tasks import find_box
 from punchlist.views.lists import HitView
@@ -80,7 +80,7 @@ def find_items(board: Board, words: Sequence[str], project: str | None = None) -
             text="\n".join((item.content, *item.notes)),
             status=item.status.value,
             title=item.content,
-            mark=Span(UNICODE.boxes[item.status.value], STYLES[item.status][0]),
+            mark=mark_item(item, UNICODE),
             grade=grade_word(item),
             at=item.finished_at or item.started_at or item.created_at,
         )

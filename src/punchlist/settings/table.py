@@ -43,6 +43,8 @@ Durability = Literal["full", "normal"]
 """`full`: a durable write survives power loss. `normal`: it survives a crash of the program."""
 
 Profile = Literal["quiet", "classic", "off"]
+ConversationForm = Literal["line", "list", "off"]
+Wake = Literal["answers", "edits", "never"]
 FactName = Literal["waits", "finished", "stalled", "red"]
 TerminalWay = Literal["auto", "bell", "osc9", "osc777"]
 WebhookFormat = Literal["json", "slack", "discord"]
@@ -199,6 +201,20 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "PUNCHLIST_STOP_TRIES",
         ),
     ] = None
+    conversation: Annotated[
+        ConversationForm,
+        Meta(title="`line`, `list` or `off`"),
+        _about("what an attached agent shows you under a call that changed its list", "PUNCHLIST_CONVERSATION"),
+    ] = "line"
+    wake: Annotated[
+        Wake,
+        Meta(title="`answers`, `edits` or `never`"),
+        _about(
+            "what begins a turn of an idle agent, which costs you one: `answers` to it and decisions on its plans, "
+            "`edits` of its list too, or nothing; the rest comes with its next turn",
+            "PUNCHLIST_WAKE",
+        ),
+    ] = "answers"
     todos: Annotated[
         Switch, _about("`off` offers no agent a todo tool, and no model is told about one", "PUNCHLIST_TODOS")
     ] = True
@@ -221,6 +237,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "text that is masked before a tool call is recorded or told of; the patterns of the file, "
             "the one of the variable and those of a program add up",
             "PUNCHLIST_REDACT",
+        ),
+    ] = ()
+    checks: Annotated[
+        tuple[str, ...],
+        Meta(title="commands, each as it is run, such as `npm run build`"),
+        _about(
+            "commands that count as checks in every project: exit code 0 after the last change verifies. A project "
+            "names its own in `.punchlist.toml`, which `punchlist trust` makes count"
         ),
     ] = ()
     lease: Annotated[Lease, _about("seconds that a claim on a task lasts without a heartbeat", "PUNCHLIST_LEASE")] = (
@@ -378,7 +402,7 @@ def parse_settings_file(path: str, text: str) -> Settings:
         settings = convert(given, Settings)
     except ValidationError as error:
         raise SettingsFileInvalid(file=path, problem=_explain(str(error), given)) from None
-    for key, value in (("db", settings.db), ("redact", settings.redact)):
+    for key, value in (("db", settings.db), ("redact", settings.redact), ("checks", settings.checks)):
         problem = _find_problem(find_entry(key), value)
         if problem:
             shown = for_terminal(show_value(value)[:80])
@@ -393,7 +417,17 @@ def _find_problem(entry: SettingEntry, value: Any) -> str:
     for pattern in value if entry.key == "redact" else ():
         if problem := find_pattern_problem(pattern):
             return problem
-    return ""
+    problems = (find_check_problem(command) for command in (value if entry.key == "checks" else ()))
+    return next((problem for problem in problems if problem), "")
+
+
+def find_check_problem(command: str) -> str:
+    """Return why a text is no command that can be recognised when it is run; empty if it is."""
+    from punchlist.core.checks.outcome import find_bare_command  # few people name checks
+
+    if find_bare_command(command):
+        return ""
+    return f"`{for_terminal(command[:80])}` is not one command: a check has no `||`, `;` or pipe"
 
 
 def find_pattern_problem(pattern: str) -> str:
@@ -475,7 +509,7 @@ def set_setting(path: str, key: str, value: Any) -> None:
         place.value.body.extend(below)
     changed = tomlkit.dumps(document)
     parse_settings_file(path, changed)
-    _replace_file(os.path.realpath(path), changed)  # a link stays one: people keep such files in a repository
+    write_private_file(os.path.realpath(path), changed)  # a link stays one: people keep such files in a repository
 
 
 def _take_comments_below(table: Any) -> list[Any]:
@@ -490,7 +524,8 @@ def _take_comments_below(table: Any) -> list[Any]:
     return below
 
 
-def _replace_file(path: str, text: str) -> None:
+def write_private_file(path: str, text: str) -> None:
+    """Replace a file as a whole, for its owner alone."""
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     part = f"{path}.{os.getpid()}.part"

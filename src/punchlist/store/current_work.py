@@ -13,6 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from punchlist.core.approval import Plan, Question
+from punchlist.core.grounding.offers import find_offer
+from punchlist.core.grounding.session import session_state
 from punchlist.core.overview import (
     AgentState,
     AgentWork,
@@ -212,7 +214,15 @@ def _load_line(
             agents[agents.index(shown)] = shown._replace(list=summary)
     # What waits is read for the whole board, so only where this session has any.
     waits = load_waits(tx, now, session=session) if may_wait else ()
-    return prepare_line(agents, state=checks.state, check=checks.check_name, waits=waits, now=now)
+    changes, offer = 0, None
+    if checks.state in ("green", "unchecked"):
+        record = tx.completions.load_record(session)
+        changes = session_state(session, record).changes_since
+        if shown is not None and shown.number not in work:
+            offer = find_offer(record, shown.number, shown.activity, shown.list.focus_id)
+    return prepare_line(
+        agents, state=checks.state, check=checks.check_name, changes=changes, offer=offer, waits=waits, now=now
+    )
 
 
 def _summarise(

@@ -89,10 +89,13 @@ class QuestionRows(Rows):
     def _latest(self, agent: int, item: str, plan_id: str) -> tuple[int, str, int, bytes] | None:
         return self._rows.one("latest_question", {"agent": agent, "item": item, "plan_id": plan_id})
 
-    def open(self, *, limit: int = 1000) -> Sequence[QuestionRow]:
+    def open(self, *, agent: int | None = None, limit: int = 1000) -> Sequence[QuestionRow]:
+        """Return the open questions of an agent or, for None, of the board."""
         return [
-            QuestionRow(session, name, project, agent, _question.decode(_head(agent, number), total, body))
-            for session, name, project, agent, number, total, body in self._rows.all("open_questions", {"limit": limit})
+            QuestionRow(session, name, project, number, _question.decode(_head(number, place), total, body))
+            for session, name, project, number, place, total, body in self._rows.all(
+                "open_questions", {"agent": agent, "limit": limit}
+            )
         ]
 
     def ask(self, agent: int, question: Question, *, at: datetime) -> None:

@@ -359,6 +359,8 @@ class SessionChecks(msgspec.Struct):
     """Sealed; `store/runtime.py` reads it."""
     line: str | None
     is_changed: bool = False
+    record: Any = None
+    """What `checks` hold, once it was read or written in this transaction."""
 
 
 class BoardHeader(msgspec.Struct):

@@ -240,10 +240,14 @@ class CompletionRow(NamedTuple):
 class CompletionRows(Rows):
     def load_record(self, session: str) -> SessionRecord:
         found = self._rows.find_checks(session)
-        try:
-            return NO_RECORD if found is None or found.checks is None else _record.decode(found.checks)
-        except RowDamaged:  # then the session is unchecked, and its next check counts again
+        if found is None or found.checks is None:
             return NO_RECORD
+        if found.record is None:
+            try:
+                found.record = _record.decode(found.checks)
+            except RowDamaged:  # then the session is unchecked, and its next check counts again
+                found.record = NO_RECORD
+        return found.record
 
     def save_record(self, session: str, record: SessionRecord, *, at: datetime) -> None:
         found, checks = session_state(session, record), self._rows.find_checks(session)
@@ -251,7 +255,7 @@ class CompletionRows(Rows):
             return
         checks.state = found.state
         checks.check_name = "" if found.decided_by is None else found.decided_by.program
-        checks.checks = _record.encode(record)
+        checks.checks, checks.record = _record.encode(record), record
         checks.is_changed = True
         self._rows.marked[session] = at
 
@@ -283,6 +287,11 @@ class CompletionRows(Rows):
     def find(self, agent: int, key: str) -> CompletionRow | None:
         found = self._rows.one("find_completion", (agent, key))
         return None if found is None else _completion_row(*found)
+
+    def of_session(self, session: str) -> dict[tuple[int, str], Completion]:
+        """Return the completions of a session by the number of their agent and their key."""
+        rows = [_completion_row(*row) for row in self._rows.all("completions_of_session", (session,))]
+        return {(row.completion.agent, row.completion.key): row.completion for row in rows}
 
     def open_to_checks(self, session: str) -> dict[str, list[CompletionRow]]:
         """Return the completions of a session whose grade a check may still change, by the name of their agent."""

@@ -28,6 +28,7 @@ from punchlist.terminal.spans import (
     walk_tree,
 )
 from punchlist.text import fit
+from punchlist.views.grades import Reasons, state_name
 
 STYLES: dict[Status, tuple[Style, Style]] = {
     Status.PENDING: ("plain", "plain"),
@@ -55,10 +56,19 @@ Helped = Mapping[str, Sequence[str]]
 """The subagents that are at work on an item, by its id."""
 
 NOBODY: Helped = {}
+NO_REASONS: Mapping[str, str] = {}
 DOUBTFUL = frozenset({"unseen", "failing"})
 
 _LONE_PHASE = "Todos"
 """The phase that stands for none; alone on a list it needs no heading."""
+
+
+def mark_item(item: TodoItem, glyphs: Glyphs, *, helped: bool = False) -> Span:
+    """Return the mark of an item: of one that is done its grade, else its status."""
+    if grade := grade_word(item):
+        return Span(glyphs.grades.get(grade, glyphs.boxes["completed"]), GRADES.get(grade, "dim"))
+    status = Status.IN_PROGRESS if helped and item.status is Status.PENDING else item.status
+    return Span(glyphs.boxes[item.status.value], STYLES[status][0])
 
 
 def item_line(
@@ -70,8 +80,9 @@ def item_line(
     remarks: bool = True,
     helpers: Sequence[str] = (),
     now: datetime | None = None,
+    reason: str = "",
 ) -> Line:
-    """Return one row: box, text (the active form, for an item in progress), blocker or grade, number of notes.
+    """Return one row: mark, text (the active form, for an item in progress), blocker or grade, number of notes.
 
     An item that subagents are at work on is lit up, whatever its own list says, and they are named. With the time `now`
     an item in progress has a clock at its end.
@@ -80,12 +91,12 @@ def item_line(
         clock = Span(f" {_format_clock(now - item.started_at)}", "dim")
         inner = display if display.columns is None else replace(display, columns=display.columns - len(clock.text))
         return (*item_line(item, inner, indent=indent, ids=ids, remarks=remarks, helpers=helpers), clock)
-    box, style = STYLES[Status.IN_PROGRESS if helpers and item.status is Status.PENDING else item.status]
-    start = (Span(" " * indent), Span(display.glyphs.boxes[item.status.value], box), Span(" "))
+    _, style = STYLES[Status.IN_PROGRESS if helpers and item.status is Status.PENDING else item.status]
+    start = (Span(" " * indent), mark_item(item, display.glyphs, helped=bool(helpers)), Span(" "))
     if ids:
         start = (*start, Span(f"{safe_line(item.id)} ", "dim"))
     text = safe_line(item.label if item.status is Status.IN_PROGRESS else item.content)
-    rest = _remarks(item, display.glyphs, helpers) if remarks else ()
+    rest = _remarks(item, display.glyphs, helpers, reason) if remarks else ()
     if display.columns is not None:
         room = display.columns - cells(start)
         text = fit(text, max(room - cells(rest), room // 2), display.glyphs.ellipsis)
@@ -100,14 +111,16 @@ def _format_clock(length: timedelta) -> str:
     return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
 
 
-def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str]) -> Line:
+def _remarks(item: TodoItem, glyphs: Glyphs, helpers: Sequence[str], reason: str) -> Line:
     remarks: list[Span] = []
     if helpers:
         remarks.append(Span(f" {glyphs.dash} {helper_words(helpers)}", "accent"))
     if why := blocker_words(item):
         remarks.append(Span(f" {glyphs.dash} {why}", "warning"))
     if grade := grade_word(item):
-        remarks.append(Span(f" {glyphs.dash} {grade}", GRADES.get(grade, "dim")))
+        remarks.append(Span(f" {glyphs.dash} {safe_line(reason) or grade}", GRADES.get(grade, "dim")))
+    if check := own_check_words(item):
+        remarks.append(Span(f" {glyphs.dash} {check}", "dim"))
     if item.notes:
         remarks.append(Span(f" (+{plural(len(item.notes), 'note')})", "dim"))
     return tuple(remarks)
@@ -126,6 +139,11 @@ def blocker_words(item: TodoItem) -> str:
     return f"{waits}: {safe_line(item.blocker.reason)}" if item.blocker.reason else waits
 
 
+def own_check_words(item: TodoItem) -> str:
+    """Return the check that an item carries; empty if it has none."""
+    return "" if item.check is None else f"check: {safe_line(item.check.command)}"
+
+
 def grade_word(item: TodoItem) -> str:
     """Return the grade of a completed item; empty if it is not completed, or has no reported work."""
     return safe_line(item.grade) if item.status is Status.COMPLETED and item.grade else ""
@@ -139,6 +157,7 @@ def list_lines(
     ids: bool = False,
     helped: Helped = NOBODY,
     now: datetime | None = None,
+    reasons: Mapping[str, str] = NO_REASONS,
 ) -> Iterator[Line]:
     """Yield the rows of a list, under the headings of its phases if it has any; with clocks, if it knows the time."""
     margin = Span(" " * indent)
@@ -147,7 +166,8 @@ def list_lines(
             yield display.cut((margin, Span(safe_line(name), "bold")))
         deeper = indent + 2 if name else indent
         for item in items:
-            yield item_line(item, display, indent=deeper, ids=ids, helpers=helped.get(item.id, ()), now=now)
+            helpers, reason = helped.get(item.id, ()), reasons.get(item.id, "")
+            yield item_line(item, display, indent=deeper, ids=ids, helpers=helpers, now=now, reason=reason)
     if todos.omitted:
         said = f"left out by rewrites: {plural(len(todos.omitted), 'item')}: `punchlist todo restore` brings them back"
         yield display.cut((margin, Span(said, "dim")))
@@ -170,19 +190,22 @@ def board_lines(
     projects: bool = False,
     ids: bool = False,
     helped: Mapping[int, Helped] | None = None,
-    states: Mapping[str, str] | None = None,
+    states: Mapping[str, tuple[str, int]] | None = None,
+    reasons: Reasons | None = None,
 ) -> Iterator[Line]:
     """Yield all lists: one alone as `3 items:` and its rows; several by session, each agent with its `Items (1/3)`.
 
-    `states` are those of the sessions that are not idle.
+    `states` are those of the sessions, each with the code changes since its last check.
     """
-    helped, states = helped or {}, states or {}
+    helped, states, reasons = helped or {}, states or {}, reasons or {}
     if len(rows) == 1 and not projects:
         label = (Span(f" {safe_line(rows[0].label)}", "dim"),) if rows[0].label else ()
-        state = state_spans(states.get(rows[0].session, ""), " ")
+        state = state_spans(*states.get(rows[0].session, ("", 0)), before=" ")
         head = (Span(f"{_count_words(rows[0])}:", "bold"), *label, *state)
         yield display.cut(head)
-        yield from list_lines(rows[0].todos, display, indent=2, ids=ids, helped=helped.get(rows[0].number, NOBODY))
+        number = rows[0].number
+        others, why = helped.get(number, NOBODY), reasons.get(number, NO_REASONS)
+        yield from list_lines(rows[0].todos, display, indent=2, ids=ids, helped=others, reasons=why)
         return
     sessions: dict[str, list[ListRow]] = {}
     for row in rows:
@@ -193,7 +216,7 @@ def board_lines(
         dot = f" {display.glyphs.dot} "
         when = ago(max(row.updated_at for row in members), now)
         where = f"{dot}{safe_line(members[0].project)}" if projects else ""
-        state = state_spans(states.get(session, ""), dot)
+        state = state_spans(*states.get(session, ("", 0)), before=dot)
         name = f"Session {safe_line(session)}"
         if display.columns is not None:
             room = display.columns - cells(state) - len(display.glyphs.ellipsis)
@@ -201,19 +224,25 @@ def board_lines(
         head = (Span(name, "bold"), *state, Span(f"{where}{dot}{when}", "dim"))
         yield display.cut(head)
         for depth, row in tree(members):
-            others = helped.get(row.number, NOBODY)
-            yield from agent_lines(row, display, indent=2 + 2 * depth, ids=ids, helped=others)
+            others, why = helped.get(row.number, NOBODY), reasons.get(row.number, NO_REASONS)
+            yield from agent_lines(row, display, indent=2 + 2 * depth, ids=ids, helped=others, reasons=why)
 
 
-def state_spans(state: str, before: str) -> Line:
+def state_spans(state: str, changes: int = 0, *, before: str) -> Line:
     """Return the state of a session, with a text before it; nothing if there is none, or it is idle."""
     if state in ("", "idle"):
         return ()
-    return (Span(before, "dim"), Span(f"session {safe_line(state)}", STATES.get(state, "plain")))
+    return (Span(before, "dim"), Span(f"session {state_name(safe_line(state), changes)}", STATES.get(state, "plain")))
 
 
 def agent_lines(
-    row: ListRow, display: Display, *, indent: int = 0, ids: bool = False, helped: Helped = NOBODY
+    row: ListRow,
+    display: Display,
+    *,
+    indent: int = 0,
+    ids: bool = False,
+    helped: Helped = NOBODY,
+    reasons: Mapping[str, str] = NO_REASONS,
 ) -> Iterator[Line]:
     """Yield an agent's `Items (done/total)`, or `Tasks`, and its rows."""
     done, total, _ = row.todos.progress
@@ -222,7 +251,7 @@ def agent_lines(
     mode = (Span(" [plan mode]", "warning"),) if row.mode == "plan" else ()
     head = (*name, *label, Span(f" {display.glyphs.dash} "), Span(f"{_noun(row)} ({done}/{total})", "bold"), *mode)
     yield display.cut(head)
-    yield from list_lines(row.todos, display, indent=indent + 2, ids=ids, helped=helped)
+    yield from list_lines(row.todos, display, indent=indent + 2, ids=ids, helped=helped, reasons=reasons)
 
 
 def with_tasks(row: ListRow) -> ListRow:

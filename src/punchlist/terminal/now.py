@@ -12,15 +12,17 @@ from typing import Final, Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.core.grounding.offers import describe_offer
 from punchlist.core.overview import PersonWait, name_wait
 from punchlist.core.presence import PresenceState
 from punchlist.core.programs import find_short_name
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
-from punchlist.terminal.lists import GRADES, STATES, bar, list_lines, spin, tree, with_tasks
+from punchlist.terminal.lists import GRADES, NO_REASONS, STATES, bar, list_lines, spin, tree, with_tasks
 from punchlist.terminal.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pack, pad, plain, safe_line
 from punchlist.text import fit, for_terminal, width
 from punchlist.views.findings import short_session
+from punchlist.views.grades import Reasons, state_name
 from punchlist.views.now import AgentNow, DoneSince, Roster
 
 _WIDE: Final = 100
@@ -261,9 +263,12 @@ def _mark(row: AgentNow, glyphs: Glyphs) -> Span:
 
 
 def _headline(row: AgentNow, glyphs: Glyphs) -> Line:
-    """Return what an agent does: its item in progress; without a list, its last call or its title."""
+    """Return what an agent does: its item in progress, or that it looks done; without a list, its last call."""
+    if row.offer is not None:
+        return (Span(safe_line(describe_offer(row.offer)), "good"),)
     if row.focus and row.state == "busy":
-        return (Span(row.focus, "focus"),)
+        check = f" (check: {row.focus_check})" if row.focus_check else ""
+        return (Span(row.focus, "focus"), Span(check, "dim"))
     if row.total:
         following = row.focus or row.next
         if following:
@@ -283,7 +288,7 @@ def _tail(row: AgentNow, now: datetime, glyphs: Glyphs) -> Iterator[Span]:
         ago = f" {format_age(row.check_at, now)} ago" if row.check_at else ""
         parts.append(Span(f"red{check}{ago}", "bad"))
     elif row.session_state in STATES and row.session_state != "idle":
-        parts.append(Span(row.session_state, STATES[row.session_state]))
+        parts.append(Span(state_name(row.session_state, row.changes_since), STATES[row.session_state]))
     if row.silent_since is not None and row.doing:
         parts.append(Span(f"last: {safe_line(row.doing)}", "dim"))
     parts.extend(_subagents(row, glyphs))
@@ -310,7 +315,7 @@ def done_lines(done: DoneSince, now: datetime, display: Display) -> Iterator[Lin
     for words, styles in ((done.sessions, STATES), (done.items, GRADES)):
         known = [(name, words[name]) for name in styles if words.get(name) and name != "idle"]
         for place, (name, number) in enumerate(known):
-            said = f"{number} {name}" if styles is GRADES else f"{name} {number}"
+            said = f"{number} {name}" if styles is GRADES else f"{state_name(name)} {number}"
             if styles is STATES and place == 0:
                 said += " session" if number == 1 else " sessions"
             line.append(Span(said if place == 0 else f"{dot}{said}", styles[name]))
@@ -391,6 +396,7 @@ _CLOCK: Final = 6
 """Cells of a clock, `9m 59s`: with fewer the columns would move as it runs."""
 
 EVERY: Final = 10_000
+_DOUBTS: Final = ("unseen", "unchecked")
 _CLOSED: Final = frozenset({Status.COMPLETED, Status.CANCELLED})
 _KEYS: Final = (
     ("j k, arrows", "select; in a list or a plan: scroll"),
@@ -398,6 +404,7 @@ _KEYS: Final = (
     ("p", "read a plan; then y approves, n rejects it"),
     ("a", "add an item to the list"),
     ("d", "mark the item in progress done"),
+    ("y", "yes, it is done: the item that looks done, with the check as evidence"),
     ("e", "edit the list in $VISUAL or $EDITOR"),
     ("/", "filter; esc shows all again"),
     ("ctrl+t", "lists below their agents; in a list, what is done"),
@@ -428,6 +435,7 @@ class Detail(Struct, frozen=True):
     rows: Sequence[ListRow] = ()
     hint: str = ""
     """How to attach it, if its list is a copy or there is none."""
+    reasons: Reasons = {}
 
 
 class TopRows(Struct, frozen=True):
@@ -695,7 +703,11 @@ def _detail_lines(frame: TopFrame, detail: Detail, display: Display, *, is_folde
             name = f"{'  ' * (depth - 1)}{glyphs.branch} {safe_line(row.agent)}"
             yield cut((Span(name, "accent"),), columns, glyphs)
         yield bar(todos, glyphs, min(columns, _LONGEST_BAR))
-        yield from _fold(todos, spun, frame.now) if is_folded else list_lines(todos, spun, now=frame.now)
+        why = detail.reasons.get(row.number, NO_REASONS)
+        if is_folded:
+            yield from _fold(todos, spun, frame.now, reasons=why)
+        else:
+            yield from list_lines(todos, spun, now=frame.now, reasons=why)
     if not any(row.todos.items or row.tasks for row in detail.rows) and not detail.text:
         yield ()
         yield (Span("no list", "dim"),)
@@ -704,9 +716,11 @@ def _detail_lines(frame: TopFrame, detail: Detail, display: Display, *, is_folde
         yield from ((Span(part, "dim"),) for part in pack([safe_line(detail.hint)], columns, " "))
 
 
-def _fold(todos: TodoList, display: Display, now: datetime, *, keeps: int = 1) -> Iterator[Line]:
-    """Yield a list with its completed items in one line, but for the last ones."""
-    closed = [item for item in todos.items if item.status in _CLOSED]
+def _fold(
+    todos: TodoList, display: Display, now: datetime, *, keeps: int = 1, reasons: Mapping[str, str] = NO_REASONS
+) -> Iterator[Line]:
+    """Yield a list with its completed items in one line, but for the last ones and those that fail."""
+    closed = [item for item in todos.items if item.status in _CLOSED and item.grade != "failing"]
     folded = closed[: len(closed) - keeps]
     if len(folded) < 2 and keeps:
         folded = []
@@ -714,8 +728,10 @@ def _fold(todos: TodoList, display: Display, now: datetime, *, keeps: int = 1) -
         dropped = sum(item.status is Status.CANCELLED for item in folded)
         counts = [(len(folded) - dropped, "done"), (dropped, "cancelled")]
         words = ", ".join(f"{number} {word}" for number, word in counts if number)
-        yield (Span(f"{display.glyphs.boxes['completed']} ", "good"), Span(words, "dim"))
+        worst = min((item.grade for item in folded if item.grade in _DOUBTS), key=_DOUBTS.index, default=None)
+        sign = display.glyphs.grades[worst] if worst else display.glyphs.boxes["completed"]
+        yield (Span(f"{sign} ", GRADES[worst] if worst else "good"), Span(words, "dim"))
     kept = tuple(item for item in todos.items if item not in folded)
     phases = {item.phase_id for item in kept}
     shown = replace(todos, items=kept, phases=tuple(phase for phase in todos.phases if phase.id in phases))
-    yield from list_lines(shown, display, now=now)
+    yield from list_lines(shown, display, now=now, reasons=reasons)

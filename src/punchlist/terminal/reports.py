@@ -6,22 +6,26 @@ First the lines that reports and briefs begin with: sessions, Git, what waits on
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
+from itertools import groupby
 from typing import Final
 
 from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tally import Tally
-from punchlist.core.grounding.tool_call import Subject, is_task, task_of
+from punchlist.core.grounding.tool_call import Subject, is_task, relative_path, task_of
 from punchlist.core.overview import STALLS, PersonWait
 from punchlist.core.report import Brief, ItemReport, ListNews, Noticed, Report, Totals
 from punchlist.core.todo import Status
 from punchlist.guidance.ledger import Cost
-from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words
-from punchlist.terminal.spans import Glyphs, Line, Span, Style, pack, plural, safe_line
+from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words, mark_item, own_check_words
+from punchlist.terminal.spans import UNICODE, Glyphs, Line, Span, Style, pack, plural, safe_line
 from punchlist.text import cut, fit, width
+from punchlist.text.shell import drop_cd
 from punchlist.views.findings import finding_words, short_session, span, stall_words
+from punchlist.views.grades import Explained, explain_grade, state_name, state_reason
 from punchlist.views.reports import Around, Changed, Changes, GitSummary, said_size
 
 WAITING: Final = "Waiting on you"
@@ -118,41 +122,6 @@ def name_task_list(name: str) -> str:
 # The state of each session.
 
 
-def state_words(session: SessionState) -> str:
-    """Say by which check a session has its state, when, and how many code changes ago."""
-    check = session.decided_by
-    if session.state == "idle":
-        return "nothing was changed, and nothing was checked"
-    if check is None:
-        return f"{count_words(session.changes, 'change')}, and no check ran"
-    at = _time_words(check.at)
-    if session.state == "red":
-        done = count_words(session.done_since, "item was", "items were")
-        after = f"; {done} marked done after it" if session.done_since else ""
-        return f"{_name_check(check)} failed {at} and was not green since{after}"
-    if session.state == "green":
-        return f"{_name_check(check)} passed {at}, nothing changed since"
-    return f"{count_words(session.changes_since, 'change')} since the last check ({_name_check(check)}, {at})"
-
-
-def _time_words(at: datetime) -> str:
-    """Return a time of today as `03:12`, any other with its day."""
-    local = at.astimezone()
-    is_today = local.date() == datetime.now(local.tzinfo).date()
-    return f"{local:%H:%M}" if is_today else f"{local.day} {local:%b %H:%M}"
-
-
-def _name_check(check: CheckState) -> str:
-    where = ", ".join(path for path in check.scope[:2] if path)
-    return f"{check.program} {where}" if where else check.program
-
-
-def red_commands(sessions: Iterable[SessionState]) -> frozenset[tuple[str, str]]:
-    """Return the failing commands that the lines of these sessions tell of, each with its session."""
-    red = ((one.session, one.decided_by) for one in sessions if one.state == "red")
-    return frozenset((session, check.command) for session, check in red if check is not None)
-
-
 def failing_checks(session: SessionState) -> list[CheckState]:
     """Return the latest checks of a session that fail and whose command is known, the latest first."""
     return [check for check in session.checks if check.outcome == "failed" and check.command][:MOST_FAILURES]
@@ -164,12 +133,12 @@ def _state_lines(
     told = [session for session in sessions if session.state != "idle"]
     for session in told[:_MOST_SESSIONS]:
         name = f" {glyphs.dot} {safe_line(short_session(session.session))}" if named else ""
-        state = f"session {session.state}"
-        first, *more = _wrap(f"{state}{name}: {safe_line(state_words(session))}", columns)
+        state = f"session {state_name(session.state, session.changes_since)}"
+        first, *more = _wrap(f"{state}{name}: {safe_line(state_reason(session))}", columns)
         yield (Span(state, STATES[session.state]), Span(first.removeprefix(state)))
         yield from ((Span(line),) for line in more)
         for check in failing_checks(session) if tails else ():
-            for line in (f"  $ {check.command}", *(f"    {line}" for line in check.tail.splitlines())):
+            for line in (f"  $ {drop_cd(check.command)}", *(f"    {line}" for line in check.tail.splitlines())):
                 text = safe_line(line)
                 yield (Span(fit(text, columns, glyphs.ellipsis) if columns else text, "dim"),)
     if len(told) > _MOST_SESSIONS:
@@ -268,15 +237,11 @@ def place_words(focus: str | None, running: str = "") -> str:
 
 
 COLUMNS = ("item", "status", "grade", "evidence", "time", "work", "files", "changes")
-MOST_FILES: Final = 8
+MOST_FILES: Final = 3
 """The most file names shown per item; the rest is counted."""
 
 _MOMENT: Final = timedelta(seconds=1)
 _IN, _DEEPER = "    ", "      "
-
-
-Told = frozenset[tuple[str, str]]
-"""Failing commands that a report has told of already, each with its session."""
 
 
 # The words that all forms share.
@@ -335,21 +300,19 @@ def tally_words(tally: Tally, *, kinds: bool = True) -> list[str]:
     return [*said, *work_words(tally, kinds=kinds), *files]
 
 
-def check_words(entry: ItemReport, told: Told) -> list[str]:
-    """Return the evidence for a grade: the command that decided it, unless that was told already, and the remarks.
-
-    An item without a grade has the last check that was seen.
-    """
-    check = entry.check if entry.grade is not None else entry.last_check
-    if check is None or (entry.grade == "failing" and (entry.subject.session, check.command) in told):
-        return list(entry.remarks)
-    return [f"{check.command or check.name} {check.outcome}", *entry.remarks]
+def explain(entry: ItemReport) -> Explained:
+    """Return the grade of an item, what it rests on, and other remarks; of an item without a grade its last check."""
+    if entry.grade is not None:
+        return explain_grade(entry.grade, entry.check, entry.remarks)
+    last = entry.last_check
+    return Explained("", "" if last is None else f"{last.name} {last.outcome}", entry.remarks)
 
 
-def proof_words(entry: ItemReport, told: Told) -> list[str]:
-    """Return the evidence for a grade, then what was given as evidence, but for a command that decided the grade."""
+def proof_words(entry: ItemReport) -> list[str]:
+    """Return what a grade rests on, the remarks, then what was given as evidence."""
+    found = explain(entry)
     given = [f"{match.evidence.text} ({evidence_words(match)})" for match in given_evidence(entry)]
-    return [*check_words(entry, told), *given]
+    return [*filter(None, [found.reason]), *found.remarks, *given]
 
 
 def given_evidence(entry: ItemReport) -> Iterator[Matched]:
@@ -365,9 +328,9 @@ def item_words(entry: ItemReport) -> list[str]:
     return said
 
 
-def file_words(tally: Tally, root: str = "") -> list[str]:
-    """Return the files that were touched; those below `root` from there."""
-    names = [path.removeprefix(f"{root}/") if root else path for path in tally.files]
+def file_words(entry: ItemReport) -> list[str]:
+    """Return the files that were touched, from the project's folder, three at most."""
+    names = [relative_path(path, entry.project) or path for path in entry.tally.files]
     more = len(names) - MOST_FILES
     return names if more <= 1 else [*names[:MOST_FILES], f"{more} more"]
 
@@ -407,61 +370,82 @@ def total_words(totals: Totals) -> list[tuple[str, str]]:
 # For a terminal.
 
 
-def report_lines(
-    report: Report, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0, *, root: str = ""
-) -> Iterator[Line]:
-    """Yield the state of the work, each item under its agent with all that is known of it, and the totals.
+def report_lines(report: Report, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
+    """Yield the totals, the state of the work, and each item under its agent with all that is known of it.
 
-    With `columns`, lines fit into them: only an item's text is cut. Files below `root` are named from there.
+    With `columns`, lines fit into them: only an item's text is cut.
     """
-    first = list(first_lines(report.sessions, around, report.waits, (), glyphs, columns, tails=True))
-    yield from first
-    told = red_commands(report.sessions)
-    owner = None
-    for entry in report.items:
-        if owner_words(entry.subject, around) != owner:
-            if first or owner:
-                yield ()
-            owner = name, where = owner_words(entry.subject, around)
-            yield (Span(safe_line(name), "bold"), Span(f" {glyphs.dot} {safe_line(where)}" if where else "", "dim"))
-        yield _item_line(entry, glyphs, columns)
-        for parts, between in _details(entry, changes, glyphs, root, told):
-            yield from _indent(parts, between, columns)
-    if report.elsewhere:
-        if first or owner:
-            yield ()
-        yield (Span("Beside the lists", "bold"),)
-    for of, tally in report.elsewhere.items():
-        yield (Span(f"  {safe_line(of.agent)}, {safe_line(item_label(of.item))}"),)
-        yield from _indent(tally_words(tally), f" {glyphs.dot} ", columns)
-    yield ()
     for name, value in total_words(report.totals):
         lines = pack([f"{name}: {value}"], columns, "")
         for place, line in enumerate(lines):
             head = f"{name}: " if place == 0 and line.startswith(f"{name}: ") else ""
             yield (Span(head, "dim"), Span(f"{'' if place == 0 else '  '}{line.removeprefix(head)}"))
+    first = list(first_lines(report.sessions, around, report.waits, (), glyphs, columns, tails=True))
+    yield from ((), *first) if first else ()
+    owner = None
+    for group in group_batches(report.items):
+        entry = group[0]
+        if owner_words(entry.subject, around) != owner:
+            yield ()
+            owner = name, where = owner_words(entry.subject, around)
+            yield (Span(safe_line(name), "bold"), Span(f" {glyphs.dot} {safe_line(where)}" if where else "", "dim"))
+        for one in group:
+            is_last = one is group[-1]
+            yield from _item_lines(one, glyphs, columns, is_alone=len(group) == 1)
+            for parts, between in _details(one, changes, glyphs, is_last=is_last, is_alone=len(group) == 1):
+                yield from _indent(parts, between, columns)
+    if report.elsewhere:
+        yield ()
+        yield (Span("Beside the lists", "bold"),)
+    for of, tally in report.elsewhere.items():
+        yield (Span(f"  {safe_line(of.agent)}, {safe_line(item_label(of.item))}"),)
+        yield from _indent(tally_words(tally), f" {glyphs.dot} ", columns)
 
 
-def _item_line(entry: ItemReport, glyphs: Glyphs, columns: int = 0) -> Line:
-    status = status_words(entry)
-    grade = f"  {entry.grade or status}" if entry.grade is not None or status.startswith("left ") else ""
-    text = f"  {glyphs.boxes[entry.item.status.value]} {safe_line(entry.item.content)}"
-    if columns:
-        text = fit(text, max(0, columns - len(grade)), glyphs.ellipsis)
-    return (Span(text), Span(grade, GRADES.get(entry.grade or "", "dim")))
+def group_batches(items: Iterable[ItemReport]) -> Iterator[list[ItemReport]]:
+    """Yield items in groups: those that one write completed for the same reason together, each other one alone."""
+    for (batch, *_), group in groupby(items, key=_batch_key):
+        found = list(group)
+        yield from [found] if batch else [[entry] for entry in found]
+
+
+def _batch_key(entry: ItemReport) -> tuple[int, str, str, str, tuple[str, ...]]:
+    of, found = entry.subject, explain(entry)
+    return entry.batch, of.session, of.agent, found.words, tuple(found.remarks)
+
+
+def _item_lines(entry: ItemReport, glyphs: Glyphs, columns: int, *, is_alone: bool) -> Iterator[Line]:
+    """Yield an item with its grade and, if it is alone, the reason; this has its own line where there is no room."""
+    status, found = status_words(entry), explain(entry)
+    mark, text = mark_item(entry.item, glyphs), safe_line(entry.item.content)
+    name = found.name or (status if status.startswith("left ") else "")
+    reason = safe_line(found.reason) if is_alone and found.name else ""
+    said = ": ".join(filter(None, (name, reason)))
+    room = max(0, columns - width(mark.text) - 5) if columns else 0
+    has_room = not columns or width(said) <= room - min(width(text), _LEAST)
+    said = said if has_room else name
+    text = fit(text, max(0, room - width(said)), glyphs.ellipsis) if columns else text
+    yield (Span("  "), mark, Span(f" {text}"), Span(f"  {said}" if said else "", GRADES.get(entry.grade or "", "dim")))
+    if not has_room:
+        yield from _indent([reason], "", columns)
 
 
 def _details(
-    entry: ItemReport, changes: Changes, glyphs: Glyphs, root: str, told: Told
+    entry: ItemReport, changes: Changes, glyphs: Glyphs, *, is_last: bool, is_alone: bool
 ) -> Iterator[tuple[list[str], str]]:
-    """Yield what else is known of an item: groups of words, and the text between them."""
-    dot = f" {glyphs.dot} "
-    if why := blocker_words(entry.item):
-        yield [why], dot
-    yield check_words(entry, told), dot
-    said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *item_words(entry)]
+    """Yield what else is known of an item: groups of words, and the text between them.
+
+    The last item of a batch has what all of them share.
+    """
+    dot, found = f" {glyphs.dot} ", explain(entry)
+    for said in filter(None, (blocker_words(entry.item), own_check_words(entry.item))):
+        yield [said], dot
+    if is_last:
+        reason = [] if is_alone and found.name else [found.reason]
+        yield [part for part in (*reason, *found.remarks) if part], dot
+    said = [span(entry.elapsed), changed_words(changes.get(entry.subject)), *(item_words(entry) if is_last else ())]
     yield [part for part in said if part], dot
-    files = file_words(entry.tally, root)
+    files = file_words(entry) if is_last else []
     if files:
         yield [f"files: {files[0]}", *files[1:]], ", "
     for match in given_evidence(entry):
@@ -477,14 +461,15 @@ def _indent(parts: Iterable[str], between: str, columns: int) -> Iterator[Line]:
 # As Markdown.
 
 
-def report_markdown(report: Report, around: Around, changes: Changes, *, root: str = "") -> str:
-    """Return a table for each agent, in which no text of a board is markup. Files below `root` are named from there."""
-    lines = ["# Work report", ""]
+def report_markdown(report: Report, around: Around, changes: Changes) -> str:
+    """Return the totals, and a table for each agent, in which no text of a board is markup."""
+    lines = ["# Work report", "", *(f"- {name}: {_escape(value)}" for name, value in total_words(report.totals))]
     for one in report.sessions:
         if one.state != "idle":
-            lines.append(f"- session {one.state} ({_escape(short_session(one.session))}): {_escape(state_words(one))}")
+            state = state_name(one.state, one.changes_since)
+            lines.append(f"- session {state} ({_escape(short_session(one.session))}): {_escape(state_reason(one))}")
         for check in failing_checks(one):
-            lines.append(f"  - $ {_escape(check.command)}")
+            lines.append(f"  - $ {_escape(drop_cd(check.command))}")
             lines += [f"    - {_escape(line.strip())}" for line in check.tail.splitlines()]
     for summary in around.git:
         lines.append(f"- {_escape(git_name(summary, around))}: {_escape(git_words(summary))}")
@@ -492,7 +477,6 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
     for name, texts in ((WAITING, waiting_words(report.waits)), (STOPPED, stopped_words(around))):
         if texts:
             lines += ["", f"## {name}", "", *(f"- {_escape(text)}" for text in texts)]
-    told = red_commands(report.sessions)
     owner = None
     for entry in report.items:
         if owner_words(entry.subject, around) != owner:
@@ -501,12 +485,12 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
             lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         cells = [
             entry.item.content,
-            "; ".join(filter(None, (status_words(entry), blocker_words(entry.item)))),
-            entry.grade or "",
-            "; ".join(proof_words(entry, told)),
+            "; ".join(filter(None, (status_words(entry), blocker_words(entry.item), own_check_words(entry.item)))),
+            f"{UNICODE.grades[entry.grade]} {explain(entry).name}" if entry.grade else "",
+            "; ".join(proof_words(entry)),
             span(entry.elapsed),
             ", ".join(item_words(entry)),
-            ", ".join(file_words(entry.tally, root)),
+            ", ".join(file_words(entry)),
             changed_words(changes.get(entry.subject)),
         ]
         lines.append(f"| {' | '.join(_escape(cell) for cell in cells)} |")
@@ -514,7 +498,6 @@ def report_markdown(report: Report, around: Around, changes: Changes, *, root: s
         lines += ["", "## Beside the lists", ""]
     for of, tally in report.elsewhere.items():
         lines.append(f"- {_escape(f'{of.agent}, {item_label(of.item)}')}: {_escape(', '.join(tally_words(tally)))}")
-    lines += ["", "## Totals", "", *(f"- {name}: {_escape(value)}" for name, value in total_words(report.totals))]
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
 
 
@@ -529,7 +512,7 @@ def _escape(text: str) -> str:
 _TEXT: Final = 80
 """Characters of an item's text where a line may be of any length."""
 
-_LEAST: Final = 24
+_LEAST: Final = 20
 """Cells that an item's text keeps on a line with what is known of it."""
 
 _NARROW: Final = 76
@@ -557,14 +540,16 @@ def _item_row(entry: ItemReport, facts: Iterable[str], glyphs: Glyphs, columns: 
 
 
 def _item_facts(
-    entry: ItemReport, called: Mapping[tuple[str, str], str], changed: Changed | None, told: Told, glyphs: Glyphs
+    entry: ItemReport, called: Mapping[tuple[str, str], str], changed: Changed | None, glyphs: Glyphs, *, is_first: bool
 ) -> Iterator[str]:
-    """Yield the facts about an item, the more important first; agents are named where there are several."""
+    """Yield the facts about an item, the more important first; agents are named where there are several.
+
+    What a batch shares is said with its first item.
+    """
     owner = (entry.subject.session, entry.subject.agent)
     said = [
-        entry.grade if entry.grade in ("failing", "unseen", "confirmed") else "",
         helper_words(entry.helpers) if entry.helpers else "",
-        *check_words(entry, told)[:1],
+        explain(entry).words if is_first else "the same",
         change_words(changed),
         cut(called[owner], _NAME, glyphs.ellipsis) if len(called) > 1 or not owner[0] else "",
         span(entry.elapsed),
@@ -593,10 +578,12 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
         yield from ((Span(line),) for line in pack([opening], columns, ""))
     if is_empty(brief, around) and not brief.under_way and not brief.red:
         return
+    if brief.completed:
+        yield from ((Span(line),) for line in pack([_done_words(brief)], columns, ""))
     sessions = (*brief.sessions, *brief.red)
     named = bool(brief.red)  # of these nothing else in the brief tells
     yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS, named=named)
-    items, told = (*brief.completed, *brief.failed, *brief.under_way), red_commands(sessions)
+    items = (*brief.completed, *brief.failed, *brief.under_way)
     called = names({(entry.subject.session, entry.subject.agent) for entry in items})
     lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
     yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
@@ -611,15 +598,25 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     )
     for name, entries, style in sections:
         rows: list[Sequence[str]] = []
-        for entry in entries:
-            facts = _item_facts(entry, called, changes.get(entry.subject), told, glyphs)
-            rows.append(_item_row(entry, facts, glyphs, columns))
+        for group in group_batches(entries):
+            for entry in group:
+                changed = changes.get(entry.subject)
+                facts = _item_facts(entry, called, changed, glyphs, is_first=entry is group[0])
+                rows.append(_item_row(entry, facts, glyphs, columns))
         yield from section(glyphs, name, rows, style, _MOST_ROWS)
     if brief.work.is_empty and not around.tokens:
         return
     cost = f"; the todo layer cost about {count_words(around.tokens, 'token')}" if around.tokens else ""
     said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
     yield from ((Span(line, "dim"),) for line in pack([said], columns, ""))
+
+
+def _done_words(brief: Brief) -> str:
+    """Return the number of items that were done, by their grades."""
+    grades = Counter(entry.grade or "not judged" for entry in brief.completed)
+    known = [(name, grades[name]) for name in (*GRADES, "not judged") if grades[name]]
+    said = ", ".join(f"{number} {name}" for name, number in known)
+    return f"{count_words(len(brief.completed), 'item')} done: {said}."
 
 
 def _opening_words(brief: Brief, around: Around) -> str:

@@ -26,9 +26,13 @@ Line = tuple[Span, ...]
 
 
 class Glyphs(Struct, frozen=True):
-    """The signs of one character set. `boxes` has one per status; `frame` is ─ │ and the corners ╭ ╮ ╰ ╯."""
+    """The signs of one character set. `boxes` has one per status, `grades` one per grade.
+
+    `frame` is ─ │ and the corners ╭ ╮ ╰ ╯.
+    """
 
     boxes: dict[str, str]
+    grades: dict[str, str]
     ellipsis: str
     quotes: tuple[str, str]
     dot: str
@@ -42,8 +46,10 @@ class Glyphs(Struct, frozen=True):
 
 
 _BOXES = ("pending", "in_progress", "blocked", "completed", "failed", "cancelled")
+_GRADES = ("verified", "failing", "unchecked", "unseen", "confirmed")
 UNICODE = Glyphs(
     boxes=dict(zip(_BOXES, "○▸⊘✓✗⊟", strict=True)),
+    grades=dict(zip(_GRADES, "✓✗?·★", strict=True)),
     ellipsis="…",
     quotes=("“", "”"),
     dot="·",
@@ -57,6 +63,7 @@ UNICODE = Glyphs(
 )
 ASCII = Glyphs(
     boxes=dict(zip(_BOXES, ("[ ]", "[>]", "[!]", "[x]", "[f]", "[-]"), strict=True)),
+    grades=dict(zip(_GRADES, ("[x]", "[f]", "[?]", "[.]", "[*]"), strict=True)),
     ellipsis="...",
     quotes=('"', '"'),
     dot="-",

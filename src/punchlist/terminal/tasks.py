@@ -12,7 +12,7 @@ from typing import Any
 
 from punchlist.core.task import ENDED, USUAL, Task, TaskStatus, Wait
 from punchlist.core.todo import Status
-from punchlist.terminal.lists import STYLES
+from punchlist.terminal.lists import GRADES, STYLES
 from punchlist.terminal.spans import Display, Glyphs, Line, Span, Style, ago, cells, plural, safe_line, walk_tree
 from punchlist.text import fit, for_terminal
 
@@ -34,6 +34,8 @@ def find_box(task: Task, glyphs: Glyphs) -> tuple[str, Style, Style]:
     """Return the box of a task, the style of it, and that of the text."""
     status = Status.BLOCKED if task.is_blocked or task.status is TaskStatus.WAITING else Status(task.status.value)
     style, text_style = STYLES[status]
+    if task.status is TaskStatus.COMPLETED and task.grade in glyphs.grades:
+        return glyphs.grades[task.grade], GRADES[task.grade], "dim"
     return glyphs.boxes[status], style, "dim" if task.status is TaskStatus.COMPLETED else text_style
 
 

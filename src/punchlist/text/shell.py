@@ -23,8 +23,17 @@ DEEPEST: Final = 32
 _MOST_DOCUMENTS: Final = 32
 """Here-documents that are looked for: each search reads to the end of the text."""
 
+_CD: Final = compile_later(r"""^\s*cd\s+(?:"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*""")
+
 Operator = Literal["", ";", "&&", "||", "&"]
 GroupKind = Literal["subshell", "brace", "if", "loop", "case", "function", "process", "optional", "detached"]
+
+
+def drop_cd(line: str) -> str:
+    """Return a command line without the folder that it goes to first, for people to read."""
+    while (rest := _CD.sub("", line)) != line and rest:
+        line = rest
+    return line
 
 
 class Redirect(Struct, frozen=True):
@@ -342,7 +351,7 @@ class _ShellReader:
             self._skip_blanks()
             if self.at >= len(self.text):
                 break
-            redirect = self._read_redirect()
+            redirect = self._read_redirect(inner)
             if redirect is not None:
                 redirects.append(redirect)
                 continue
@@ -358,7 +367,7 @@ class _ShellReader:
             spans.append((start, self.at))
         return SimpleCommand(tuple(words), tuple(spans), tuple(redirects), tuple(inner), self._has_unknown)
 
-    def _read_redirect(self) -> Redirect | None:
+    def _read_redirect(self, inner: list[CommandList] | None = None) -> Redirect | None:
         found = _REDIRECT.match(self.text, self.at)
         if found is None:
             return None
@@ -366,7 +375,7 @@ class _ShellReader:
         operator = found[2] or found[3]
         self._skip_blanks()
         start = self.at
-        target = self._read_word() or ""
+        target = self._read_word(inner) or ""
         if operator in ("<<", "<<-"):
             return Redirect(operator, self._read_document(target, start))
         return Redirect(f"{found[1] or ''}{operator}", target)

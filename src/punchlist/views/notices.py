@@ -24,6 +24,7 @@ from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.redaction import redact
 from punchlist.text.tool_values import preview
+from punchlist.views.grades import state_name
 from punchlist.views.now import AgentNow, Roster
 
 _MISSING: Final = timedelta(seconds=5)
@@ -210,7 +211,9 @@ def _tell_end(make: Callable[..., PersonNotice], name: str, row: AgentNow, now: 
     is_gone = row.state == "gone"
     parts = ["its process ended while it worked"] if is_gone else []
     if row.session_state in ("red", "unchecked", "green"):
-        parts.append(_describe_check(row) if row.session_state == "red" else row.session_state)
+        parts.append(
+            _describe_check(row) if row.session_state == "red" else state_name(row.session_state, row.changes_since)
+        )
     if row.total:
         parts.append(f"{row.done}/{row.total} done")
     if row.title and not is_gone:

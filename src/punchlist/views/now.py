@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from punchlist.core.overview import NO_LINE, WATCHED, Activity, PersonWait, SessionLine, TokenTotal, name_wait
+from punchlist.core.overview import NO_LINE, WATCHED, Activity, Offer, PersonWait, SessionLine, TokenTotal, name_wait
 from punchlist.core.presence import Presence, PresenceState, describe_call
 from punchlist.core.programs import PROGRAMS
 
@@ -82,12 +82,18 @@ class AgentNowView(Struct, frozen=True, kw_only=True):
     """False if it is only watched: nothing of it is on the board."""
     focus: str = ""
     focus_since: datetime | None = None
+    focus_check: str = ""
+    """The check that the item in focus carries."""
     done: int = 0
     total: int = 0
     """An agent without a list is one like any other: this is 0."""
     session_state: str = "idle"
     check: str = ""
     check_at: datetime | None = None
+    changes_since: int = 0
+    """Code changes since the last check, of a session that is not checked."""
+    offer: Offer | None = None
+    """The item in progress, if it looks done: a green check covers its files."""
     silent_since: datetime | None = None
     tokens: TokenTotal | None = None
     """Tokens that it has used, without its subagents; None where no log tells of them."""
@@ -239,11 +245,14 @@ def _with_work(row: AgentNow, own: BoardAgent) -> AgentNow:
         agent=own.agent,
         focus=line.focus,
         focus_since=datetime.fromtimestamp(line.since, UTC) if line.since else None,
+        focus_check=line.focus_check,
         done=line.done,
         total=line.total,
         session_state=own.session_state,
         check=line.check,
         check_at=own.check_at,
+        changes_since=line.changes,
+        offer=line.offer,
         # Only an agent that should be at work can be silent.
         silent_since=own.silent_since if row.state == "busy" else None,
         subagents=tuple(SubagentNowView(*one) for one in line.subagents),

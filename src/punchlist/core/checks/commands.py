@@ -345,8 +345,9 @@ class Check(Struct, frozen=True, omit_defaults=True):
 
     `scope`: the paths that it covers, `folder`: where it ran. `script`: the file that it runs, if that is what it is.
     `options`: a hash of its options, but for those that only change what is printed. `named`: a hash of its words,
-    if a person or the project names it as a check. `shown`: how its output reaches the screen. `runs`: the files that
-    decide what it runs, if the session wrote them; of a probe the name that the line itself gives to a script.
+    if a person or the project names it as a check; `of_item`: only the item of a list does. `shown`: how its output
+    reaches the screen. `runs`: the files that decide what it runs, if the session wrote them; of a probe the name that
+    the line itself gives to a script.
     """
 
     name: str
@@ -358,6 +359,7 @@ class Check(Struct, frozen=True, omit_defaults=True):
     script: str = ""
     options: str = ""
     named: str = ""
+    of_item: bool = False
     shown: Shown = "whole"
     runs: tuple[str, ...] = ()
 

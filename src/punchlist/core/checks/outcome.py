@@ -42,6 +42,7 @@ from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_w
 from punchlist.core.shell.programs import HTTP_CLIENTS, effect_of, writes_file
 from punchlist.core.shell.touches import SNAPSHOT_OPTIONS, SNAPSHOTS, Touch, find_touches
 from punchlist.core.shell.wrappers import expand, program, walk_commands, word_set
+from punchlist.core.todo import NamedCheck
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand, walk
 
@@ -134,17 +135,6 @@ class CommandAnalysis(NamedTuple):
     is_whole: bool = True
 
 
-class NamedCheck(Struct, frozen=True):
-    """A command that a project, a person or a model names as a check, for all work or for one item.
-
-    `by`: `project` stands for what a person has trusted or set for the project. A model's word counts only where the
-    tables know the command as a test or build, or the project names it too: whoever is graded does not set the bar.
-    """
-
-    command: str
-    by: Literal["project", "person", "model"]
-
-
 def accept_named(named: NamedCheck, others: Sequence[NamedCheck] = (), patterns: Patterns | None = None) -> bool:
     """True if a named check may verify. `others` are those of the project."""
     if named.by != "model":
@@ -189,7 +179,7 @@ def analyse_command(
     known = patterns or load_default_patterns()
     tree = expand(line)
     bare = find_bare_command(line) if named else ()
-    is_named = bool(bare) and any(find_bare_command(one.command) == bare for one in named)
+    naming = {one.by for one in named if find_bare_command(one.command) == bare} if bare else set[str]()
     checks: list[Check] = []
     watched: list[Watched] = []
     touches: list[Touch] = []
@@ -202,8 +192,8 @@ def analyse_command(
         found, hides_failure = find_check(command, known, settings, own_names)
         if id(command) in printers:
             checks = [replace(one, shown="hidden") for one in checks]
-        if is_named and command.words == bare:
-            found = _as_named(found, command.words)
+        if naming and command.words == bare:
+            found = _as_named(found, command.words, of_item="project" not in naming)
         count += name not in _TALK
         reads = reads and found is None and effect_of(command) == "reads"
         touched, is_known = find_touches(command)
@@ -256,11 +246,11 @@ def analyse_command(
     )
 
 
-def _as_named(found: Check | None, words: Sequence[str]) -> Check:
+def _as_named(found: Check | None, words: Sequence[str], *, of_item: bool) -> Check:
     """Return a command as a check that is named: its exit code alone decides."""
-    family = found.family if found is not None and found.family in FAMILIES[:2] else "test"
-    label = found.name if found is not None else " ".join((program(words), *words[1:4]))[:64]
-    return Check(label, family, program(words), script=find_script_path(words), named=hash_words(words))
+    known = found or Check(" ".join((program(words), *words[1:4]))[:64], "probe", program(words))
+    family = known.family if of_item or known.family in FAMILIES[:2] else "test"
+    return replace(known, family=family, script=find_script_path(words), named=hash_words(words), of_item=of_item)
 
 
 def find_checks(line: str | Sequence[str], patterns: Patterns | None = None) -> CheckedLine | None:
@@ -567,6 +557,8 @@ def _read(check: Check, text: str, *, repeats: bool) -> Reading:
 
 
 def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_guess: bool) -> Outcome:
+    if check.named and is_guess and state != "failed" and read.summary is not None:
+        return read.summary  # no exit code was told, so a known runner's own words say more
     if check.named:
         return {"passed": "passed", "failed": "failed", "not run": "empty", None: "unknown"}[state]  # type: ignore[return-value]
     if state is None and read.is_contradicted:

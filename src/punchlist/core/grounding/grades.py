@@ -25,8 +25,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, hash_words, looks_at
-from punchlist.core.checks.outcome import NamedCheck, find_bare_command
-from punchlist.core.grounding.session import CheckHistory, CheckRun, SessionRecord, find_deciding, is_setup, read_ends
+from punchlist.core.checks.outcome import find_bare_command
+from punchlist.core.grounding.session import (
+    CheckHistory,
+    CheckRun,
+    SessionRecord,
+    find_deciding,
+    is_setup,
+    name_check,
+    read_ends,
+)
 from punchlist.core.grounding.tool_call import (
     MOST_FILES,
     ToolCall,
@@ -35,6 +43,7 @@ from punchlist.core.grounding.tool_call import (
     hash_path,
 )
 from punchlist.core.overview import CompletingWrite
+from punchlist.core.todo import NamedCheck
 from punchlist.text.patterns import compile_later
 
 Grade = Literal["verified", "unchecked", "failing", "unseen", "confirmed"]
@@ -111,6 +120,12 @@ class Completion(Struct, frozen=True, omit_defaults=True):
     is_check_accepted: bool = False
     proof: CheckRun | None = None
     """The run that verified it: the record of the session may forget that."""
+
+    @property
+    def own_check(self) -> str:
+        """The hash of the check that the item carries, if it may verify; empty if there is none."""
+        words = find_bare_command(self.check.command) if self.check is not None and self.is_check_accepted else ()
+        return hash_words(words) if words else ""
 
     def includes(self, call: ToolCall) -> bool:
         """True if a call of the agent, or of its subagents, belongs to the window."""
@@ -209,7 +224,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
     seen = [call for call in calls if window.includes(call) and not call.is_talk]
     changing = [call for call in seen if changes_code(call, project, record.gone)]
     files = {path for call in changing for path in changed_code(call, project, record.gone)}
-    failed = [call for call in seen if call.outcome == "failed" and call.check is None]
+    failed = [call for call in seen if call.outcome == "failed" and call.check is None and not call.reads]
     ends = [pair for call in seen for pair in read_ends(call)]
     tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
     starts = [call.started.order for call in changing if call.started is not None]
@@ -225,7 +240,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
         changed=bool(changing) or window.last_change > window.since,
         first_change=min((*starts, *tool_runs), default=0),
         has_more_files=bool(tool_runs) or any(not call.files for call in changing),
-        ran=tuple(dict.fromkeys(check.name for check, _ in ends if check.family != "probe"))[:_MOST_RAN],
+        ran=tuple(dict.fromkeys(check.name for check, _ in ends if check.family != "probe" or check.named))[:_MOST_RAN],
         has_passed=any(end.outcome == "passed" and check.family in FAMILIES[:2] for check, end in ends),
         only_prose=any(call.changes and call.files for call in seen),
         own_scripts=tuple(dict.fromkeys((*filter(record.is_written, scripts), *aliases)))[:_MOST_FAILED],
@@ -264,7 +279,7 @@ def with_proof(done: Completion, found: Judgement) -> Completion:
 def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, list[str], CheckRun | None]:
     if not done.calls:
         return "unseen", [], None
-    red = [one for one in record.checks if done.agent in one.red_for]
+    red = [one for one in record.checks if done.agent in one.red_for and _counts_for(one.last, done)]
     charged = [one for one in red if _is_charged(one, done, record)]
     first_change = done.first_change or done.since
     as_before = [one for one in charged if not done.asks_for_check and one.find_base(first_change) is not None]
@@ -272,7 +287,7 @@ def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, list[str], C
     if own:
         last = max(own, key=lambda run: run.finished)
         if done.is_about_failure:
-            return "unchecked", [f"{last.command or last.name} fails"], None
+            return "unchecked", [f"{name_check(last.name, last.paths)} fails"], None
         return "failing", [], last
     why = [_describe_same(one.last) for one in as_before]
     why += [f"{one.last.name} red since {one.last.at:%H:%M}, after later changes" for one in red if one not in charged]
@@ -287,25 +302,25 @@ def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, list[str], C
 def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, CheckRun | None]:
     """Return the grade of a completion that no red check speaks against: `verified` is earned in its own window."""
     known = [done.proof, *(one.passed for one in record.checks)]
-    passes = [run for run in known if run is not None and run.started >= done.last_change]
+    passes = [run for run in known if run is not None and run.started >= done.last_change and _counts_for(run, done)]
     if done.check is not None and done.is_check_accepted:
-        words = find_bare_command(done.check.command)
-        passes = [
-            run
-            for run in passes
-            if words and (run.named or hash_words(find_bare_command(run.command))) == hash_words(words)
-        ]
+        own = done.own_check
+        passes = [run for run in passes if own and (run.named or hash_words(find_bare_command(run.command))) == own]
         if not passes:
             return "unchecked", f"its check did not pass: {done.check.command}", None
     proving = [run for run in passes if run.family in FAMILIES[:2] or run.named]
     has_changed = done.last_change > done.since or bool(done.files) if done.changed is None else done.changed
     if not has_changed and not done.has_passed and not any(_is_within(run, done) for run in proving):
         return "unchecked", "only read" if done.only_read else "only prose" if done.only_prose else "", None
-    is_own = done.check is not None and done.check.by == "model"  # whoever is graded does not set the bar
+    # What a person or the project names covers whatever was changed. Whoever is graded does not set the bar.
+    is_set = done.check is not None and done.check.by == "person"
     covering = [
         run
         for run in proving
-        if (run.named and not is_own) or (done.has_more_files and not run.is_outside) or covers(run, done.files)
+        if is_set
+        or (run.named and not run.of_item)
+        or (done.has_more_files and not run.is_outside)
+        or covers(run, done.files)
     ]
     if covering:
         best = min(covering, key=lambda run: (not run.named, FAMILIES.index(run.family), -run.finished))
@@ -313,10 +328,15 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
     if proving:
         last = max(proving, key=lambda run: run.finished)
         place = _describe_place(done.files)
-        return "unchecked", f"{last.command or last.name} covers none of the changes{place}", None
+        return "unchecked", f"{name_check(last.name, last.paths)} covers none of the changes{place}", None
     if passes:
         return "unchecked", f"only linted ({max(passes, key=lambda run: run.finished).name})", None
     return "unchecked", "", None
+
+
+def _counts_for(run: CheckRun, done: Completion) -> bool:
+    """True unless a run is a check only because another item names it."""
+    return run.family in FAMILIES[:2] or not run.of_item or run.named == done.own_check
 
 
 def _is_within(run: CheckRun, done: Completion) -> bool:

@@ -23,7 +23,6 @@ from punchlist.core.checks.outcome import (
     CheckedLine,
     CheckEnd,
     CommandAnalysis,
-    NamedCheck,
     Outcome,
     analyse_command,
     find_tool_check,
@@ -37,12 +36,13 @@ from punchlist.core.grounding.evidence import words_of
 from punchlist.core.grounding.places import kept_places
 from punchlist.core.grounding.results import background_id, exit_code_of, read_result
 from punchlist.core.grounding.tool_call import MOST_FILES, CallOutcome, Moment, ToolCall
+from punchlist.core.shell.secret_commands import SECRET_FILE, prints_secret
 from punchlist.core.shell.touches import Touch, writes_files
+from punchlist.core.todo import NamedCheck
 from punchlist.text import clean, cut
 from punchlist.text.cleaning import is_plain
 from punchlist.text.patterns import compile_later
 from punchlist.text.redaction import MARK, redact
-from punchlist.text.secret_commands import prints_secret
 from punchlist.text.tool_values import (
     LENGTH,
     UNKEYED,
@@ -167,7 +167,7 @@ def start_facts(
         "files": [redact(path, watch.secrets) for path in files],
         "places": [] if kind in _NOWHERE else kept_places(arguments, watch.secrets),
         "background": "" if line is not None or kind in _NO_READERS else background_id(arguments),
-        "masked": line is not None and prints_secret(line if isinstance(line, str) else join_words(line)),
+        "masked": kind not in _NO_READERS and _shows_secret(arguments, kind),
         "preview": shown,
     }
     if kind != "edit":
@@ -182,14 +182,16 @@ def end_facts(
     exit_code: int | None = None,
     started: ToolCall | Mapping[str, Any] | None = None,
     watch: Watch = DEFAULT,
+    masked: bool = False,
 ) -> dict[str, Any]:
     """Return the data of `tool.finished` without `call_id` and `name`.
 
     `started` is the call as it is known, or the facts of its beginning. Without it a check cannot be recognised yet, so
     what the output says is kept until it can (`told`). A call has not failed if nothing says so, but a check in it is
-    then judged by its own summary alone.
+    then judged by its own summary alone. Of a result that is `masked` nothing is kept but how the call came out.
     """
     known = started if isinstance(started, ToolCall) else call_from("tool.started", started or {}, None)
+    masked = masked or known.masked
     if exit_code is not None and type(exit_code) is not int:
         exit_code = exit_code_of(exit_code)  # a host may hand on what it got
     read = read_result(result, is_error, coded=exit_code is not None, kind=known.kind)
@@ -200,7 +202,7 @@ def end_facts(
     facts: dict[str, Any] = {"is_error": failed}
     if code is not None:
         facts["exit_code"] = code
-    if read.background and (code is None or (known.check is not None and known.check.is_detached)):
+    if read.background and (code is None or masked or (known.check is not None and known.check.is_detached)):
         facts["background"] = read.background
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
@@ -209,30 +211,30 @@ def end_facts(
         else:
             ends = judge_ends(known.check, read.text, exit_code=code, is_error=told)
             outcome = worst_outcome(known.check, [end.outcome for end in ends])
+            if masked:  # a line of the secret may look like a test
+                ends = [end._replace(counts=end.counts._replace(failures=())) for end in ends]
             if any(check.family != "probe" or check.script for check in known.check.checks):
                 facts["check_ends"] = to_builtins(ends)
             if len(ends) > 1:
                 facts["check_outcomes"] = [end.outcome for end in ends]
         if known.told is not None and not read.text:  # it has said how it goes while it ran
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
-        facts |= _outcome_facts(known.check, outcome, read.text, watch)
+        facts |= _outcome_facts(known.check, outcome, "" if masked else read.text, watch)
     elif failed and ("committed", "") in known.touches and _is_refused_commit(read.text):
         facts["check"] = _check_data(_COMMIT_HOOK, watch)
         facts["check_outcome"] = "failed"
-        facts["tail"] = _read_tail(read.text, watch)
+        facts["tail"] = "" if masked else _read_tail(read.text, watch)
     elif started is None and (says := "failed" if failed else read_any_summary(read.text)) is not None:
         facts["told"] = says
     if failed and known.touches and (absent := set(_ABSENT.findall(read.text))):
         facts["touches"] = [["missing" if _is_absent(path, absent) else how, path] for how, path in known.touches]
     if failed and is_declined(read.text) and code is None:
         facts["declined"] = True
-    if places := kept_places(result, watch.secrets):
+    if not masked and (places := kept_places(result, watch.secrets)):
         facts["places"] = places
     shown = preview(read.text, watch.previews, tail=known.check is not None, own=watch.secrets)
     if shown:
-        facts["result"] = MARK if known.masked else shown
-    if known.masked:
-        facts.pop("tail", None)
+        facts["result"] = MARK if masked else shown
     return facts
 
 
@@ -259,12 +261,21 @@ def background_facts(
         outcome = judge_line(call.check, read.text, exit_code=code)
     if outcome is None:
         return {}
-    return {"check_of": call.id, **_outcome_facts(call.check, outcome, read.text, watch)}
+    return {"check_of": call.id, **_outcome_facts(call.check, outcome, "" if call.masked else read.text, watch)}
 
 
 def _outcome_facts(check: CheckedLine, outcome: Outcome, output: str, watch: Watch) -> dict[str, Any]:
     tail = _read_tail(output, watch) if outcome == "failed" else ""
     return {"check": describe_check(check), "check_outcome": outcome} | ({"tail": tail} if tail else {})
+
+
+def _shows_secret(arguments: Any, kind: str) -> bool:
+    """True if a call prints a secret: by its command line, or because it is about the files that hold them."""
+    values = cast("Iterable[Any]", arguments.values() if isinstance(arguments, Mapping) else (arguments,))
+    parts = (cast("list[Any]", value if isinstance(value, list) else [value]) for value in values)
+    texts = [text for part in parts for text in part if isinstance(text, str)]
+    lines = find_command_lines(arguments) or texts if kind == "shell" else ()
+    return any(SECRET_FILE.search(text) for text in texts) or any(map(prints_secret, lines))
 
 
 def _find_edits(name: str, arguments: Any, files: Sequence[str]) -> tuple[Touch, ...]:

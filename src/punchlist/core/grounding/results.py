@@ -115,7 +115,7 @@ def read_result(result: Any, is_error: bool | None = None, *, coded: bool = Fals
     whole = value if is_text else _text(value, 0) or (result if isinstance(result, str) else "")
     text = whole[-WINDOW:]
     if coded and isinstance(result, str):
-        return ToolResult(text, None, is_error)
+        return ToolResult(text, None, is_error, background=_find_background(None, whole))
     if is_error is False and not is_text and isinstance(result, str) and kind in _SHOWING:
         is_text = not _is_of_host(value)
     code = None if is_text else _code(value, 0)

@@ -96,6 +96,8 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     script: str = ""
     named: str = ""
     """A hash of its words, if a person or the project names it as a check."""
+    of_item: bool = False
+    """Only an item names it: a probe then counts for that item alone."""
     is_away: bool = False
     """The change was put aside by Git while it ran, and came back."""
     is_outside: bool = False
@@ -117,7 +119,9 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     @property
     def verified_by(self) -> Literal["test", "build", "named"]:
         """What a pass of it is worth."""
-        return "named" if self.named else "test" if self.family == "test" else "build"
+        if self.named and not (self.of_item and self.family in FAMILIES[:2]):
+            return "named"
+        return "test" if self.family == "test" else "build"
 
     @property
     def left_out(self) -> str:
@@ -173,6 +177,19 @@ class Scratch(Struct, frozen=True, array_like=True):
     writes: bool = False
 
 
+class ItemWork(Struct, frozen=True, array_like=True):
+    """The files that an agent changed for its item in progress, and the position of the last change.
+
+    `left` is the position of the first change elsewhere, after a green check covered these files.
+    """
+
+    key: str
+    text: str = ""
+    files: tuple[str, ...] = ()
+    last: int = 0
+    left: int = 0
+
+
 class Change(NamedTuple):
     """A call that may have changed files. `is_known`: its touches are all that it changed.
 
@@ -212,6 +229,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """The position of the first file that Git restored."""
     loose: Mapping[int, tuple[int, int]] = {}
     """By agent the last change while no item was open: the position of its turn, and its own."""
+    work: Mapping[int, ItemWork] = {}
+    """By agent the work on its item in progress; see `core/grounding/offers.py`."""
 
     def find_last_change(self, agent: int) -> int:
         """Return the position of the last code change of an agent; a scratch file is one while it is there."""
@@ -479,14 +498,15 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
     for check, end in read_ends(call):
         outcome = end.outcome
         heals = outcome == "unknown" and check.is_script and end.ended_well
-        if (check.family == "probe" and not end.has_runner) or not (heals or outcome in ("passed", "failed")):
+        is_probe = check.family == "probe" and not check.named
+        if (is_probe and not end.has_runner) or not (heals or outcome in ("passed", "failed")):
             continue
         scope = _scope(check, project)
         if end.counts.left_out and not any("!" in path or path.startswith("-") or "::-" in path for path in scope):
             scope = tuple(f"{path}::!deselected" for path in scope) or ("!deselected",)
         run = CheckRun(
             name=check.name,
-            family="test" if check.family == "probe" else check.family,
+            family="test" if is_probe else check.family,
             outcome=outcome,
             started=call.started.order,
             finished=position,
@@ -501,6 +521,7 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             options=check.options,
             script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
             named=check.named,
+            of_item=check.of_item,
             is_away=call.check.is_away,
             runs=find_deciding(check, project),
             is_outside=_is_outside(relative_path(check.folder, project), project),
@@ -529,6 +550,12 @@ def _scope(check: Check, project: str) -> tuple[str, ...]:
         folder = relative_path(path.removesuffix("...") or ".", project)
         paths.add(f"{folder}::{tests}" if mark and folder else f"{folder}{tests}")
     return () if "" in paths else tuple(sorted(paths))
+
+
+def name_check(name: str, paths: Sequence[str]) -> str:
+    """Return a check with the paths that it was narrowed to, three at most: `pytest tests/test_a.py`."""
+    kept = [path.partition("::!")[0] for path in paths if not path.startswith(("-", "!"))]
+    return " ".join([name, *[path for path in kept if path not in ("", ".")][:3]])
 
 
 # The state of a session.

@@ -15,7 +15,7 @@ from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Operation, Target
 from punchlist.core.task import USUAL
-from punchlist.core.todo import TodoItem, TodoList, put_in_phase, sort_by_phase
+from punchlist.core.todo import Evidence, TodoItem, TodoList, put_in_phase, sort_by_phase
 from punchlist.errors import EditRefused, SessionUnknown, TaskTaken
 from punchlist.people.back_channel import deliver
 from punchlist.server.pages.rendering import content_digest
@@ -80,7 +80,10 @@ def _plan_operations(todos: TodoList, form: Mapping[str, str]) -> list[Operation
         return _save(todos, form, text)
     if verb not in _VERBS:
         raise EditRefused(problem="This page does not know that change.")
-    return [_VERBS[verb](Target(item=_find_item(todos, form).id, by="id"))]
+    target = Target(item=_find_item(todos, form).id, by="id")
+    if verb == "done" and (proof := form.get("proof", "").strip()):
+        return [do.Done(target, (Evidence(proof),))]
+    return [_VERBS[verb](target)]
 
 
 def _save(todos: TodoList, form: Mapping[str, str], text: str) -> list[Operation]:

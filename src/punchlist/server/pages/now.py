@@ -16,6 +16,7 @@ from punchlist.server.pages.session import describe_plan
 from punchlist.terminal.lists import GRADES, STATES
 from punchlist.terminal.now import EVERY, NowRow, Section, done_title, find_rows, now_sections
 from punchlist.terminal.spans import UNICODE, Line, Span, Style, plural
+from punchlist.views.grades import state_name
 from punchlist.views.now import AgentNow, DoneSince, Roster
 
 _MOST_IDLE = 40
@@ -66,7 +67,9 @@ def _view_done(done: DoneSince, now: datetime) -> Values:
 
 def _count_words(counts: dict[str, int], styles: dict[str, Style]) -> list[Span]:
     return [
-        Span(f"{counts[name]} {name}", style) for name, style in styles.items() if counts.get(name) and name != "idle"
+        Span(f"{counts[name]} {state_name(name) if styles is STATES else name}", style)
+        for name, style in styles.items()
+        if counts.get(name) and name != "idle"
     ]
 
 

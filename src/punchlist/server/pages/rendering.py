@@ -12,6 +12,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from punchlist.core.grounding.offers import describe_offer
 from punchlist.core.overview import PersonWait
 from punchlist.terminal.lists import GRADES
 from punchlist.terminal.now import format_age, key_of
@@ -20,6 +21,7 @@ from punchlist.terminal.spans import UNICODE, Span, Style
 from punchlist.terminal.tasks import find_box, standing_words, until_words
 from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
+from punchlist.text.shell import drop_cd
 from punchlist.views.now import AgentNow
 
 _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
@@ -63,7 +65,10 @@ def _environment() -> Environment:
         "list_title": title_of,
         "task_path": task_path,
         "grade_style": _style_grade,
+        "grade_mark": UNICODE.grades.get,
         "fit": fit,
+        "drop_cd": drop_cd,
+        "offered": describe_offer,
         "task_box": find_box,
         "standing": standing_words,
         "told": partial(sentence, glyphs=UNICODE),

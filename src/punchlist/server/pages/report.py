@@ -22,11 +22,11 @@ from punchlist.server.pages.timeline import lay_out
 from punchlist.terminal.lists import DOUBTFUL
 from punchlist.terminal.reports import (
     change_words,
+    explain,
     git_name,
     git_words,
     item_label,
     owner_words,
-    state_words,
     stopped_words,
     tally_words,
     total_words,
@@ -34,6 +34,7 @@ from punchlist.terminal.reports import (
 )
 from punchlist.terminal.spans import UNICODE
 from punchlist.views.findings import short_session
+from punchlist.views.grades import state_reason
 from punchlist.views.now import answer_commands
 from punchlist.views.reports import Around, Changes
 
@@ -54,8 +55,9 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "style_hash": b64encode(sha256(style.encode()).digest()).decode(),
         "totals": dict(total_words(report.totals)),
         "boxes": UNICODE.boxes,
+        "marks": UNICODE.grades,
         "red": [
-            (short_session(one.session) if several else "", state_words(one))
+            (short_session(one.session) if several else "", state_reason(one))
             for one in report.sessions
             if one.state == "red"
         ],
@@ -69,7 +71,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
                 entry.item.content,
                 ", ".join(filter(None, owner_words(entry.subject, around))),
                 entry.grade,
-                _describe_doubt(entry),
+                explain(entry).reason,
             )
             for entry in report.items
             if entry.grade in DOUBTFUL and not entry.is_gone
@@ -82,11 +84,6 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         ],
     }
     return render("report.html", values) + "\n"
-
-
-def _describe_doubt(entry: ItemReport) -> str:
-    check = entry.check
-    return "no work was seen" if check is None else f"{check.command or check.name} failed"
 
 
 # Sessions.
@@ -146,7 +143,7 @@ def _fill_agent(
     phases: dict[str, list[ItemRow]] = {name: [] for name in ("", *agent.phase_names, _TASKS, _EARLIER)}
     for entry in entries:
         changes = said.get(entry.subject, ())
-        item = view_item(entry.subject, entry.item, entry, entry.helpers, project=project, changes=changes)
+        item = view_item(entry.subject, entry.item, entry, entry.helpers, changes=changes)
         phases[_name_phase(agent, entry)].append(item)
     return replace(
         agent,

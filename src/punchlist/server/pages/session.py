@@ -32,21 +32,23 @@ from punchlist.terminal.lists import (
     grade_word,
     group_by_phase,
     helper_words,
+    mark_item,
     tree,
 )
 from punchlist.terminal.reports import (
     count_words,
+    explain,
     failing_checks,
     file_words,
     item_words,
     proof_words,
-    state_words,
     status_words,
     total_words,
 )
 from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE, Style
 from punchlist.views.findings import span
+from punchlist.views.grades import state_name, state_reason
 from punchlist.views.now import AgentNow, ReceiptView
 
 MOST_EVENTS = 60
@@ -72,6 +74,8 @@ class ItemRow(Struct, frozen=True, kw_only=True):
     word: str
     grade: str
     remarks: Sequence[str]
+    reason: str = ""
+    """What the grade rests on."""
     check: CheckRun | None = None
     """The run of a check that decided the grade."""
     proof: Sequence[str] = ()
@@ -115,6 +119,7 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     at: datetime
     agent: AgentNow | None = None
     state: SessionState | None = None
+    state_name: str = ""
     state_words: str = ""
     state_style: Style = "dim"
     failures: Sequence[CheckState] = ()
@@ -184,7 +189,8 @@ def load_session(
         at=now,
         agent=agent,
         state=state,
-        state_words="" if state is None or state.state == "idle" else state_words(state),
+        state_name="" if state is None else state_name(state.state, state.changes_since),
+        state_words="" if state is None or state.state == "idle" else state_reason(state),
         state_style="dim" if state is None else STATES[state.state],
         failures=[] if state is None else failing_checks(state),
         waits=board.waits(session=session),
@@ -232,7 +238,7 @@ def _view_agent(
         subject = Subject(row.session, row.agent, item_key(todos.plan_id, item.id))
         if is_past:
             return view_item(subject, item)
-        return view_item(subject, item, entries.get(subject), helped.get(item.id, ()), project=project)
+        return view_item(subject, item, entries.get(subject), helped.get(item.id, ()))
 
     return AgentBlock(
         element=element_id(("list", row.session, row.agent)),
@@ -257,20 +263,20 @@ def view_item(
     entry: ItemReport | None = None,
     helpers: Sequence[str] = (),
     *,
-    project: str = "",
     changes: Sequence[str] = (),
 ) -> ItemRow:
-    """Return an item with what the report says of it. Files below the project are named from there."""
+    """Return an item with what the report says of it."""
     busy = bool(helpers) and item.status is Status.PENDING
-    style, text_style = STYLES[Status.IN_PROGRESS if busy else item.status]
+    _, text_style = STYLES[Status.IN_PROGRESS if busy else item.status]
+    mark = mark_item(item, UNICODE, helped=busy)
     remarks = [helper_words(helpers)] if helpers else []
     if why := blocker_words(item):
         remarks.append(why)
     view = ItemRow(
         element=element_id(("item", subject.agent, subject.item)),
         item=item,
-        glyph=UNICODE.boxes[item.status],
-        style=style,
+        glyph=mark.text,
+        style=mark.style,
         text_style=text_style,
         word=item.status.replace("_", " "),
         grade=grade_word(item),
@@ -279,14 +285,17 @@ def view_item(
     )
     if entry is None:
         return view
+    found = explain(entry)
     return replace(
         view,
         word=status_words(entry),
         check=entry.check,
-        proof=proof_words(entry, frozenset()),
+        grade=found.name,
+        reason=found.reason if found.name else "",
+        proof=proof_words(entry)[bool(found.name and found.reason) :],
         elapsed=span(entry.elapsed),
         work=() if entry.tally.is_empty else item_words(entry)[bool(entry.helpers) :],
-        files=file_words(entry.tally, project),
+        files=file_words(entry),
     )
 
 

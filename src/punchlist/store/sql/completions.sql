@@ -25,6 +25,10 @@ DELETE FROM completions WHERE agent = ? AND key = ?;
 -- name: find_completion
 SELECT agent, key, until, grade, sum, body FROM completions WHERE agent = ? AND key = ?;
 
+-- name: completions_of_session
+SELECT c.agent, c.key, c.until, c.grade, c.sum, c.body FROM agents a JOIN completions c ON c.agent = a.id
+WHERE a.session = ?;
+
 -- name: completions_open_to_checks
 -- Completions of a session whose grade a check may still change, the latest first.
 SELECT a.name, c.agent, c.key, c.until, c.grade, c.sum, c.body FROM agents a JOIN completions c ON c.agent = a.id

@@ -48,9 +48,9 @@ SELECT number, state, sum, body FROM questions
 WHERE agent = :agent AND item = :item AND plan_id = :plan_id ORDER BY number DESC LIMIT 1;
 
 -- name: open_questions
--- What is asked on the board, the oldest first for each agent.
+-- What is asked on the board, or by one agent, the oldest first for each agent.
 SELECT a.session, a.name, a.project, q.agent, q.number, q.sum, q.body FROM questions q JOIN agents a ON a.id = q.agent
-WHERE q.state = 'open' ORDER BY q.agent, q.number LIMIT :limit;
+WHERE q.state = 'open' AND (:agent IS NULL OR q.agent = :agent) ORDER BY q.agent, q.number LIMIT :limit;
 
 -- name: answered_questions
 -- Answers of which the agent was not told yet.

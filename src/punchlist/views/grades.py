@@ -1,0 +1,127 @@
+"""Say what the grade of an item and the state of a session rest on: the words that every surface shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from punchlist.core.grounding.grades import judge
+from punchlist.core.grounding.session import CheckRun, SessionState, name_check, session_state
+from punchlist.core.grounding.tool_call import item_key
+from punchlist.core.todo import Status
+from punchlist.store import ListRow, Transaction
+
+_UNSEEN: Final = "no work on it was seen"
+_UNCHECKED: Final = "no check passed"
+
+Reasons = Mapping[int, Mapping[str, str]]
+"""By the number of an agent and the id of an item, why the item has its grade."""
+
+
+def _name_grade(grade: str, run: CheckRun | None) -> str:
+    """Return a grade with the kind of check behind it, where that is no test: `verified (build)`."""
+    is_other = grade == "verified" and run is not None and run.verified_by != "test"
+    return f"{grade} ({run.verified_by})" if is_other and run is not None else grade
+
+
+def _describe_run(run: CheckRun) -> str:
+    """Return one run of a check: `pytest tests/test_a.py, 1 failed, 09:52`."""
+    return f"{name_check(run.name, run.paths)}, {_count_tests(run)}, {_format_time(run.at)}"
+
+
+def _count_tests(run: CheckRun) -> str:
+    ran, failed, skipped = run.counts.ran, run.counts.failed, run.counts.skipped
+    if run.outcome == "failed":
+        of = f" of {ran:,}" if ran > failed else ""
+        return f"{failed:,}{of} failed" if failed else "failed"
+    if not ran:
+        return run.outcome
+    return f"{ran:,} ran, {skipped:,} skipped" if skipped else f"{ran:,} passed"
+
+
+class Explained(NamedTuple):
+    """A grade as it is shown: its name, what it rests on, and other remarks."""
+
+    name: str
+    reason: str
+    remarks: Sequence[str] = ()
+
+    @property
+    def words(self) -> str:
+        """The grade with its reason: `failing: pytest tests/test_a.py, 1 failed, 09:52`."""
+        return ": ".join(filter(None, (self.name, self.reason)))
+
+
+def explain_grade(grade: str | None, run: CheckRun | None, remarks: Sequence[str]) -> Explained:
+    """Return a grade with its reason: the run of a check that decided it, else the first remark that says why."""
+    name, others = _name_grade(grade or "", run), list(remarks)
+    if run is not None:
+        return Explained(name, _describe_run(run), others)
+    if grade == "unseen":
+        return Explained(name, _UNSEEN, others)
+    if grade != "unchecked":
+        return Explained(name, "", others)
+    is_why = bool(others) and not others[0].startswith("with ")
+    return Explained(name, others[0], others[1:]) if is_why else Explained(name, _UNCHECKED, others)
+
+
+def load_reasons(tx: Transaction, rows: Sequence[ListRow]) -> Reasons:
+    """Return why the completed items of these lists have their grades."""
+    found: dict[int, dict[str, str]] = {}
+    for session in dict.fromkeys(row.session for row in rows):
+        record, known = tx.completions.load_record(session), tx.completions.of_session(session)
+        for row in rows:
+            done = [one for one in row.todos.items if one.status is Status.COMPLETED] if row.session == session else ()
+            for item in done:
+                completed = known.get((row.number, item_key(row.todos.plan_id, item.id)))
+                if completed is not None and item.grade is not None and item.grade != "confirmed":
+                    why = judge(completed, record)
+                    words = explain_grade(item.grade, why.run, why.remarks).words
+                    found.setdefault(row.number, {})[item.id] = words
+    return found
+
+
+# The state of a session.
+
+
+def load_state(tx: Transaction, session: str) -> tuple[str, int]:
+    """Return the state of a session, and the code changes since its last check."""
+    found = session_state(session, tx.completions.load_record(session))
+    return found.state, found.changes_since
+
+
+def state_name(state: str, changes: int = 0) -> str:
+    """Return the state of a session in words: `not checked since 14 changes` for `unchecked`."""
+    if state != "unchecked":
+        return state
+    return f"not checked since {_count(changes, 'change')}" if changes else "not checked"
+
+
+def state_reason(session: SessionState) -> str:
+    """Return by which check a session has its state, and when."""
+    check = session.decided_by
+    if session.state == "idle":
+        return "nothing was changed, and nothing was checked"
+    if check is None:
+        return "no check ran"
+    at, name = _format_time(check.at), name_check(check.program, check.scope)
+    if session.state == "green":
+        return f"{name} passed {at}, nothing changed since"
+    if session.state == "unchecked":
+        return f"the last one was {name}, {at}"
+    before = f", as before: the same {check.as_before}" if check.as_before else ""
+    marked = "item was" if session.done_since == 1 else "items were"
+    after = f"; {session.done_since} {marked} marked done after it" if session.done_since else ""
+    return f"{name} failed {at} and was not green since{before}{after}"
+
+
+def _format_time(at: datetime) -> str:
+    """Return a time of today as `03:12`, any other with its day."""
+    local = at.astimezone()
+    is_today = local.date() == datetime.now(local.tzinfo).date()
+    return f"{local:%H:%M}" if is_today else f"{local.day} {local:%b %H:%M}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
