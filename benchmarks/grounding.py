@@ -12,7 +12,8 @@ from punchlist.core.checks.outcome import analyse_command
 from punchlist.core.checks.summaries import read_any_summary
 from punchlist.core.grounding.grades import Completion, judge
 from punchlist.core.grounding.observe import end_facts, start_facts
-from punchlist.core.grounding.session import NO_RECORD, CheckRun, session_state
+from punchlist.core.grounding.session import NO_RECORD, Change, CheckRun, session_state
+from punchlist.core.shell.touches import Touch
 from punchlist.text.redaction import redact
 
 NOTE = (
@@ -27,7 +28,8 @@ _OUTPUT = "tests/test_a.py ........ [ 50%]\n" * 60 + "================ 120 passe
 def run(scale: Scale) -> Iterator[Row]:
     record = NO_RECORD
     for number in range(scale.count(400, least=20)):
-        record = record.add_change((f"src/part{number}.py",), 10 * number, (number % 8,))
+        edit = Touch("edited", f"src/part{number}.py")
+        record = record.add_change(Change((edit,), 10 * number, (number % 8,)))
         record = record.add_run(_run(number), (number % 8,), changes_since=0)
     done = Completion(key="p1/3", agent=3, position=5_000, at=_AT, since=0, calls=12, files=("src/part3.py",))
     count = scale.count(2000, least=5)

@@ -33,7 +33,6 @@ def test_a_record_replays_into_calls_and_plans_in_their_order(board: Board) -> N
         "plan",
         "tool_call",
         "tool_call_update",
-        "plan",  # with another grade
         "tool_call",  # of the child
         "tool_call_update",  # which nobody waits for any more
     ]

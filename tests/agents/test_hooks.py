@@ -97,7 +97,7 @@ def write_test(project: Path) -> None:
 
 def test_a_real_pytest_run_verifies_an_item(claude: Callable[[Script], ClaudeCode]) -> None:
     done = {"set": [{"text": "Fix the bug", "status": "completed"}]}
-    edit = {"command": "echo 'x = 1' > code.py", "description": "write"}
+    edit = {"command": "echo 'x = 1' > sum.py", "description": "write"}
     check = {"command": "pytest -q test_sum.py", "description": "test"}
     program = claude(
         [
@@ -119,7 +119,7 @@ def test_codex_calls_are_seen_too(codex: Callable[[Script], Codex]) -> None:
     program = codex(
         [
             [Call("todo", {"set": [{"text": "Fix the bug", "status": "in_progress"}]}, namespace="mcp__punchlist")],
-            [Call("exec_command", {"cmd": "echo 'x = 1' > code.py"})],
+            [Call("exec_command", {"cmd": "echo 'x = 1' > sum.py"})],
             [Call("exec_command", {"cmd": f"{sys.executable} -m pytest -q test_sum.py"})],
             [Call("todo", {"set": [{"text": "Fix the bug", "status": "completed"}]}, namespace="mcp__punchlist")],
             [Say("Done.")],

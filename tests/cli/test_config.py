@@ -209,3 +209,9 @@ def test_a_broken_file_leaves_the_hook_of_an_attached_agent_silent_and_loses_no_
     with Board.open(board) as opened:
         ingest(opened)
         assert [one.event for one in opened.store.read(lambda tx: tx.hosts.conversations(None))] == ["Stop"]
+
+
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(run: Run, file: Path):
+    os.mkfifo(file)
+    ran = run("config", "get", "lease")
+    assert (ran.code, "it is a pipe" in ran.err) == (2, True)

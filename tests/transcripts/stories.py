@@ -229,7 +229,7 @@ def storage() -> Story:
         reproduce: "verified",
         fix: "verified",
         slow: "verified",
-        log: "verified",  # prose is no code change, so the tests that passed before still stand
+        log: "unchecked",  # only prose: it has earned nothing, whatever tests ran before
     }
     return Story(session, grades, "green")
 

@@ -1,7 +1,7 @@
 """Our tables in Codex' `config.toml`: the tool server and the hooks, added at the end and cut out again.
 
-Codex itself edits that file, drops comments and puts its own tables between ours. So each of ours is cut out by itself,
-and every result is parsed and compared before it is written. Tables in another form are left to the person.
+Codex itself edits that file, drops comments and puts its own tables between ours. So ours are recognised by what they
+run, and every result is parsed and compared before it is written.
 """
 
 from __future__ import annotations
@@ -23,15 +23,13 @@ _BEGIN = "# >>> punchlist attach"
 _END = "# <<< punchlist attach <<<"
 _HOOK = "punchlist_hook.py"
 _OUR_HOOK = re.compile(rf"\[ ! -e .* \|\| exec .* -I -S .*{re.escape(_HOOK)}'? codex ", re.DOTALL)
-_SERVER_TABLE = rf"(?:{re.escape(_BEGIN)}.*\n)?(?:\[mcp_servers\.{NAME}(?:\.env)?\]\n(?:[^\[#\n].*\n)+)"
-_HOOK_TABLES = r"\[\[hooks\.(\w+)\]\]\n\[\[hooks\.\1\.hooks\]\]\ntype = .*\ncommand = \"\[ ! -e .*\ntimeout = .*\n"
-_OWN = re.compile(rf"\n?^(?:{_SERVER_TABLE}|{_HOOK_TABLES})|^{re.escape(_END)}\n", re.MULTILINE)
-"""Our tables as `attach` writes them, each by itself: Codex adds its own tables among them, and drops comments."""
-
+_BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?^{re.escape(_END)}\n", re.DOTALL | re.MULTILINE)
 _WRITTEN_BY = re.compile(rf"^{re.escape(_BEGIN)} (\S+)", re.MULTILINE)
 _FOLDERS = re.compile(rf"^{re.escape(_BEGIN)} .* and the folders made for them \((\d)\)$", re.MULTILINE)
 
 Tables = dict[str, Any]
+Section = tuple[tuple[str, ...], str]
+"""A table: the keys of its header, and its text up to the next header."""
 
 
 def insert_tables(text: str | None, launch: Launch, path: str, *, folders: int = 0) -> str:
@@ -69,16 +67,14 @@ def remove_tables(text: str | None, path: str, *, keep_trust: bool = False) -> s
     wanted = _strip(found, keys)
     if wanted == found and _BEGIN not in text:
         return text
-    cut = _OWN.sub("", text)
-    for key in keys:
-        header = re.escape(f'[hooks.state."{key}"]\n')
-        cut = re.sub(rf"^{header}(?:[^\[\n].*\n)*\n?", "", cut, flags=re.MULTILINE)
-    if not _tables(_tables(wanted, "hooks"), "state"):
-        cut = cut.replace("[hooks.state]\n", "")
-    if not _strip_is_complete(cut, wanted):
-        problem = f"`{path}` was rewritten; remove `[mcp_servers.{NAME}]` and the hooks that run {_HOOK} by hand."
-        raise AttachRefused(problem=f"{problem} Nothing was changed.")
-    return None if text.startswith(_BEGIN) and not cut.strip() else cut
+    cut = _BLOCK.sub("", text, count=1)
+    if _strip_is_complete(cut, wanted):
+        return None if text.startswith(_BEGIN) and not cut else cut
+    cut = _drop_sections(text, keys, has_trust="state" in _tables(wanted, "hooks"))
+    if _strip_is_complete(cut, wanted):
+        return cut
+    problem = f"`{path}` was rewritten; remove `[mcp_servers.{NAME}]` and the hooks that run {_HOOK} by hand."
+    raise AttachRefused(problem=f"{problem} Nothing was changed.")
 
 
 def find_board(text: str) -> str | None:
@@ -218,26 +214,99 @@ def _find_own(found: Tables) -> tuple[Any, dict[str, list[Tables]]]:
 
 
 def _strip(found: Tables, keys: set[str]) -> Tables:
-    """Return parsed configuration without what is ours, and without these keys of trust."""
+    """Return parsed configuration without what is ours, these keys of trust, and tables that are empty then."""
     left = copy.deepcopy(found)
     servers, hooks = _tables(left, "mcp_servers"), _tables(left, "hooks")
     if _is_our_server(servers.get(NAME)):
         del servers[NAME]
+    states = _tables(hooks, "state")
     for key in keys:
-        _tables(hooks, "state").pop(key, None)
+        states.pop(key, None)
     for event, place, _ in reversed(_list_own_groups(found)):
         del hooks[event][place]
+        if not hooks[event]:
+            del hooks[event]
+    for parent, key in ((hooks, "state"), (left, "hooks"), (left, "mcp_servers")):
+        if parent.get(key) == {}:
+            del parent[key]
     return left
 
 
 def _strip_is_complete(text: str, wanted: Tables) -> bool:
     try:
-        return _drop_empty(tomllib.loads(text)) == _drop_empty(wanted)
+        found = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return False
+    return _drop_empty(found) == _drop_empty(wanted)
 
 
 def _drop_empty(found: Tables) -> Tables:
     """Return a configuration without empty tables of servers and hooks: a header alone means nothing."""
-    hooks = {key: value for key, value in _tables(found, "hooks").items() if value}
-    return {**found, "hooks": hooks, "mcp_servers": _tables(found, "mcp_servers")}
+    hooks = {key: value for key, value in _tables(found, "hooks").items() if value != {}}
+    return {
+        key: value
+        for key, value in {**found, "hooks": hooks}.items()
+        if not (key in ("hooks", "mcp_servers") and value == {})
+    }
+
+
+def _drop_sections(text: str, keys: set[str], *, has_trust: bool) -> str:
+    """Return the text without the sections that are ours, where Codex moved tables of its own among them."""
+    kept: list[str] = []
+    for name, body in _join_groups(_split_sections(text)):
+        is_server = name[:2] == ("mcp_servers", NAME)
+        is_state = name[:2] == ("hooks", "state") and (name[2] in keys if name[2:] else not has_trust)
+        is_hook = name[:1] == ("hooks",) and name[1:2] != ("state",) and _has_our_group(body)
+        if is_server or is_state or is_hook:
+            # A comment after our table is about the next one.
+            kept += [line for line in body.splitlines(keepends=True) if line.startswith("#")]
+        else:
+            kept.append(body)
+    lines = "".join(kept).splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith((_BEGIN, _END)))
+
+
+def _has_our_group(body: str) -> bool:
+    try:
+        return bool(_list_own_groups(tomllib.loads(body)))
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _join_groups(sections: list[Section]) -> list[Section]:
+    """Return the sections with each `[[hooks.EVENT]]` and the handlers below it as one."""
+    joined: list[Section] = []
+    for name, body in sections:
+        if name[:1] == ("hooks",) and len(name) > 2 and name[1] != "state" and joined and joined[-1][0] == name[:2]:
+            joined[-1] = (name[:2], joined[-1][1] + body)
+        else:
+            joined.append((name, body))
+    return joined
+
+
+def _split_sections(text: str) -> list[Section]:
+    """Return the tables of a configuration in order: the name, and the text up to the next header."""
+    sections: list[tuple[tuple[str, ...], list[str]]] = [((), [])]
+    for line in text.splitlines(keepends=True):
+        name = _read_header(line)
+        if name is not None:
+            sections.append((name, []))
+        sections[-1][1].append(line)
+    return [(name, "".join(lines)) for name, lines in sections]
+
+
+def _read_header(line: str) -> tuple[str, ...] | None:
+    if not line.lstrip().startswith("["):
+        return None
+    try:
+        at: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return None
+    name: list[str] = []
+    while isinstance(at, dict | list) and at:
+        if isinstance(at, list):
+            at = cast("list[Any]", at)[0]
+            continue
+        key, at = next(iter(cast("Tables", at).items()))
+        name.append(key)
+    return tuple(name)

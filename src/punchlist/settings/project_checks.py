@@ -10,7 +10,6 @@ import json
 import os
 import stat
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any, Final, Literal, cast
 
 from msgspec import Struct
@@ -20,6 +19,7 @@ from punchlist.errors import PunchlistError, SettingsFileInvalid
 from punchlist.settings import settings_path
 from punchlist.settings.table import find_check_problem, read_setting, write_private_file
 from punchlist.text import for_terminal
+from punchlist.text.hashing import blake2b
 
 FILE_NAME: Final = ".punchlist.toml"
 _LARGEST: Final = 65_536
@@ -56,7 +56,7 @@ def load_project_checks(project: str) -> ProjectChecks | None:
     if content is None:
         return None
     checks = _parse(path, content)
-    digest = sha256(content).hexdigest()
+    digest = blake2b(content).hexdigest()
     trusted = _load_trusted().get(_find_repository(project))
     trust: Any = "new" if trusted is None else "trusted" if trusted == digest else "changed"
     return ProjectChecks(path, checks, trust, digest)

@@ -376,17 +376,24 @@ def parse_words(entry: SettingEntry, words: Sequence[str], *, name: str = "") ->
 def read_settings_file(path: str) -> str:
     """Return the text of the file; raise `SettingsFileInvalid` if it cannot be read, or others may write it."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8", newline="", opener=_open_at_once) as file:
             mode = os.fstat(file.fileno()).st_mode
-            text = file.read()
+            text = "" if stat.S_ISFIFO(mode) else file.read()
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "it is not written in UTF-8"
         raise SettingsFileInvalid(file=path, problem=f"{problem}; mend it or move it away") from None
+    if stat.S_ISFIFO(mode):
+        raise SettingsFileInvalid(file=path, problem="it is a pipe; use a file")
     # The file may name commands. Windows has no such modes; a group is often the user's own.
     if os.name == "posix" and stat.S_ISREG(mode) and mode & stat.S_IWOTH:
         problem = "every user of this machine may write it; run `chmod 600` on it after you have checked what is in it"
         raise SettingsFileInvalid(file=path, problem=problem)
     return text
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file for reading; a pipe, too, without waiting for its writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def parse_settings_file(path: str, text: str) -> Settings:
