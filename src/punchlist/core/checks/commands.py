@@ -346,8 +346,8 @@ class Check(Struct, frozen=True, omit_defaults=True):
     `scope`: the paths that it covers, `folder`: where it ran. `script`: the file that it runs, if that is what it is.
     `options`: a hash of its options, but for those that only change what is printed. `named`: a hash of its words,
     if a person or the project names it as a check; `of_item`: only the item of a list does. `shown`: how its output
-    reaches the screen. `runs`: the files that decide what it runs, if the session wrote them; of a probe the name that
-    the line itself gives to a script.
+    reaches the screen. `runs`: the files that decide what it runs, if the session wrote them; `name()` for what
+    the line itself gives that name.
     """
 
     name: str
@@ -493,7 +493,7 @@ def find_check(
         folder,
         script=script,
         options=hash_words(options) if options else "",
-        runs=(name,) if name in own else _find_deciding_files(words, settings),
+        runs=(f"{name}()",) if name in own else _find_deciding_files(words, settings),
     ), _hides_failure(words)
 
 

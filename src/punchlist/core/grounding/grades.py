@@ -229,7 +229,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
     tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
     starts = [call.started.order for call in changing if call.started is not None]
     scripts = [path for check, _ in ends for path in find_deciding(check, project)]
-    aliases = [check.name for check, _ in ends if check.family == "probe" and check.runs == (check.program,)]
+    aliases = [check.name for check, _ in ends if check.runs[:1] == (f"{check.program}()",)]
     return replace(
         window,
         calls=len(seen),
