@@ -38,6 +38,19 @@ def test_a_runner_that_is_not_installed_accuses_nobody(session: Session) -> None
     assert session.report().state == "unchecked"
 
 
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("uv run pytest", "error: Failed to spawn: `pytest`\n  Caused by: No such file or directory (os error 2)"),
+        ("npm test", "npm error enoent Could not read package.json: Error: ENOENT: no such file or directory"),
+        ("make test", "make: *** No targets specified and no makefile found.  Stop."),
+    ],
+)
+def test_a_runner_without_what_it_needs_accuses_nobody(session: Session, command: str, output: str) -> None:
+    session.edit().run(command, output, 1)
+    assert finish(session) == "unchecked"
+
+
 def test_what_could_not_start_leaves_red_red_and_green_as_old_as_it_was(session: Session) -> None:
     session.edit().fail().run("pytest -q", "bash: pytest: command not found", 127)
     assert session.report().state == "red"
@@ -101,6 +114,11 @@ def test_a_file_of_the_session_is_checked_by_a_known_runner(session: Session) ->
     assert session.report().state == "red"
     session.run("rm test_x.py", "", 0)  # the script is gone, and with it what it left
     assert session.report().state == "unchecked"
+
+
+def test_a_scratch_script_that_is_written_and_fails_in_one_line_accuses_nobody(session: Session) -> None:
+    session.edit().fail("cat > /tmp/test_x.py <<'E'\nassert 0\nE\npython /tmp/test_x.py", "AssertionError").run()
+    assert finish(session) == "verified"
 
 
 # 8.3 Scratch files of the session are no changes once they are gone.
@@ -421,3 +439,74 @@ def test_old_words_stay(session: Session) -> None:
     session.edit().fail().run()
     assert (PASSES, FAILS) == ("3 passed in 0.1s", "1 failed in 0.1s")
     assert finish(session) == "verified"
+
+
+# What a second reviewer tried.
+
+VITEST = " Tests  1 failed | 4 passed (5)"
+GO = "--- FAIL: TestB (0.00s)\nFAIL\nFAIL\tx\t0.1s"
+
+
+@pytest.mark.parametrize(
+    ("command", "before", "after"),
+    [
+        ("go test ./...", GO, f"{GO}\nFAIL\ty [build failed]"),
+        ("pytest -q", ONE, f"{ONE}\nINTERNALERROR> x"),
+        ("npx vitest run", f" FAIL  a.test.ts > b\n{VITEST}", f" FAIL  a.test.ts > c\n{VITEST}"),
+        ("gradle test", "T > a FAILED\n5 tests completed, 1 failed", "T > b FAILED\n5 tests completed, 1 failed"),
+    ],
+)
+def test_another_failure_than_before_is_the_items(session: Session, command: str, before: str, after: str) -> None:
+    session.fail(command, before).edit("src/a.x").fail(command, before).write("x a", "> b")
+    assert session.grades["a"] == "unchecked"
+    session.edit("src/a.x").fail(command, after).write("x a", "x b")
+    assert session.grades["b"] == "failing"
+
+
+@pytest.mark.parametrize("text", ["Ensure all tests pass", "Run the tests and verify they pass", "All tests must pass"])
+def test_an_item_that_asks_for_passing_tests_is_failing_without_them(text: str) -> None:
+    session = Session()
+    session.write(f"> {text}")
+    session.fail(result=ONE).edit().fail(result=ONE).write(f"x {text}")
+    assert session.grades[text] == "failing"
+
+
+def test_a_check_in_a_folder_that_the_host_names_outside_the_project_covers_nothing() -> None:
+    session = Session(project="/repo")
+    session.write("> a", "b")
+    session.edit("/repo/src/a.py").tool("Bash", {"command": "pytest -q", "cwd": "/other"}, PASSES, exit_code=0)
+    assert finish(session) == "unchecked"
+    session.tool("Bash", {"command": "pytest -q", "cwd": "/repo"}, PASSES, exit_code=0)
+    assert session.grades["a"] == "verified"
+
+
+def test_the_root_that_git_names_is_the_project(session: Session) -> None:
+    session.edit().run('cd "$(git rev-parse --show-toplevel)" && pytest -q')
+    assert finish(session) == "verified"
+
+
+def test_a_pass_with_the_options_of_the_red_run_ends_the_remark(session: Session) -> None:
+    session.edit().fail().run("pytest -q -p no:randomly").run()
+    assert finish(session) == "verified"
+    assert session.entries["a"].remarks == ()
+
+
+def test_a_change_that_was_made_again_is_not_taken_back(session: Session) -> None:
+    session.edit().fail().run("git restore src/a.py", "").edit().run()
+    assert finish(session) == "verified"
+    assert session.entries["a"].remarks == ()
+
+
+def test_what_the_check_wrote_itself_is_its_summary(session: Session) -> None:
+    session.edit().run("pytest -q > out.log 2>&1; tail -3 out.log")
+    assert finish(session) == "verified"
+
+
+def test_a_check_in_the_background_proves_nothing_before_it_has_ended(session: Session) -> None:
+    started = "Command running in background with ID: bash_1"
+    session.edit().tool("Bash", {"command": "pytest -q", "run_in_background": True}, started)
+    session.tool("BashOutput", {"bash_id": "bash_1"}, f"{PASSES}\nrunning more")
+    assert finish(session) == "unchecked"
+    ended = f"<status>completed</status>\n<exit_code>0</exit_code>\n<stdout>\n{PASSES}\n</stdout>"
+    session.tool("BashOutput", {"bash_id": "bash_1"}, ended)
+    assert session.grades["a"] == "verified"

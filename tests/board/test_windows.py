@@ -451,7 +451,7 @@ def test_a_damaged_record_costs_what_it_knew_and_nothing_else(tmp_path: Path) ->
 
 
 def test_a_folder_that_the_host_names_covers_files_that_are_named_from_there() -> None:
-    session = Session()
+    session = Session(project="/somewhere")  # outside the project it covers nothing
     session.write("> a", "b")
     session.edit("src/a.py")
     call = {"command": ["bash", "-lc", "pytest -q"], "workdir": "/somewhere"}

@@ -264,8 +264,8 @@ def add_call_end(
     scratch = {*record.gone, *(hash_path(one.path) for one in record.scratch)}
     changes = sum(changes_code(other, project, scratch) for other in others)
     for run in runs:
-        if not (run.script and record.is_written(run.script) and not run.named):
-            record = record.add_run(run, lineage, changes_since=changes)
+        if run.named or not any(map(record.is_written, run.runs)):
+            record = record.add_run(replace(run, runs=()), lineage, changes_since=changes)
     return record
 
 

@@ -8,7 +8,7 @@ be any argument, by its last part between colons (`gradle *test` holds for `grad
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Final, Literal
@@ -319,6 +319,13 @@ _CHECK_FILE: Final = compile_later(
 _ONLY_PRINTS: Final = compile_later(
     r"-[vqsl]+|-r\w+|--(?:verbose|quiet|silent|no-header|no-summary|showlocals|durations.*|tb|color|colors|reporter)(?:=.*)?"
 )
+_OPTIONS_SET: Final = compile_later(r"\w*(?:OPTS|OPTIONS|FLAGS|ARGS|SKIP|FILTER)\w*=")
+"""Variables that hold options, such as `PYTEST_ADDOPTS`."""
+
+_DECIDING_OPTIONS: Final = word_set("-f --file --makefile --justfile -c --config -p --project")
+_BUILDS_FILES: Final = word_set("docker docker-compose podman buildah kubectl helm")
+"""Programs for which these name what is built."""
+
 _SCRIPT_ENDS: Final = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".bash", ".t")
 _INTERPRETER: Final = compile_later(r"(?:python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|bash|sh|zsh|tsx|ts-node")
 _OWN_PROGRAM: Final = compile_later(r"\.{1,2}/|(?:target|build|dist|bin|scripts?|tools|tests?|ci)/|/(?!usr/|bin/|opt/)")
@@ -339,7 +346,8 @@ class Check(Struct, frozen=True, omit_defaults=True):
     `scope`: the paths that it covers, `folder`: where it ran. `script`: the file that it runs, if that is what it is.
     `options`: a hash of its options, but for those that only change what is printed. `named`: a hash of its words,
     if a person or the project names it as a check; `of_item`: only the item of a list does. `shown`: how its output
-    reaches the screen.
+    reaches the screen. `runs`: the files that decide what it runs, if the session wrote them; `name()` for what
+    the line itself gives that name.
     """
 
     name: str
@@ -353,6 +361,7 @@ class Check(Struct, frozen=True, omit_defaults=True):
     named: str = ""
     of_item: bool = False
     shown: Shown = "whole"
+    runs: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -445,8 +454,14 @@ def find_operands(arguments: Sequence[str], valued: frozenset[str] = _VALUED) ->
     return found
 
 
-def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None, bool]:
-    """Return the check that a simple command is, or None; and True if it may end with 0 though it failed."""
+def find_check(
+    command: SimpleCommand, patterns: Patterns, settings: Sequence[str] = (), own: Collection[str] = ()
+) -> tuple[Check | None, bool]:
+    """Return the check that a simple command is, or None; and True if it may end with 0 though it failed.
+
+    `settings` are the variables that the line sets, `own` the names that it gives to scripts: these are probes.
+    """
+    settings = (*settings, *command.assignments)
     words, name = command.words, program(command.words)
     if len(words) > 1 and _INTERPRETER.fullmatch(name) and program(words[1:]) in _HOSTS:
         words = words[1:]  # `python manage.py test`
@@ -456,7 +471,9 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None
     label, family = found or find_script(words, patterns) or _find_probe(command) or ("", None)
     if family is None:
         return None, False
-    if family == "test" and _skips_tests(words):
+    if name in own:
+        family = "probe"
+    elif family == "test" and _skips_tests(words):
         family = "build"
     is_script = found is None and family != "probe"
     script = "" if found is not None else find_script_path(words)
@@ -466,6 +483,7 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None
         words = words[words.index(script) :]
     folder = next((value for _, value in read_options(words[1:], _FOLDER_OPTIONS)), "")
     options = sorted(word for word in words[1:] if word.startswith("-") and _ONLY_PRINTS.fullmatch(word) is None)
+    options += filter(_OPTIONS_SET.match, settings)
     return Check(
         label.rpartition("/")[2] if script else label,
         family,
@@ -475,7 +493,17 @@ def find_check(command: SimpleCommand, patterns: Patterns) -> tuple[Check | None
         folder,
         script=script,
         options=hash_words(options) if options else "",
+        runs=(f"{name}()",) if name in own else _find_deciding_files(words, settings),
     ), _hides_failure(words)
+
+
+def _find_deciding_files(words: Sequence[str], settings: Sequence[str]) -> tuple[str, ...]:
+    """Return the files that decide what a command runs: the program or module itself, and what options name."""
+    name = program(words)
+    folders = [folder for one in settings if one.startswith("PATH=") for folder in one[5:].split(":")]
+    own = [words[0]] if "/" in words[0] else [f"{folder}/{name}" for folder in folders if "$" not in folder]
+    given = [value for _, value in read_options(words[1:], _DECIDING_OPTIONS)] if name not in _BUILDS_FILES else []
+    return tuple(dict.fromkeys(path.removeprefix("./") for path in (*own, *given) if path))[:8]
 
 
 def hash_words(words: Sequence[str]) -> str:
@@ -638,6 +666,10 @@ def _find_file(words: Sequence[str]) -> tuple[str, Family] | None:
     if _CHECK_FILE.search(path) is None or _CHANGES_FILES.search(stem) is not None:
         return None
     return path, name_family(stem) or "test"
+
+
+def is_interpreter(name: str) -> bool:
+    return _INTERPRETER.fullmatch(name) is not None
 
 
 def find_script_path(words: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence, Set
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from punchlist.core.checks.commands import (
     find_script_path,
     hash_words,
     is_idle,
+    is_interpreter,
     load_default_patterns,
 )
 from punchlist.core.checks.summaries import (
@@ -76,6 +77,8 @@ _CANNOT_RUN: Final = frozenset({126, 127})
 
 _PASSES_ON: Final = word_set("tee cat less more xcpretty xcbeautify tap-spec tap-dot gotestfmt ts")
 _SHOWS_LINES: Final = word_set("head grep egrep fgrep rg ag ack")
+_READERS: Final = word_set("cat tail head less more tac nl bat")
+_SAYS_SUMMARY: Final = compile_later(r"(?i)\b(?:passed|failed|ok|tests?|pass|fail)\b")
 _SHOWN: Final[tuple[Shown, ...]] = ("whole", "end", "part", "hidden")
 
 _WORST: Final[tuple[Outcome, ...]] = ("failed", "unknown", "empty", "passed")
@@ -181,10 +184,14 @@ def analyse_command(
     watched: list[Watched] = []
     touches: list[Touch] = []
     printed = {word for command in walk_commands(tree) for word in command.words[1:]}
+    own_names, settings = _find_own_names(tree)
+    printers = set(_find_printers(tree, _find_own_files(tree)))
     changes_before, changes_after, reads, count, is_whole = False, tree.is_cut, True, 0, not tree.is_cut
     for command, folder, shown in _walk_line(tree, "", "whole", printed):
         name = program(command.words)
-        found, hides_failure = find_check(command, known)
+        found, hides_failure = find_check(command, known, settings, own_names)
+        if id(command) in printers:
+            checks = [replace(one, shown="hidden") for one in checks]
         if naming and command.words == bare:
             found = _as_named(found, command.words, of_item="project" not in naming)
         count += name not in _TALK
@@ -268,6 +275,60 @@ def find_tool_check(name: str, patterns: Patterns | None = None) -> CheckedLine 
     return None
 
 
+def _find_own_names(tree: CommandList) -> tuple[set[str], list[str]]:
+    """Return the names that a line gives to functions and aliases, and the variables that it sets."""
+    names = {node.name for node in walk(tree) if isinstance(node, CommandGroup) and node.kind == "function"}
+    settings: list[str] = []
+    for words in (command.words for command in walk_commands(tree)):
+        if program(words) == "alias":
+            names.update(word.partition("=")[0] for word in words[1:])
+        elif program(words) == "export" or all("=" in word for word in words):
+            settings += words
+    return names, settings
+
+
+def _find_own_files(tree: CommandList) -> set[str]:
+    """Return the files that a line writes."""
+    commands = list(walk_commands(tree))
+    teed = {word for command in commands if program(command.words) == "tee" for word in command.words}
+    return teed | {one.target for command in commands for one in command.redirects if ">" in one.operator}
+
+
+def _find_printers(node: CommandList | Node, own: Set[str], *, is_free: bool = True) -> Iterator[int]:
+    """Yield the identities of commands that may print a summary though a check before them failed or did not run."""
+    match node:
+        case SimpleCommand():
+            if is_free and _may_print_summary(node, own):
+                yield id(node)
+        case Pipeline():
+            for part in node.parts:
+                yield from _find_printers(part, own, is_free=is_free)
+        case CommandGroup():
+            for inner in node.lists:
+                yield from _find_printers(inner, own, is_free=is_free)
+        case CommandList():
+            for entry in node.entries:
+                yield from _find_printers(entry.node, own, is_free=is_free)
+                is_free = entry.operator != "&&"  # what `&&` joins to a check runs only after it passed
+
+
+def _may_print_summary(command: SimpleCommand, own: Collection[str]) -> bool:
+    """True if a command that is no check may print what looks like a summary: a file, code, a text of its own.
+
+    `own` are files that the line itself writes.
+    """
+    name, words = program(command.words), command.words[1:]
+    operands = [word for word in words if not word.startswith(("-", "+")) and not word.isdecimal()]
+    if name in ("echo", "printf"):  # a text that is known is left out of the output
+        text = " ".join(words)
+        return ("$" in text.replace("$?", "") or "\\n" in text) and _SAYS_SUMMARY.search(text) is not None
+    if name in _READERS or name in _SHOWS_LINES or name in ("sed", "awk"):
+        files = operands if name in _READERS else operands[1:]
+        return any(file not in own for file in files) or any("<" in one.operator for one in command.redirects)
+    found, _ = find_check(command, load_default_patterns()) if is_interpreter(name) else (None, False)
+    return found is not None and found.family == "probe"
+
+
 def _leaves_screen(redirect: Redirect) -> bool:
     """True if a redirection takes what a command prints away from the screen; errors alone may go."""
     is_output = redirect.operator in (">", ">>", "1>", "1>>", "&>", "&>>", ">|")
@@ -278,6 +339,8 @@ def _pass_through(node: Node) -> Shown:
     if not isinstance(node, SimpleCommand):
         return "hidden"
     name = program(node.words)
+    if _may_print_summary(node, ()) and name in _READERS:
+        return "hidden"
     if name in _PASSES_ON:
         return "hidden" if any(map(_leaves_screen, node.redirects)) else "whole"
     if name == "tail":
@@ -304,7 +367,7 @@ def _walk_line(
             yield node, folder, shown
             for inner in node.substitutions:
                 yield from _walk_line(inner, folder, "whole", printed)
-            return _change_folder(node.words, folder)
+            return _change_folder(node, folder)
         case Pipeline():
             after = folder
             for place, part in enumerate(node.parts):
@@ -327,12 +390,13 @@ def _walk_line(
             return folder
 
 
-def _change_folder(words: Sequence[str], folder: str) -> str:
-    name = program(words)
+def _change_folder(command: SimpleCommand, folder: str) -> str:
+    words, name = command.words, program(command.words)
     if name not in ("cd", "pushd", "popd"):
         return folder
     target = next((word for word in words[1:] if not word.startswith("-")), "" if name == "popd" or words[1:] else "~")
-    if not target or target.startswith("$("):  # back to where the line began; mostly `git rev-parse --show-toplevel`
+    asked = [one.words[:2] for inner in command.substitutions for one in walk_commands(inner)]
+    if not target or ("git", "rev-parse") in asked:  # back to where the line began, or to the root
         return ""
     return target if target.startswith(("$", "~")) else _join(folder, target)
 
@@ -401,7 +465,7 @@ def judge_ends(
             continue
         if (cannot_run or ran_nothing) and (not has_run or lacks_program(part)):
             found.append("failed" if check.named else "empty")
-        elif has_failed and state == "not run":
+        elif state == "not run":
             found.append("empty")
         else:
             is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's

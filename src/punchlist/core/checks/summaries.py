@@ -338,7 +338,12 @@ _NOT_STARTED: Final = compile_later(
     r"|.*\bMissing script\b.*|.*No rule to make target (?!.*needed by).*|.*Couldn't find a script named.*"
     r"|error Command \S+ not found.*|error: Script not found.*|.*\bflag provided but not defined\b.*"
     r"|go: (?:go\.mod file not found|cannot find main module).*|error: could not find `Cargo.toml`.*"
-    r"|.*is not recognized as .*"
+    r"|.*is not recognized as .*|error: Failed to spawn: .*|[Cc]ommand not found: .*|The command \S+ could not be found"
+    r"|.*\b(?:could not determine executable|Could not read package\.json|Couldn't find a package\.json"
+    r"|No package\.json was found|no makefile found|does not contain recipe|unknown environment|JAVA_HOME is not set"
+    r"|[Cc]ould not find (?:a Mix\.Project|Package\.swift)|couldn't find an eslint\.config"
+    r"|No test configuration file found|Could not open input file)\b.*|stat \S+: directory not found"
+    r"|go: go\.mod requires .*"
 )
 """Lines with which an interpreter or a runner says that the run could not begin."""
 
@@ -523,7 +528,8 @@ _COUNTED: Final = compile_later(
 _FAILURE_NAMES: Final = compile_later(
     r"^(?:(?:FAILED|ERROR) (\S+(?:\[.*\])?)(?: - .*)?$|(?:FAIL|ERROR): (\w+ \([^)\n]*\))|[ \t]*--- FAIL: (\S+)"
     r"|test (\S+) \.\.\. FAILED|[ \t]*● (.+ › .+)$|_+ (\S+\.py:\S+) _+$|rspec (\S+)|\d+\) (\S+::\S+)"
-    r"|not ok \d+ -? ?(.+)|(\S[^:\n]{0,200}:\d+(?::\d+)?:? .+))",
+    r"|not ok \d+ -? ?(.+)|[ \t]*FAIL[ \t]+(\S+ > .+)$|(\S+ > .+) FAILED$|FAIL\s+(\S+ \[(?:build|setup) failed\])"
+    r"|(INTERNALERROR>|error(?:\[E\d+\])?: .+)|(\S[^:\n]{0,200}:\d+(?::\d+)?:? .+))",
     re.MULTILINE,
 )
 """The forms in which runners name a test that failed, and linters a finding."""

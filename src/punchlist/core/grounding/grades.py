@@ -18,6 +18,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -25,14 +26,21 @@ from msgspec.structs import replace
 
 from punchlist.core.checks.commands import FAMILIES, hash_words, looks_at
 from punchlist.core.checks.outcome import find_bare_command
-from punchlist.core.grounding.session import CheckHistory, CheckRun, SessionRecord, is_setup, name_check, read_ends
+from punchlist.core.grounding.session import (
+    CheckHistory,
+    CheckRun,
+    SessionRecord,
+    find_deciding,
+    is_setup,
+    name_check,
+    read_ends,
+)
 from punchlist.core.grounding.tool_call import (
     MOST_FILES,
     ToolCall,
     changed_code,
     changes_code,
     hash_path,
-    relative_path,
 )
 from punchlist.core.overview import CompletingWrite
 from punchlist.core.todo import NamedCheck
@@ -51,7 +59,8 @@ _REPAIR: Final = compile_later(
     r"\b(?:fix(?:es|ed|ing)?|repair(?:s|ed|ing)?|resolv(?:e|es|ed|ing)|make\b.*\bpass(?:es|ing)?)\b", re.IGNORECASE
 )
 _ASKS_FOR_CHECK: Final = compile_later(
-    r"\b(?:make|get|turn|bring)\b.*\b(?:pass(?:es|ing)?|green)\b|\b(?:tests?|specs?|suite|CI|build|checks?|lint)\b.*\bgreen\b"
+    r"\b(?:make|get|turn|bring|ensure|verify|confirm)\b.*\b(?:pass(?:es|ing)?|green)\b"
+    r"|\b(?:tests?|specs?|suite|CI|build|checks?|lint)\b.*\b(?:green|(?:must|should|all) pass)\b"
     r"|\b(?:fix|repair|resolve)\b[^.:;]{0,40}\b(?:tests?|test_\w+|specs?|test suite|CI|build|lint(?:er)?)\b",
     re.IGNORECASE,
 )
@@ -219,7 +228,8 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
     ends = [pair for call in seen for pair in read_ends(call)]
     tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
     starts = [call.started.order for call in changing if call.started is not None]
-    scripts = [relative_path(check.script, project) for check, _ in ends if check.script]
+    scripts = [path for check, _ in ends for path in find_deciding(check, project)]
+    aliases = [check.name for check, _ in ends if check.runs[:1] == (f"{check.program}()",)]
     return replace(
         window,
         calls=len(seen),
@@ -233,7 +243,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
         ran=tuple(dict.fromkeys(check.name for check, _ in ends if check.family != "probe" or check.named))[:_MOST_RAN],
         has_passed=any(end.outcome == "passed" and check.family in FAMILIES[:2] for check, end in ends),
         only_prose=any(call.changes and call.files for call in seen),
-        own_scripts=tuple(dict.fromkeys(path for path in scripts if record.is_written(path)))[:_MOST_FAILED],
+        own_scripts=tuple(dict.fromkeys((*filter(record.is_written, scripts), *aliases)))[:_MOST_FAILED],
     )
 
 
@@ -303,15 +313,22 @@ def _judge_passes(done: Completion, record: SessionRecord) -> tuple[Grade, str, 
     if not has_changed and not done.has_passed and not any(_is_within(run, done) for run in proving):
         return "unchecked", "only read" if done.only_read else "only prose" if done.only_prose else "", None
     # What a person or the project names covers whatever was changed. Whoever is graded does not set the bar.
-    is_set = done.has_more_files or (done.check is not None and done.check.by == "person")
-    covering = [run for run in proving if is_set or (run.named and not run.of_item) or covers(run, done.files)]
+    is_set = done.check is not None and done.check.by == "person"
+    covering = [
+        run
+        for run in proving
+        if is_set
+        or (run.named and not run.of_item)
+        or (done.has_more_files and not run.is_outside)
+        or covers(run, done.files)
+    ]
     if covering:
         best = min(covering, key=lambda run: (not run.named, FAMILIES.index(run.family), -run.finished))
         return "verified", "" if has_changed else "nothing was changed", best
     if proving:
         last = max(proving, key=lambda run: run.finished)
         place = _describe_place(done.files)
-        return "unchecked", f"{name_check(last.name, last.paths)} covers none of the changes in {place}", None
+        return "unchecked", f"{name_check(last.name, last.paths)} covers none of the changes{place}", None
     if passes:
         return "unchecked", f"only linted ({max(passes, key=lambda run: run.finished).name})", None
     return "unchecked", "", None
@@ -378,10 +395,11 @@ def covers(run: CheckRun, files: Sequence[str]) -> bool:
     there, or for a folder of tests, beside it.
     """
     if not files:
-        return True
+        return not run.is_outside
     stems = _named_stems(run.scope)
     folders = [] if stems else [folder for entry in run.scope if (folder := _named_folder(run, entry)) is not None]
-    reached = [path for path in files if _is_under(path, run.folder) and looks_at(run.name, run.family, path)]
+    is_under = partial(_is_under, folder=run.folder, may_be_project=not run.is_outside)
+    reached = [path for path in files if is_under(path) and looks_at(run.name, run.family, path)]
     if folders and "" not in folders:
         reached = [path for path in reached if any(f"/{folder}/" in f"/{path}" for folder in folders)]
     return any(not stems or _stem(path) in stems or path in run.scope for path in reached)
@@ -397,7 +415,7 @@ def _named_folder(run: CheckRun, entry: str) -> str | None:
     return "" if path in ("", ".") else path.removeprefix("./")
 
 
-def _is_under(path: str, folder: str) -> bool:
+def _is_under(path: str, folder: str, *, may_be_project: bool) -> bool:
     """True if a file lies under a folder, or may: where only one of them is known from the root, names decide."""
     if not folder:
         return True
@@ -405,7 +423,7 @@ def _is_under(path: str, folder: str) -> bool:
     if is_rooted and not is_folder_rooted:
         return f"/{folder}/" in path
     if is_folder_rooted and not is_rooted:
-        return True
+        return may_be_project
     return path.startswith(f"{folder}/")
 
 
@@ -429,5 +447,7 @@ def _stem(path: str) -> str:
 
 
 def _describe_place(files: Sequence[str]) -> str:
+    if not files:
+        return ""
     folders = {path.rpartition("/")[0] for path in files}
-    return f"{folders.pop()}/" if len(folders) == 1 and folders != {""} else files[0]
+    return " in " + (f"{folders.pop()}/" if len(folders) == 1 and folders != {""} else files[0])

@@ -73,7 +73,7 @@ _NO_READERS: Final = frozenset({"edit", "todo", "delegate"})
 _PATCHING: Final = frozenset({"apply_patch", "applypatch", "patch"})
 """Programs whose input, or argument, names the files that they change."""
 
-_CHANGING: Final = frozenset({"made", "tool", "edited", "removed", "away"})
+_CHANGING: Final = frozenset({"made", "tool", "edited", "removed", "away", "undone"})
 _COMMIT_HOOK: Final = CheckedLine((Check("git commit", "lint", "git"),))
 _ABSENT: Final = compile_later(
     r"(?:cannot remove|can't open file|cannot access) '([^'\n]+)': (?:\[Errno 2\] )?No such file"
@@ -207,7 +207,7 @@ def end_facts(
     if known.check is not None:
         told = None if (read.failed is None and exit_code is None) or (read.runs_on and not failed) else failed
         if known.check.is_detached and not failed:  # how the start of it went says nothing of its end
-            outcome = read_running_output(known.check, read.text) or "unknown"
+            outcome = "failed" if read_running_output(known.check, read.text) == "failed" else "unknown"
         else:
             ends = judge_ends(known.check, read.text, exit_code=code, is_error=told)
             outcome = worst_outcome(known.check, [end.outcome for end in ends])
@@ -256,6 +256,7 @@ def background_facts(
     code = read.exit_code if exit_code is None else exit_code
     if code is None or read.runs_on:
         outcome = None if is_error else read_running_output(call.check, read.text)
+        outcome = None if outcome == "passed" and read.failed is None else outcome  # it has not ended
     else:
         outcome = judge_line(call.check, read.text, exit_code=code)
     if outcome is None:
@@ -403,6 +404,7 @@ def _without_secrets(check: Check, watch: Watch) -> Check:
         scope=tuple(_shown(redact(path, watch.secrets)) for path in check.scope),
         folder=_shown(redact(check.folder, watch.secrets)),
         script=_shown(redact(check.script, watch.secrets)),
+        runs=tuple(_shown(redact(path, watch.secrets)) for path in check.runs),
     )
 
 

@@ -35,6 +35,9 @@ _MOST_WRITTEN: Final = 256
 _MOST_SCRATCH: Final = 64
 _MOST_FAILURES: Final = 4
 _MOST_NOTES: Final = 6
+_MADE: Final = ("made", "tool")
+_ASIDE: Final = ("away", "back", "undone")
+_OTHER_OPTIONS: Final = "run with other options"
 NOBODY: Final[Mapping[int, int]] = {}
 _TEST_FILE: Final = compile_later(
     r"(?:^|[/_.-])(?:tests?|specs?|__snapshots__)(?:[/_.-]|$)|\w(?:Test|Tests|Spec)\.\w+$|\.snap$|^snapshots$",
@@ -97,10 +100,16 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     """Only an item names it: a probe then counts for that item alone."""
     is_away: bool = False
     """The change was put aside by Git while it ran, and came back."""
+    is_outside: bool = False
+    """It ran in a folder outside the project."""
+    healed: str | None = None
+    """The options of a red run that it healed with other options."""
+    runs: tuple[str, ...] = ()
+    """Files that decide what it runs."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        return self.name, self.folder, self.script, *self.scope
+        return self.name, self.family, self.folder, self.script, *self.scope
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -121,10 +130,9 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
         return next(selected, "")
 
     def includes(self, other: CheckRun) -> bool:
-        """True if the scope of another run of the same program lies within this one's."""
-        return (self.name, self.script) == (other.name, other.script) and all(
-            any(_lies_within(path, own) for own in self.paths) for path in other.paths
-        )
+        """True if the scope of another run of the same program and family lies within this one's."""
+        is_same = (self.name, self.family, self.script) == (other.name, other.family, other.script)
+        return is_same and all(any(_lies_within(path, own) for own in self.paths) for path in other.paths)
 
 
 class CheckHistory(Struct, frozen=True, omit_defaults=True):
@@ -257,7 +265,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                     if known.writes:
                         kept.append(Touch("edited", ""))
                         record = replace(record, tool_runs=(*record.tool_runs, change.position)[-_MOST_SCRATCH:])
-            elif how in ("away", "back", "committed", "unhooked"):
+            elif how in (*_ASIDE, "committed", "unhooked"):
                 record, is_change = record._handle_git(touch, change.position)
                 kept += [touch] * is_change
             elif how == "removed" and is_temporary(path):
@@ -273,7 +281,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                     kept.append(touch)
             else:
                 is_unknown = hash_path(path) not in written or hash_path(path) in gone
-                is_new = how in ("made", "tool") and is_unknown and _may_be_scratch(path)
+                is_new = how in _MADE and is_unknown and _may_be_scratch(path)
                 written[hash_path(path)] = change.position
                 if known is not None or is_new:
                     has_run, writes = (False, False) if known is None else (known.has_run, known.writes)
@@ -293,10 +301,10 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         others = {agent: at for agent, at in self.last_change.items() if agent not in change.lineage}
         latest = {**others, **dict.fromkeys(change.lineage, change.position)}
         tests = tuple((change.position, how, path) for how, path in kept if _TEST_FILE.search(path) or is_setup(path))
-        has_work = not all(touch.how in ("away", "back") for touch in kept)
+        has_work = not all(touch.how in _ASIDE for touch in kept)
         is_back = has_work and self.aside and not self.changed  # the change was away as a whole, and comes back
         record = self._mark_base(self.aside) if is_back else self
-        names = [path for how, path in kept if how not in ("away", "back")] + [""] * (not change.is_known)
+        names = [path for how, path in kept if how not in _ASIDE] + [""] * (not change.is_known)
         changed = dict.fromkeys((*self.changed, *map(hash_path, names)))
         loose = self.loose
         if change.turn is not None:
@@ -325,7 +333,9 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         if touch.path == "*":
             return replace(self, away=position, stash=position), True
         own = {hash_path(touch.path), hash_path("")}  # what changed without a name may have been this file
-        if own.isdisjoint(self.changed):
+        if not touch.path:
+            own.update(self.changed)
+        if own.isdisjoint(self.changed) and not (touch.how == "undone" and self.changes):
             return self, True
         changed = tuple(one for one in self.changed if one not in own)
         return replace(self, changed=changed, aside=self.aside or position), True
@@ -382,6 +392,9 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
             )
         else:
             healed = tuple(one for one in self.checks if run.includes(one.last))
+            past = [one.last.options for one in healed if one.red_for]
+            past += [one.passed.healed for one in healed if one.passed and one.passed.healed is not None]
+            run = replace(run, healed=next((one for one in past if one != run.options), None))
             run = replace(run, notes=self._find_notes(run, known, healed))
             new = CheckHistory(run, run, changes=changes)
             others = tuple(one for one in others if one not in healed)
@@ -393,6 +406,11 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         """Return what was done to the tests before a pass: since they failed, or since the same run before."""
         reds = [one.red_since for one in healed if one.red_since is not None]
         notes = () if known.passed is None else known.passed.notes
+        notes = tuple(note for note in notes if note[1] != _OTHER_OPTIONS or run.healed is not None)
+        if reds and run.healed is not None:
+            notes += ((run.started, _OTHER_OPTIONS),)
+        if self.aside and not self.changed:
+            notes += ((run.started, "the change was taken back"),)
         for at, how, path in self.suspect_edits:
             if reds and min(reds) < at <= run.started and how != "unhooked":
                 notes += ((at, _describe_edit(how, path)),)
@@ -451,7 +469,8 @@ def find_touched(call: ToolCall, project: str) -> list[Touch]:
     if call.outcome == "failed":
         touches = tuple(touch for touch in touches if touch.how not in ("back", "committed", "unhooked"))
     if not is_done(call):
-        touches = tuple(touch for touch in touches if touch.how == "ran")
+        made = {path for how, path in touches if how == "ran" or (call.kind == "shell" and is_temporary(path))}
+        touches = tuple(one for one in touches if one.how == "ran" or (one.how in _MADE and one.path in made))
     if "No local changes" in call.result:
         touches = tuple(touch for touch in touches if touch != ("away", "*"))
     return [
@@ -504,9 +523,24 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             named=check.named,
             of_item=check.of_item,
             is_away=call.check.is_away,
+            runs=find_deciding(check, project),
+            is_outside=_is_outside(relative_path(check.folder, project), project),
         )
         runs.append(run)
     return runs
+
+
+def find_deciding(check: Check, project: str) -> tuple[str, ...]:
+    """Return the files that decide what a check runs; a runner's configuration in the project is a remark anyway."""
+    paths = [path for path in (check.script, f"{check.program}.py", *check.runs) if path]
+    found = [relative_path(posixpath.normpath(posixpath.join(check.folder, path)), project) for path in paths]
+    return tuple(path for path in found if path.startswith("/") or not is_setup(path))
+
+
+def _is_outside(folder: str, project: str) -> bool:
+    """True if a folder lies outside the project; where that is not known, an absolute path may be the project's."""
+    is_elsewhere = folder.startswith("/") and (bool(project) or is_temporary(folder))
+    return is_elsewhere or folder.startswith(("~", "..", "$("))
 
 
 def _scope(check: Check, project: str) -> tuple[str, ...]:

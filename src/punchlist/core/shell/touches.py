@@ -11,11 +11,12 @@ from punchlist.core.shell.wrappers import program, word_set
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import SimpleCommand
 
-How = Literal["made", "tool", "edited", "removed", "ran", "away", "back", "committed", "unhooked", "missing"]
+How = Literal["made", "tool", "edited", "removed", "ran", "away", "back", "undone", "committed", "unhooked", "missing"]
 """`made`: written whole; `tool`: so, with code that writes files. `ran`: as a script, or as an operand of a check.
 
-`away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `committed` has no path, and
-`unhooked` is a commit without its hooks. `missing`: it was to be removed or run, and was not there.
+`away`: put aside by Git, `back`: brought back; the path `*` is the whole change. `undone`: commits were taken back.
+`committed` has no path, and `unhooked` is a commit without its hooks. `missing`: it was to be removed or run, and was
+not there.
 """
 
 
@@ -91,6 +92,8 @@ def _find_named(words: Sequence[str]) -> list[Touch] | None:
         return [Touch("edited", path) for path in operands[0 if has_script and name == "sed" else 1 :]]
     if name == "git stash" and operands[:1] in ([], ["push"], ["save"], ["pop"], ["apply"]):
         return [Touch("back" if operands[:1] in (["pop"], ["apply"]) else "away", "*")]
+    if name == "git revert" or (name == "git reset" and "--hard" in words):
+        return [Touch("undone" if name == "git revert" or {*operands} - {"HEAD"} else "away", ".")]
     if name == "git commit":
         is_unhooked = any(re.fullmatch(r"--no-verify|-[a-z]*n[a-z]*", word) for word in words[1:])
         return [Touch("unhooked" if is_unhooked else "committed", "")]
