@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.core.grounding.offers import describe_offer
-from punchlist.core.overview import PersonWait, name_wait
+from punchlist.core.overview import Offer, PersonWait, name_wait
 from punchlist.core.presence import PresenceState
 from punchlist.core.programs import find_short_name
 from punchlist.core.todo import Status, TodoList
@@ -65,6 +65,8 @@ class NowRow(Struct, frozen=True):
     began: datetime | None = None
     """The time from which the clock counts; None if there is none."""
     tail: Line = ()
+    offer: Offer | None = None
+    """The agent's item in progress, if it looks done."""
 
 
 class Section(Struct, frozen=True):
@@ -249,6 +251,7 @@ def _agent_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRo
         clock=format_age(began, now, exact=is_busy),
         began=began,
         tail=tuple(_tail(row, now, glyphs)),
+        offer=row.offer,
     )
 
 
