@@ -9,6 +9,8 @@ import pytest
 from punchlist import Board
 from tests.cli.conftest import Run
 
+pytestmark = pytest.mark.usefixtures("person")
+
 
 @pytest.fixture
 def asked(board: Board) -> Board:

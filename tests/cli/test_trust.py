@@ -59,7 +59,8 @@ def test_trust_is_refused_without_a_terminal(run: Run, project: Path) -> None:
     said = run("trust")
     assert (said.code, said.err) == (
         1,
-        "punchlist: Nothing was trusted: only a person can do that, and stdin is no terminal.\n",
+        "punchlist: Nothing was trusted: only a person can do that, and stdin is no terminal; "
+        "use a terminal of your own.\n",
     )
     assert find_named_checks(str(project)) == ()
 
@@ -114,7 +115,8 @@ def test_a_person_sets_checks_of_their_own(run: Run, project: Path, keyboard: Ty
 def test_config_set_checks_is_refused_in_doubt(run: Run, settings: Path) -> None:
     said = run("config", "set", "checks", "true")
     assert said.err == (
-        "punchlist: The setting `checks` cannot be `true`: only a person sets it, and stdin is no terminal.\n"
+        "punchlist: `checks` was not set: only a person can do that, and stdin is no terminal; "
+        "use a terminal of your own.\n"
     )
     assert not settings.exists()
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.attach import codex_config
-from punchlist.attach.attachments import find_attachment, find_place, find_status_line, plan_attach
+from punchlist.attach.attachments import explain_dead, find_attachment, find_place, find_status_line, plan_attach
 from punchlist.attach.file_changes import read_file
 from punchlist.core.programs import AgentProgram
 from punchlist.errors import AttachRefused
@@ -57,10 +57,11 @@ def find_status(host: AgentProgram) -> HostStatus:
     except (AttachRefused, OSError) as error:
         missing.append(str(error))
     if attachment is not None:
-        if not is_current and not missing:
-            missing.append(
-                f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
-            )
+        other = f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
+        if (dead := explain_dead(host, attachment)) is not None:
+            missing.append(dead)
+        elif not is_current and not missing:
+            missing.append(other)
         missing += _list_obstacles(host)
     return HostStatus(
         name=host.name,

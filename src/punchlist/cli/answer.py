@@ -17,6 +17,7 @@ from punchlist.cli.arguments import (
     Parser,
     Run,
     author,
+    check_person,
     check_session,
     command_parser,
     find_doubt,
@@ -186,6 +187,7 @@ def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str,
         ways = " or ".join(f"`{command}`" for command in answer_commands(wait))
         shows = f"`{_plan_command(wait)}` shows it"
         raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")
+    check_person("Nothing was answered", decides=True)
     outcome = back_channel.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)
     match wait.kind:
         case "task":
@@ -274,6 +276,7 @@ def _decide(options: Namespace) -> None:
 
     with open_board(options) as board:
         row = _find_undecided(board, options)
+        check_person("Nothing was decided", decides=True)
         agent = board.agent(row.agent, session=row.session, project=row.project)
         by, person = author(options), find_doubt(options) is None
         if options.reason is None:

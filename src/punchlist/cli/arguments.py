@@ -20,6 +20,7 @@ from punchlist.errors import (
     BoardMissing,
     FolderMissing,
     InvalidInput,
+    PersonDoubted,
     PunchlistError,
     SessionAmbiguous,
     SessionUnknown,
@@ -28,7 +29,7 @@ from punchlist.errors import (
     suggest,
 )
 from punchlist.settings.environment import login_name
-from punchlist.settings.table import read_age
+from punchlist.settings.table import read_age, read_setting
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -182,6 +183,15 @@ def find_doubt(options: Namespace) -> str | None:
     """Return why this command is not counted as a person's word; None if it is."""
     other = options.by if options.by != login_name() else None
     return doubt_person(os.environ, is_terminal=is_typed(), author=other)
+
+
+def check_person(deed: str, *, decides: bool = False) -> None:
+    """Raise `PersonDoubted` unless a person types this command; `decides`: the settings may do without a terminal."""
+    is_terminal = is_typed() or (decides and read_setting("decide_without_terminal"))
+    doubt = doubt_person(os.environ, is_terminal=is_terminal)
+    if doubt is not None:
+        where = "`punchlist top`, the page or another terminal" if decides else "a terminal of your own"
+        raise PersonDoubted(deed=deed, doubt=doubt, where=where)
 
 
 def explain_doubt(doubt: str) -> str:

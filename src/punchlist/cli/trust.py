@@ -7,9 +7,8 @@ from argparse import Namespace
 from typing import Any
 
 from punchlist.cli import FAILED, OK, complain
-from punchlist.cli.arguments import Parser, command_parser
-from punchlist.cli.terminal import ask, is_typed, shorten_home
-from punchlist.core.programs import doubt_person
+from punchlist.cli.arguments import Parser, check_person, command_parser
+from punchlist.cli.terminal import ask, shorten_home
 from punchlist.errors import SettingsFileInvalid
 from punchlist.settings.environment import project_of
 from punchlist.settings.project_checks import FILE_NAME, load_project_checks, trust_checks
@@ -43,8 +42,7 @@ def _trust(_options: Namespace) -> int:
     if found.trust == "trusted":
         print("They are trusted already.")
         return OK
-    if (doubt := doubt_person(os.environ, is_terminal=is_typed())) is not None:
-        return complain(f"Nothing was trusted: only a person can do that, and {doubt}.", FAILED)
+    check_person("Nothing was trusted")
     if not ask("May an exit code of 0 of these verify work in this repository?"):
         print("Nothing was trusted.")
         return FAILED
