@@ -1,6 +1,5 @@
 """The real command, run in this process, on a board and in a project of its own."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

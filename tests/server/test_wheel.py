@@ -16,6 +16,8 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener
 import pytest
 from packaging.requirements import Requirement
 
+from punchlist.server.run_files import load_secret
+
 ROOT = Path(__file__).parents[2]
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 

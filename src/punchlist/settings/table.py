@@ -234,8 +234,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     decide_without_terminal: Annotated[
         Switch,
         _about(
-            "`punchlist answer` and `plan` also decide where stdin is no terminal, as in a script of yours; never where "
-            "an agent runs them. `config set` takes it from a person alone"
+            "`punchlist answer` and `plan` also decide where stdin is no terminal, as in a script of yours; where an "
+            "agent runs them they never do. Only a person sets it"
         ),
     ] = False
     lease: Annotated[Lease, _about("seconds that a claim on a task lasts without a heartbeat", "PUNCHLIST_LEASE")] = (
