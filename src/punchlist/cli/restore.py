@@ -13,6 +13,7 @@ from punchlist.board import Board
 from punchlist.cli import FAILED, OK
 from punchlist.cli.arguments import Parser, author, command_parser, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.cli.todo import name_list
 from punchlist.core.events import Draft
 from punchlist.errors import InvalidInput
 from punchlist.logs.replay import (
@@ -87,7 +88,7 @@ def _restore(options: Namespace) -> int:
             if options.history:
                 count = agent.import_history(place.path, transcript.format, session=conversation)
                 calls = _replay_tasks(agent, transcript, work)
-                text = f"Imported {plural(count, 'write')} of {_owner(agent)} from {_source(transcript)}."
+                text = f"Imported {plural(count, 'write')} of {name_list(agent)} from {_source(transcript)}."
                 found = {**_data(options, transcript, written), "imported": count}
                 _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
                 return OK
@@ -266,10 +267,6 @@ def _progress(written: Written) -> str:
     return f"{done}/{total}"
 
 
-def _owner(agent: Agent) -> str:
-    return f"{safe_line(agent.name)} in session {safe_line(agent.session)}"
-
-
 def _source(transcript: Transcript) -> str:
     return f"{safe_line(transcript.source)} ({transcript.format})"
 
@@ -286,13 +283,13 @@ def _describe_outcome(
 ) -> str:
     if taken and changed:
         what = _progress(written) if written is not None else "the session that this one goes on from"
-        return f"Restored {what} for {_owner(agent)} from {_source(transcript)}."
+        return f"Restored {what} for {name_list(agent)} from {_source(transcript)}."
     if taken:
-        return f"The list of {_owner(agent)} is already what {safe_line(transcript.source)} ends with."
+        return f"The list of {name_list(agent)} is already what {safe_line(transcript.source)} ends with."
     if written is None:
         return _describe_found(transcript, written)
     return (
-        f"The list of {_owner(agent)} was written later than that of {safe_line(transcript.source)} "
+        f"The list of {name_list(agent)} was written later than that of {safe_line(transcript.source)} "
         f"({_progress(written)}) and stands; --force puts the older one in its place."
     )
 

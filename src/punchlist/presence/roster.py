@@ -88,6 +88,7 @@ def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: Sta
                 session=session,
                 agent=row.agent,
                 activity=row.activity,
+                host=tx.find_host(session),
                 line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
                 session_state=state,
                 check_at=None if check is None else check.at,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.terminal.reports import place_words
 from punchlist.views.findings import Silent
-from punchlist.views.list_owners import is_personal_list
+from punchlist.views.list_owners import is_personal_list, load_names
 from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
 
 _FindCalls = Callable[[str], Sequence[CommitCall]]
@@ -54,7 +54,7 @@ def load_report(board: Board, *, session: str | None, project: str | None) -> Lo
     git, changes = _ask_git(board, _find_beginnings(report), report.items, find_calls)
     news = {one.session for one in report.sessions}
     around = replace(_find_around(board, project, news, session), git=git)
-    return LoadedReport(report, around, changes)
+    return LoadedReport(report, _add_names(board, around, report.items, report.sessions), changes)
 
 
 def load_brief(board: Board, after: int | None, *, project: str | None, who: str) -> LoadedBrief:
@@ -74,7 +74,20 @@ def load_brief(board: Board, after: int | None, *, project: str | None, who: str
     around = replace(
         _find_around(board, project, news), git=git, tokens=max(0, spent - spent_before), is_first=is_first
     )
+    around = _add_names(board, around, items, (*found.sessions, *found.red, *found.noticed, *found.lists))
     return LoadedBrief(found, around, changes, mark, spent)
+
+
+class _OfSession(Protocol):
+    @property
+    def session(self) -> str: ...
+
+
+def _add_names(board: Board, around: Around, items: Iterable[ItemReport], others: Iterable[_OfSession]) -> Around:
+    """Return it with the names of all agents that are told of."""
+    sessions = {one.session for one in (*others, *around.stopped, *around.stalls)}
+    sessions |= {entry.subject.session for entry in items}
+    return replace(around, names=board.store.read(lambda tx: load_names(tx, sessions - {""})))
 
 
 def save_mark(tx: Transaction, mark: str, until: int, spent: int) -> None:

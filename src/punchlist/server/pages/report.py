@@ -33,7 +33,6 @@ from punchlist.terminal.reports import (
     waiting_words,
 )
 from punchlist.terminal.spans import UNICODE
-from punchlist.views.findings import short_session
 from punchlist.views.grades import state_reason
 from punchlist.views.now import answer_commands
 from punchlist.views.reports import Around, Changes
@@ -57,7 +56,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "boxes": UNICODE.boxes,
         "marks": UNICODE.grades,
         "red": [
-            (short_session(one.session) if several else "", state_reason(one))
+            (around.names.name(one.session) if several else "", state_reason(one))
             for one in report.sessions
             if one.state == "red"
         ],
