@@ -64,7 +64,7 @@ def _task(session: str, *more: str, terminal: bool = True, **environment: str) -
 
 
 BOTH = pytest.mark.parametrize(
-    ("complete", "done"), [(_item, "Marked completed: Paint (main, session s1)"), (_task, "Completed 1: Ship")]
+    ("complete", "done"), [(_item, "Marked completed: Paint (project · main s1)"), (_task, "Completed 1: Ship")]
 )
 
 
@@ -96,7 +96,7 @@ def test_another_author_is_graded_by_the_agents_work(session: str, complete: Com
 
 
 def test_ones_own_name_is_no_other_author(session: str) -> None:
-    assert _item(session, "--by", "anna") == ("confirmed", "Marked completed: Paint (main, session s1)\n")
+    assert _item(session, "--by", "anna") == ("confirmed", "Marked completed: Paint (project · main s1)\n")
 
 
 def test_a_worker_that_shows_its_fence_is_no_person(session: str) -> None:
@@ -109,9 +109,9 @@ def test_done_once_more_confirms_only_for_a_person(session: str) -> None:
     first, _ = _item(session, terminal=False)
     assert _item(session, terminal=False) == (
         first,
-        "Was completed before: Paint (main, session s1)\nNot counted as a person's word: stdin is no terminal.\n",
+        "Was completed before: Paint (project · main s1)\nNot counted as a person's word: stdin is no terminal.\n",
     )
-    assert _item(session) == ("confirmed", "Confirmed: Paint (main, session s1)\n")
+    assert _item(session) == ("confirmed", "Confirmed: Paint (project · main s1)\n")
     assert _item(session, terminal=False)[0] == "confirmed"
 
 

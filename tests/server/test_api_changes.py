@@ -221,9 +221,9 @@ def test_only_what_a_person_completes_on_the_page_is_confirmed(
 def test_the_owners_link_token_sent_by_a_program_is_no_person(client: httpx.Client, board: Board):
     done = client.patch(f"{AGENT}/todos", json={"operations": [{"op": "done", "item": "2"}]})
     assert done.json()["items"][1]["grade"] is None
-    agent = board.agent(OURS.agent, session=OURS.session, project=OURS.project)
-    agent.propose_plan("- Move it")
-    assert client.post(f"{AGENT}/plan/approve", json={"revision": 1}).status_code == 200
+    agent = board.agent("main", session=OURS.session, project=OURS.project)
+    revision = agent.propose_plan("- Move it").revision
+    assert client.post(f"{AGENT}/plan/approve", json={"revision": revision}).status_code == 200
     told = [event.data.get("person") for event in board.events() if event.kind == "approval.approved"]
     assert told == [None]
 

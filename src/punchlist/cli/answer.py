@@ -256,7 +256,7 @@ def plan_parser() -> Parser:
 def _show_plan(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         row = next(iter(_find_candidates(board, options)), None)
-        name = "" if row is None else load_session_name(board, row.session, row.agent)
+        name = "" if row is None else load_session_name(board.store, row.session, row.agent)
         now = board.now()
     if options.json:
         show_json(None if row is None else plan_data(row, now))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns, is_typed
-from punchlist.core.programs import doubt_person
+from punchlist.core.programs import doubt_person, short_id
 from punchlist.errors import (
     AgentUnknown,
     BoardMissing,
@@ -296,7 +296,7 @@ def _check_agent(board: BoardReader, options: Namespace) -> None:
         return
     known = board.store.read(lambda tx: tx.agent(session, agent) is not None if session else tx.has_agent(agent))
     if not known:
-        raise AgentUnknown(agent=agent, where=f"in session `{session}`" if session else "on this board")
+        raise AgentUnknown(agent=agent, where=f"in session `{short_id(session)}`" if session else "on this board")
 
 
 def complete_session(board: BoardReader, options: Namespace, name: str = "session") -> None:

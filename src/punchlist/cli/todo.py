@@ -352,7 +352,7 @@ def find_owner(
             named = [(row, find_phase(row.todos.phases, query)) for row in rows]
             found = [(row, phase.name) for row, phase in named if phase is not None]
         if len(found) > 1 or (is_number and len(rows) > 1):
-            raise _several_error(options, query, found, rows)
+            raise _several_error(options, query, found, rows if is_number else [row for row, _ in found])
         if found:
             row = found[0][0]
             return open_list_owner(board, row.agent, row.session, row.project)
@@ -399,7 +399,7 @@ def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
 
 def name_list(agent: Agent) -> str:
     """Return whose list it is, safe to print."""
-    return safe_line(load_session_name(agent.board, agent.session, agent.name))
+    return safe_line(load_session_name(agent.board.store, agent.session, agent.name))
 
 
 def _named_session(options: Namespace) -> str | None:
@@ -457,11 +457,13 @@ def _list_commands(options: Namespace, rows: Sequence[ListRow]) -> list[str]:
     commands: list[str] = []
     for row in rows:
         words = ["punchlist", *options.typed]
+        in_session = [other for other in rows if other.session == row.session]
+        is_only_name = len([other for other in rows if other.agent == row.agent]) == 1
         if is_personal_list(row.session, row.agent, row.project) and options.typed[0] == "todo":
             words += ["--mine"]
-        elif len({other.session for other in rows}) > 1:
+        elif len(in_session) == 1 or not is_only_name:
             words += ["--session", short_id(row.session)]
-        if len({other.agent for other in rows if other.session == row.session}) > 1:
+        if len(in_session) > 1:
             words += ["--agent", row.agent]
         commands.append(f"`{shlex.join(words)}`")
     return commands

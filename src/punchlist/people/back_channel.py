@@ -184,7 +184,7 @@ def prefer_running(board: Board, rows: Sequence[Owned]) -> list[Owned]:
 
 def describe_hearing(board: Board, session: str, agent: str, *, is_approval: bool = False) -> str:
     """Return when an agent hears what a person did, and how to open its conversation if that is closed."""
-    name = load_session_name(board, session, agent)
+    name = load_session_name(board.store, session, agent)
     latest = board.store.read(lambda tx: tx.hosts.conversations(session, 1)) if agent == MAIN else []
     program = PROGRAMS.get(latest[0].host) if latest else None
     if program is not None and _is_closed(latest[0]):

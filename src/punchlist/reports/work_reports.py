@@ -54,7 +54,8 @@ def load_report(board: Board, *, session: str | None, project: str | None) -> Lo
     git, changes = _ask_git(board, _find_beginnings(report), report.items, find_calls)
     news = {one.session for one in report.sessions}
     around = replace(_find_around(board, project, news, session), git=git)
-    return LoadedReport(report, _add_names(board, around, report.items, report.sessions), changes)
+    others = (*report.sessions, *report.elsewhere)
+    return LoadedReport(report, _add_names(board, around, report.items, others), changes)
 
 
 def load_brief(board: Board, after: int | None, *, project: str | None, who: str) -> LoadedBrief:

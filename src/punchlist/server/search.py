@@ -68,7 +68,7 @@ def find_sessions(board: Board, words: Sequence[str], project: str | None = None
     for hit in board.store.read(read):
         if _holds_words(f"{hit.text} {hit.project}", words):
             label = hit.text.removeprefix(hit.session)
-            yield replace(hit, title=f"{load_session_name(board, hit.session)}{label}")
+            yield replace(hit, title=f"{load_session_name(board.store, hit.session)}{label}")
 
 
 def find_items(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:

@@ -389,7 +389,9 @@ def report_lines(report: Report, around: Around, changes: Changes, glyphs: Glyph
         yield ()
         yield (Span("Beside the lists", "bold"),)
     for of, tally in report.elsewhere.items():
-        yield (Span(f"  {safe_line(of.agent)}, {safe_line(item_label(of.item))}"),)
+        yield (
+            Span(f"  {show_name(around.names.name(of.session, of.agent), glyphs)}, {safe_line(item_label(of.item))}"),
+        )
         yield from _indent(tally_words(tally), f" {glyphs.dot} ", columns)
 
 
@@ -488,7 +490,8 @@ def report_markdown(report: Report, around: Around, changes: Changes) -> str:
     if report.elsewhere:
         lines += ["", "## Beside the lists", ""]
     for of, tally in report.elsewhere.items():
-        lines.append(f"- {_escape(f'{of.agent}, {item_label(of.item)}')}: {_escape(', '.join(tally_words(tally)))}")
+        name = f"{around.names.name(of.session, of.agent)}, {item_label(of.item)}"
+        lines.append(f"- {_escape(name)}: {_escape(', '.join(tally_words(tally)))}")
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
 
 

@@ -16,8 +16,7 @@ from punchlist.text.hashing import blake2b
 if TYPE_CHECKING:  # commands on tasks start without agents, and a status line without boards
     from punchlist.agent import Agent
     from punchlist.board import Board
-    from punchlist.reader import BoardReader
-    from punchlist.store import Transaction
+    from punchlist.store import Store, Transaction
     from punchlist.tasks import Tasks
 
 MAIN: Final = "main"
@@ -62,9 +61,9 @@ def load_names(tx: Transaction, sessions: Iterable[str]) -> SessionNames:
     return SessionNames({one: (tx.session_project(one) or "", tx.find_host(one)) for one in dict.fromkeys(sessions)})
 
 
-def load_session_name(board: BoardReader, session: str, agent: str = MAIN) -> str:
+def load_session_name(store: Store, session: str, agent: str = MAIN) -> str:
     """Return the name of an agent of a session."""
-    return board.store.read(lambda tx: load_names(tx, [session])).name(session, agent)
+    return store.read(lambda tx: load_names(tx, [session])).name(session, agent)
 
 
 # Copies: an agent that is not attached sees no change of its list here.
@@ -76,7 +75,7 @@ def open_list_owner(
     """Return the agent of a list; raise `EditRefused` if the list is a copy, unless it is only read."""
     known = board.store.read(lambda tx: load_owner_activity(tx, agent, session))
     if known.copy_of and not reads:
-        name = load_session_name(board, session, agent)
+        name = load_session_name(board.store, session, agent)
         what = f"The list of {name} is read-only: it is a copy from {known.copy_of}"
         own = "`punchlist todo append --mine` adds to your own list"
         raise EditRefused(problem=f"{what}, {explain_attaching(known, agent, session)}; {own}.")
@@ -106,7 +105,7 @@ def check_tasks_editable(tasks: Tasks) -> None:
     rows = tasks.board.store.lists(session=session)
     known = tasks.board.store.read(lambda tx: tx.overviews.load_activity(rows[0].number)) if rows else NO_ACTIVITY
     if known.copy_of:
-        name = load_session_name(tasks.board, session)
+        name = load_session_name(tasks.board.store, session)
         what = f"The tasks of {name} are read-only: they are a copy from {known.copy_of}"
         own = "`punchlist tasks add` adds to the project's own list"
         raise TaskError(problem=f"{what}, {explain_attaching(known, rows[0].agent, session)}; {own}.")

@@ -78,7 +78,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "git": [(git_name(one, around), git_words(one), one.commits) for one in around.git],
         "sessions": _load_sessions(board, loaded),
         "elsewhere": [
-            f"{of.agent}, {item_label(of.item)}: {', '.join(tally_words(tally))}"
+            f"{around.names.name(of.session, of.agent)}, {item_label(of.item)}: {', '.join(tally_words(tally))}"
             for of, tally in report.elsewhere.items()
         ],
     }

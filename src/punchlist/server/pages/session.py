@@ -187,7 +187,7 @@ def load_session(
     places = {agent.name: place for place, agent in enumerate(agents)}
     return SessionPage(
         id=session,
-        name=agent.name if agent is not None and not rows else load_session_name(board, session),
+        name=agent.name if agent is not None and not rows else load_session_name(board.store, session),
         project=found.project,
         at=now,
         agent=agent,
@@ -340,7 +340,7 @@ def load_plan(board: Board, session: str, agent: str, revision: int | None = Non
     own = ("plan", agent, str(chosen.revision))
     return {
         "session": session,
-        "name": load_session_name(board, session, agent),
+        "name": load_session_name(board.store, session, agent),
         "agent": agent,
         "at": board.now(),
         "plan": chosen,
