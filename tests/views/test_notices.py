@@ -94,7 +94,7 @@ def test_a_question_on_the_board_is_told_once_though_its_host_waits_too() -> Non
     person.look(1, agent("busy", -5, list_session="s1"))
     asked = (wait(2),)
     waiting = agent("waiting", 2, waits_for="Which region?", list_session="s1")
-    assert person.hear(3, waiting, waits=asked) == ["shop · claude s1 waits on you: Which region?"]
+    assert person.hear(3, waiting, waits=asked) == ["shop · main s1 waits on you: Which region?"]
     assert person.hear(4, waiting, waits=asked) == []
     # Answered; the dialog of the host stays open for a moment.
     assert person.hear(5, agent("waiting", 2.1, waits_for="input needed", list_session="s1")) == []
@@ -106,7 +106,7 @@ def test_each_thing_that_waits_is_told() -> None:
     task = wait(2, kind="task", id="7", session="", agent="", title="Sign it", text="", list="default")
     assert sorted(person.hear(3, waits=(wait(2), plan, task))) == [
         "shop waits on you: Sign it",
-        "shop · main waits on you: Which region?",
+        "shop · main s1 waits on you: Which region?",
         "shop · main waits on you: plan: Move to Postgres",
     ]
     assert person.hear(4, waits=(wait(2), plan, task)) == []
