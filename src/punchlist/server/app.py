@@ -27,8 +27,10 @@ from punchlist.errors import InvalidInput, StoreError, StoreReplaced
 from punchlist.hooks.sockets import HookServer
 from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
+from punchlist.server.connections import Connection, Connections
 from punchlist.server.pages import handlers
 from punchlist.server.problems import exception_handlers
+from punchlist.server.run_files import cut_log
 from punchlist.server.state import ServerState, state_of
 from punchlist.server.streams import TopicHub
 from punchlist_hook import ANY_HOST
@@ -42,6 +44,9 @@ _MOST_PORTS: Final = 50
 
 _STOP_SECONDS: Final = 1
 """Seconds that requests have to end in when the server stops."""
+
+_TICKS: Final = 10
+"""Ticks of uvicorn in a second."""
 
 _log = logging.getLogger("punchlist.server")
 
@@ -177,6 +182,7 @@ class BoardServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 make_app(state),
+                http=Connection,
                 ws="none",
                 lifespan="on",
                 proxy_headers=False,  # nothing here depends on who asks or by which scheme
@@ -186,7 +192,14 @@ class BoardServer(uvicorn.Server):
                 timeout_graceful_shutdown=_STOP_SECONDS,
             )
         )
+        self.server_state = self.connections = Connections()
         logging.getLogger("uvicorn.error").addFilter(_is_fault)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look after the log once a second; the rest is uvicorn's."""
+        if counter % _TICKS == 0 and self.state.board.store.durable:
+            cut_log(self.state.board.store.path)
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams first: else they would keep the server."""
