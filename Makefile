@@ -94,6 +94,7 @@ define make_venv
 endef
 
 $(STAMP): pyproject.toml requirements.lock
+	@echo "Setting up .venv, about a minute: Python packages by their hashes, once."
 	$(call make_venv,.venv)
 	@command -v uv >/dev/null || { \
 		$(PYTHON) -c 'import pip' 2>/dev/null || { \
