@@ -64,6 +64,8 @@ docs: $(STAMP) ## Write the pages and types that the program knows, and run what
 	$(BIN)/python tools/write_docs.py
 	$(BIN)/python tools/write_api.py
 	$(BIN)/python tools/write_stubs.py
+	$(BIN)/python -m tools.draw_top
+	$(BIN)/python -m tools.draw_rows
 	$(BIN)/python tools/check_docs.py
 
 lock: $(STAMP) ## Resolve the newest versions anew into both lock files
