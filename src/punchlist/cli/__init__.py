@@ -79,9 +79,7 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
 """Every command, as the help groups them; `Plumbing` is shown with `--help --all` only."""
 
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
-
-COMPATIBILITY = ("flows", "dialects")
-"""Commands for what other programs brought; they come last."""
+COMPATIBILITY = ("flows", "dialects")  # for what other programs brought; they come last
 
 _USAGE = "usage: punchlist [--db URL] COMMAND …"
 _END = """\

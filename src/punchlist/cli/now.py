@@ -60,8 +60,8 @@ def _count_unseen(board: BoardReader, roster: Roster) -> int:
     places = board.store.read(lambda tx: tx.hosts.list_file_places())
     logs = {(log.host, log.session) for log in find_unread(places, roster.at - WATCHED)}
     shown = {name for row in roster.agents for name in (row.session, row.list_session)}
-    found = [log for log in logs if log[1] not in shown]
-    return board.store.read(lambda tx: sum(tx.hosts.find_conversation(*log) is None for log in found))
+    unseen = [(host, session) for host, session in logs if session not in shown]
+    return board.store.read(lambda tx: sum(tx.hosts.find_conversation(*one) is None for one in unseen))
 
 
 def _offer_attach(roster: Roster) -> Iterator[Line]:

@@ -149,12 +149,9 @@ def describe_log(host: str, root: str, path: str) -> LogFile | None:
 
 
 def find_unread(read: Container[str], since: datetime) -> Iterator[LogFile]:
-    """Yield the logs of sessions that were written since a time, and are not among those `read` in part at least.
-
-    Where the settings name folders, nothing: in which folder a session works, its log would have to be read for.
-    """
+    """Yield the logs of sessions that were written since a time, and are not among those `read` in part at least."""
     scope = load_scope()
-    roots = {} if scope.folders else list_roots(scope.agents)
+    roots = {} if scope.folders else list_roots(scope.agents)  # in which folder a session works, only its log tells
     for root, host in roots.items():
         for file in list_files(root):
             if file.path in read or file.changed < since.timestamp():

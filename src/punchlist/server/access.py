@@ -48,9 +48,6 @@ SECURITY_HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
 }
 
-KEY_HEADER: Final = "x-punchlist-key"
-"""Holds the page's key with each change. A browser sends a cookie to every port of a host, so that is not enough."""
-
 _COOKIE_SECONDS: Final = 365 * 24 * 3600
 _READING: Final = ("GET", "HEAD")
 _JSON_PATHS: Final = ("/api/", "/mcp")
@@ -354,13 +351,11 @@ class AccessGate:
             raise _refuse(415, "type_refused", f"The body has to be {' or '.join(allowed)}.")
 
     def _check_page(self, token: KnownToken, method: str, headers: Headers) -> None:
-        """Refuse what others ask for with the browser's cookie: another page, or a server that was sent it."""
+        """Refuse what others ask for with the cookie: another page, or a server on another port, which is sent it."""
         if not _is_same_origin(headers):
             _check_origin_of_cookie(method, headers)
-        if method in _READING:
-            return
-        given = headers.get(KEY_HEADER, "")
-        if not hmac.compare_digest(self._access.make_key(token).encode(), given.encode()):
+        key, given = self._access.make_key(token), headers.get("x-punchlist-key", "")
+        if method not in _READING and not hmac.compare_digest(key.encode(), given.encode()):
             detail = "This browser only reads: allow scripts, and open the link of `punchlist serve --status` again."
             raise _refuse(403, "key_missing", detail)
 

@@ -45,9 +45,6 @@ _MOST_PORTS: Final = 50
 _STOP_SECONDS: Final = 1
 """Seconds that requests have to end in when the server stops."""
 
-_TICKS: Final = 10
-"""Ticks of uvicorn in a second."""
-
 _log = logging.getLogger("punchlist.server")
 
 
@@ -196,8 +193,8 @@ class BoardServer(uvicorn.Server):
         logging.getLogger("uvicorn.error").addFilter(_is_fault)
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after the log once a second; the rest is uvicorn's."""
-        if counter % _TICKS == 0 and self.state.board.store.durable:
+        """Look after the log once a second, of ten ticks."""
+        if counter % 10 == 0 and self.state.board.store.durable:
             cut_log(self.state.board.store.path)
         return await super().on_tick(counter)
 

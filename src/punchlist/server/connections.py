@@ -14,12 +14,8 @@ from uvicorn.server import ServerState
 MOST_STRANGERS: Final = 512
 """Connections without a token. When one more comes, the oldest is closed: a new one is about to say who it is."""
 
-_REQUEST_SECONDS: Final = 10.0
-"""Seconds in which a request has to be complete, from the connection or from the response before it."""
-
 _MOST_FILES: Final = 8192
-_RECEIVED: Final = (h11.DONE, h11.MUST_CLOSE, h11.CLOSED)
-"""The states of a client that has sent its request to the end."""
+_RECEIVED: Final = (h11.DONE, h11.MUST_CLOSE, h11.CLOSED)  # by a client that has sent its request to the end
 
 
 class Connections(ServerState):
@@ -28,16 +24,9 @@ class Connections(ServerState):
     def __init__(self) -> None:
         super().__init__()
         self.strangers: dict[Connection, None] = {}
-        """Those that no token came by when they were last counted, oldest first."""
-        self.request_seconds = _REQUEST_SECONDS
-
-    def add(self, connection: Connection) -> None:
-        self.strangers[connection] = None
-        while len(self.strangers) > MOST_STRANGERS:
-            oldest = next(iter(self.strangers))
-            del self.strangers[oldest]
-            if not oldest.has_grant:
-                oldest.transport.abort()
+        """Those that no token came by, oldest first; one that has shown a token leaves it a little later."""
+        self.request_seconds = 10.0
+        """Seconds in which a request has to be complete, from the connection or from the response before it."""
 
 
 class Connection(H11Protocol):
@@ -49,15 +38,23 @@ class Connection(H11Protocol):
     @property
     def has_grant(self) -> bool:
         """True if the last request had a token that counts: the gate notes that in its scope."""
-        request: Any = self.scope
-        return request is not None and request["state"].get("grant") is not None
+        request: Any = self.scope or {"state": {}}
+        return request["state"].get("grant") is not None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self._watch_request()
-        self.server_state.add(self)
+        strangers = self.server_state.strangers
+        strangers[self] = None
+        while len(strangers) > MOST_STRANGERS:
+            oldest = next(iter(strangers))
+            del strangers[oldest]
+            if not oldest.has_grant:
+                oldest.transport.abort()
 
     def handle_events(self) -> None:
+        if self.has_grant:  # of the request before; the scope of the next one has none until the gate was asked
+            self.server_state.strangers.pop(self, None)
         super().handle_events()
         self._watch_request()
 

@@ -22,7 +22,6 @@ from punchlist.errors import InvalidInput
 from punchlist.store.files import open_own_file
 
 _LONGEST_LOG: Final = 1_000_000
-_STDERR: Final = 2
 _LONGEST_SECRET: Final = 200
 _CLAIM_SECONDS: Final = 0.3
 """`find_running` holds the lock for a moment: one failure does not say that a server has it."""
@@ -141,23 +140,19 @@ def log_path(board: str) -> str:
     return f"{os.path.realpath(board)}.serve.log"
 
 
-def cut_log(board: str) -> None:
-    """Empty the log that this server writes once it is too long. Each write goes to the end, wherever that is."""
+def cut_log(board: str, handle: int = 2) -> None:
+    """Empty the log of a server once it is too long: by default, if standard error writes it, at its end."""
     with suppress(OSError):  # no log, or no standard error
-        if os.path.samestat(os.fstat(_STDERR), os.stat(log_path(board))):
-            _empty_long(_STDERR)
-
-
-def _empty_long(log: int) -> None:
-    if os.fstat(log).st_size > _LONGEST_LOG:
-        os.ftruncate(log, 0)
+        found = os.fstat(handle)
+        if found.st_size > _LONGEST_LOG and os.path.samestat(found, os.stat(log_path(board))):
+            os.ftruncate(handle, 0)
 
 
 def start_in_background(board: str, arguments: Sequence[str]) -> RunningServer:
     """Start a server that outlives this process, and return it once it listens. Raise `InvalidInput` if it fails."""
     os.makedirs(os.path.dirname(log_path(board)), mode=0o700, exist_ok=True)
     log = open_own_file(log_path(board), os.O_WRONLY | os.O_APPEND)
-    _empty_long(log)
+    cut_log(board, log)
     begun = os.fstat(log).st_size
     # The link is not among the arguments, and `--no-link` keeps it out of the log.
     command = [sys.executable, "-m", "punchlist", "--db", board, "serve", "--no-link", *arguments]

@@ -3,7 +3,6 @@
 import { isDirty, morphPage, sending } from "./morph.js";
 
 const TYPED = "input:not([type=hidden], [type=range], [type=checkbox]), textarea";
-const KEY = "X-Punchlist-Key";
 let drawSince = () => {};
 
 /** The key of this browser, by which the server tells our page from a program that was sent its cookie. */
@@ -24,7 +23,8 @@ export async function send(form, submitter) {
   const began = performance.now();
   let response;
   try {
-    response = await fetch(address, isPost ? { method: "POST", body: fields, headers: { [KEY]: readKey() } } : {});
+    const headers = { "X-Punchlist-Key": readKey() };
+    response = await fetch(address, isPost ? { method: "POST", body: fields, headers } : {});
   } catch {
     finish(true);
     return notice("The server does not answer; nothing was changed.");
