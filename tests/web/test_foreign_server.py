@@ -138,3 +138,22 @@ def replay(running: Running, name: str, cookies: str) -> None:
                 sent = {"Content-Type": kind, "X-Punchlist-Key": key}
                 answer = client.request(row.method, row.path, headers=sent, content="{}")
                 assert (answer.status_code, answer.json()["code"]) == (403, "key_missing"), row
+
+
+def test_browser_without_its_key_reads_and_is_told_to_open_the_link_again(
+    tabs: Tabs, running: Running, agent: Agent
+) -> None:
+    page = tabs.open("/sessions/s1")
+    page.evaluate("localStorage.clear()")  # as of a browser that was signed in before there were keys
+    field = page.get_by_label("Add an item to the list of main")
+    field.fill("One more")
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice")).to_contain_text("open the link of `punchlist serve --status` again")
+    expect(field).to_have_value("One more")
+    page.goto(running.access.link)
+    page.wait_for_url(f"{running.origin}/")
+    page.goto(f"{running.origin}/sessions/s1")
+    field.fill("One more")
+    page.keyboard.press("Enter")
+    expect(page.locator(".item", has_text="One more")).to_be_visible()
+    assert len(agent.todos.items) == 4
