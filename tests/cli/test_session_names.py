@@ -125,7 +125,8 @@ def test_the_reply_to_an_answer_says_who_hears_it(run: Run, board: Board, projec
     heard = "project · claude bede30 hears it"
     assert run("answer", "1", "eu").out == f"Answered: Deploy. {heard} at its next turn.\n"
     board.agent("main", session=FIRST).ask("2", "Which colour?")
-    host.hook("Stop", last_assistant_message="Which colour?")
+    for _ in range(2):  # at its first end it hears the first answer
+        host.hook("Stop", last_assistant_message="Which colour?")
     assert run("answer", "2", "red").out == f"Answered: Paint. {heard} now.\n"
     host.hook("SessionEnd", reason="other")
     closed = f"{heard} once it goes on; its Claude Code is closed: `claude --resume {FIRST}` goes on with it."

@@ -107,7 +107,7 @@ def test_each_thing_that_waits_is_told() -> None:
     assert sorted(person.hear(3, waits=(wait(2), plan, task))) == [
         "shop waits on you: Sign it",
         "shop · main s1 waits on you: Which region?",
-        "shop · main waits on you: plan: Move to Postgres",
+        "shop · main s1 waits on you: plan: Move to Postgres",
     ]
     assert person.hear(4, waits=(wait(2), plan, task)) == []
     assert len(person.hear(5, waits=(wait(2), replace(plan, id="3"), task))) == 1
