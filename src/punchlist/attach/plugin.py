@@ -68,10 +68,7 @@ To remove it by hand, without Punchlist:
 _GEMINI_README = """\
 # Punchlist
 
-This folder connects Gemini CLI with your Punchlist board. `punchlist attach gemini` wrote it; `punchlist detach gemini`
-removes it.
-
-To remove it by hand, without Punchlist:
+`punchlist attach gemini` wrote this folder. To remove it by hand, without Punchlist:
 
 1. Delete this folder.
 2. Restart Gemini CLI.

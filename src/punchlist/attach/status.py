@@ -57,11 +57,10 @@ def find_status(host: AgentProgram) -> HostStatus:
     except (AttachRefused, OSError) as error:
         missing.append(str(error))
     if attachment is not None:
+        dead = explain_dead(host, attachment)
         other = f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
-        if (dead := explain_dead(host, attachment)) is not None:
-            missing.append(dead)
-        elif not is_current and not missing:
-            missing.append(other)
+        if dead is not None or (not is_current and not missing):
+            missing.append(dead or other)
         missing += _list_obstacles(host)
     return HostStatus(
         name=host.name,

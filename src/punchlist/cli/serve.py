@@ -187,9 +187,7 @@ def token_parser() -> Parser:
     which = "; ".join(f"{scope}: {about}" for scope, about in _SCOPES.items())
     create.add_argument("--scope", choices=list(_SCOPES), default="look", metavar="S", help=f"{which} (default: look)")
     create.add_argument("--project", metavar="DIR", help="only for the project to which this folder belongs")
-    create.add_argument(
-        "--person", action="store_true", help="for a person: what they complete on the page is confirmed"
-    )
+    create.add_argument("--person", action="store_true", help="for a person: what they do on the page is theirs")
     create.add_json()
     add_verb("list", "list the tokens", _list).add_json()
     add_verb("revoke", "end a token at once", _revoke).add_argument("name", metavar="NAME", help="its name")

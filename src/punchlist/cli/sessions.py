@@ -32,9 +32,6 @@ _PRUNE_EXAMPLES = """\
   punchlist prune --older-than 30d --dry-run    how much that would be
   punchlist prune --older-than 8w
 """
-_NARROW = 24
-_REST = 40
-"""Cells for what stands after the id: agents, time and state."""
 
 
 def parser() -> Parser:
@@ -71,10 +68,7 @@ def _list(options: Namespace) -> None:
     else:
         display = detect_display()
         called = {row.id: show_name(names.name(row.id), display.glyphs) for row in rows}
-        # All that the names need, unless the terminal is too narrow for that.
-        width = max(_NARROW, *(cells((Span(name),)) for name in called.values()))
-        if display.columns is not None and display.columns < width + _REST:
-            width = _NARROW
+        width = max(cells((Span(name),)) for name in called.values())
         show(_row(row, called[row.id], waits[row.id], width, display, now, project=options.all) for row in rows)
         show(waiting_lines(waits.total()))
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import Final, Literal, Protocol, TypeVar
+from typing import Final, Literal, TypeVar
 
 from punchlist.board import Board
 from punchlist.conversations.bindings import add_step, load_receipt, write_message
@@ -29,8 +29,9 @@ from punchlist.errors import EditRefused, PunchlistError, StoreTooNew
 from punchlist.presence.processes import is_running
 from punchlist.presence.running_agents import is_claude_idle
 from punchlist.settings.table import read_setting
-from punchlist.store import AgentRow, Transaction
+from punchlist.store import AgentRow, ListRow, Transaction
 from punchlist.store.hosts import Conversation
+from punchlist.store.plans import PlanRow
 from punchlist.text import clean, cut
 from punchlist.views.list_owners import MAIN, load_session_name
 from punchlist.views.now import ReceiptView
@@ -48,12 +49,7 @@ _LONGEST_NAME: Final = 40
 _SAID: Final = frozenset({"question.answered", "approval.rejected", "approval.approved"})
 
 
-class _OfSession(Protocol):
-    @property
-    def session(self) -> str: ...
-
-
-Owned = TypeVar("Owned", bound=_OfSession)
+Owned = TypeVar("Owned", ListRow, PersonWait, PlanRow)
 
 Outcome = Literal["resumed", "unblocked", "answered", "approved", "rejected"]
 

@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from punchlist.agent.briefs import recent_commit_calls
 from punchlist.board import Board
 from punchlist.core.grounding.commits import CommitCall
+from punchlist.core.grounding.session import SessionState
 from punchlist.core.grounding.tool_call import Subject, is_task
 from punchlist.core.overview import AgentOverview
-from punchlist.core.report import Brief, ItemReport, Report
+from punchlist.core.report import Brief, ItemReport, ListNews, Noticed, Report
 from punchlist.reports.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
@@ -54,8 +55,8 @@ def load_report(board: Board, *, session: str | None, project: str | None) -> Lo
     git, changes = _ask_git(board, _find_beginnings(report), report.items, find_calls)
     news = {one.session for one in report.sessions}
     around = replace(_find_around(board, project, news, session), git=git)
-    others = (*report.sessions, *report.elsewhere)
-    return LoadedReport(report, _add_names(board, around, report.items, others), changes)
+    owners = (*report.sessions, *report.elsewhere, *(entry.subject for entry in report.items))
+    return LoadedReport(report, _add_names(board, around, owners), changes)
 
 
 def load_brief(board: Board, after: int | None, *, project: str | None, who: str) -> LoadedBrief:
@@ -75,20 +76,14 @@ def load_brief(board: Board, after: int | None, *, project: str | None, who: str
     around = replace(
         _find_around(board, project, news), git=git, tokens=max(0, spent - spent_before), is_first=is_first
     )
-    around = _add_names(board, around, items, (*found.sessions, *found.red, *found.noticed, *found.lists))
-    return LoadedBrief(found, around, changes, mark, spent)
+    owners = (*found.sessions, *found.red, *found.noticed, *found.lists, *(entry.subject for entry in items))
+    return LoadedBrief(found, _add_names(board, around, owners), changes, mark, spent)
 
 
-class _OfSession(Protocol):
-    @property
-    def session(self) -> str: ...
-
-
-def _add_names(board: Board, around: Around, items: Iterable[ItemReport], others: Iterable[_OfSession]) -> Around:
+def _add_names(board: Board, around: Around, others: Iterable[SessionState | Subject | Noticed | ListNews]) -> Around:
     """Return it with the names of all agents that are told of."""
-    sessions = {one.session for one in (*others, *around.stopped, *around.stalls)}
-    sessions |= {entry.subject.session for entry in items}
-    return replace(around, names=board.store.read(lambda tx: load_names(tx, sessions - {""})))
+    sessions = {one.session for one in (*others, *around.stopped, *around.stalls)} - {""}
+    return replace(around, names=board.store.read(lambda tx: load_names(tx, sessions)))
 
 
 def save_mark(tx: Transaction, mark: str, until: int, spent: int) -> None:

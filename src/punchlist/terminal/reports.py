@@ -236,11 +236,11 @@ _IN, _DEEPER = "    ", "      "
 # The words that all forms share.
 
 
-def owner_words(of: Subject, around: Around) -> tuple[str, str]:
-    """Return the heading of an agent's items and tasks: its name, and what else; tasks of nobody are `Tasks`."""
+def owner_words(of: Subject, around: Around) -> str:
+    """Return the heading of an agent's items and tasks: its name; tasks of nobody are `Tasks`."""
     if not of.session:
-        return (of.agent, "tasks") if of.agent else ("Tasks", "")
-    return around.names.name(of.session, of.agent), ""
+        return f"{of.agent}, tasks" if of.agent else "Tasks"
+    return around.names.name(of.session, of.agent)
 
 
 def item_label(key: str) -> str:
@@ -375,11 +375,8 @@ def report_lines(report: Report, around: Around, changes: Changes, glyphs: Glyph
         entry = group[0]
         if owner_words(entry.subject, around) != owner:
             yield ()
-            owner = name, where = owner_words(entry.subject, around)
-            yield (
-                Span(show_name(name, glyphs), "bold"),
-                Span(f" {glyphs.dot} {safe_line(where)}" if where else "", "dim"),
-            )
+            owner = owner_words(entry.subject, around)
+            yield (Span(show_name(owner, glyphs), "bold"),)
         for one in group:
             is_last = one is group[-1]
             yield from _item_lines(one, glyphs, columns, is_alone=len(group) == 1)
@@ -474,7 +471,7 @@ def report_markdown(report: Report, around: Around, changes: Changes) -> str:
     for entry in report.items:
         if owner_words(entry.subject, around) != owner:
             owner = owner_words(entry.subject, around)
-            lines += ["", f"## {_escape(', '.join(filter(None, owner)))}", ""]
+            lines += ["", f"## {_escape(owner)}", ""]
             lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         cells = [
             entry.item.content,

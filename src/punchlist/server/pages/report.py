@@ -68,7 +68,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "doubts": [
             (
                 entry.item.content,
-                ", ".join(filter(None, owner_words(entry.subject, around))),
+                owner_words(entry.subject, around),
                 entry.grade,
                 explain(entry).reason,
             )
