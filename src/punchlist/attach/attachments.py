@@ -91,8 +91,7 @@ def explain_dead(host: AgentProgram, attachment: Marker) -> str | None:
 
 def list_dead() -> list[str]:
     """Return a sentence for each attachment that is dead."""
-    said = (explain_dead(host, attachment) for host, attachment in _list_attachments())
-    return [dead for dead in said if dead is not None]
+    return [dead for host, attachment in _list_attachments() if (dead := explain_dead(host, attachment)) is not None]
 
 
 def list_attached() -> list[AgentProgram]:

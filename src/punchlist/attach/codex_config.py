@@ -92,11 +92,9 @@ def find_board(text: str) -> str | None:
 def find_needed(text: str) -> list[str]:
     """Return the interpreter and the file that our server and hooks in the configuration run."""
     found = tomllib.loads(text)
-    commands = [group["hooks"][0]["command"] for _, _, group in _list_own_groups(found)]
-    return [
-        _tables(found, "mcp_servers")[NAME]["command"],
-        *(shlex.split(one.partition(" -S ")[2])[0] for one in commands[:1]),
-    ]
+    hooks = [group["hooks"][0]["command"] for _, _, group in _list_own_groups(found)]
+    scripts = [shlex.split(command.partition(" -S ")[2])[0] for command in hooks[:1]]
+    return [_tables(found, "mcp_servers")[NAME]["command"], *scripts]
 
 
 def find_written_version(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, author, command_parser, open_board
+from punchlist.cli.arguments import Parser, author, command_parser, complete_session, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.events import Draft
 from punchlist.core.programs import name_session
@@ -210,6 +210,10 @@ def _find_place(options: Namespace) -> FoundTranscript:
     if what is None:
         problem = "No transcript of this project was found; name a file, or the id of a session."
     found = find_newest(os.getcwd()) if what is None else find_session(what)
+    if found is None and what is not None:
+        with open_board(options) as board:
+            complete_session(board, options, "what")
+        found = find_session(options.what)
     if found is None:
         raise InvalidInput(problem=problem)
     return found

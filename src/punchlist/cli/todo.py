@@ -46,13 +46,7 @@ from punchlist.settings.table import find_check_problem
 from punchlist.store import ListRow
 from punchlist.terminal.spans import plural, safe_line
 from punchlist.text import for_terminal, repair
-from punchlist.views.list_owners import (
-    MAIN,
-    is_personal_list,
-    load_session_name,
-    name_path_session,
-    open_list_owner,
-)
+from punchlist.views.list_owners import MAIN, is_personal_list, load_session_name, name_path_session, open_list_owner
 
 _TRIES = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
