@@ -239,7 +239,7 @@ _IN, _DEEPER = "    ", "      "
 def owner_words(of: Subject, around: Around) -> str:
     """Return the heading of an agent's items and tasks: its name; tasks of nobody are `Tasks`."""
     if not of.session:
-        return f"{of.agent}, tasks" if of.agent else "Tasks"
+        return f"{of.agent} · tasks" if of.agent else "Tasks"
     return around.names.name(of.session, of.agent)
 
 
