@@ -297,7 +297,7 @@ def test_tasks_stand_under_the_name_of_their_worker_or_under_tasks(run: Run, boa
         assert heading in text
     assert "    waits on a person\n" in text
     assert [line for line in markdown.splitlines() if line.startswith("## ")][-2:] == [
-        "## worker-1, tasks",
+        "## worker-1 · tasks",
         "## Tasks",
     ]
     assert '-title">worker-1 <span class="s-dim">tasks</span> ' in page
