@@ -145,6 +145,7 @@ def handle(board: str, host: str, event: dict[str, Any]) -> dict[str, Any]:
         return {}
     line = make_line(host, event)
     is_answered = name in ANSWERED or (name == "SessionStart" and event.get("source") not in _NEW_SESSIONS)
+    is_answered |= name == "PreToolUse" and event.get("tool_name") in ("TaskCreate", "TaskUpdate")
     seconds = GATE_SECONDS if name in GATES else ANSWER_SECONDS if is_answered else SILENT_SECONDS
     _limit(board, seconds + 0.5)
     try:

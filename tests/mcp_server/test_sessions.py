@@ -235,7 +235,7 @@ def test_hooks_are_answered_over_the_socket_of_the_running_server(start: Start, 
     wait_until(lambda: any(folder.glob("*.sock")))
     send_hook(pre_tool_use("one", "toolu_1"))
     assert not os.path.exists(inbox_path(os.environ["PUNCHLIST_DB"]))
-    assert find_call(board, "toolu_1") == ("one", "main")
+    assert (find_call(board, "toolu_1") or ())[:2] == ("one", "main")
     client.close()
     assert not any(folder.glob("*.sock"))
 
@@ -244,4 +244,4 @@ def test_an_idle_server_ingests_the_inbox(start: Start, board: Board) -> None:
     send_hook(pre_tool_use("one", "toolu_1"))
     start()
     wait_until(lambda: not os.path.exists(inbox_path(os.environ["PUNCHLIST_DB"])))
-    assert find_call(board, "toolu_1") == ("one", "main")
+    assert (find_call(board, "toolu_1") or ())[:2] == ("one", "main")

@@ -28,6 +28,10 @@ _MANAGED = (
 """An organisation's settings for Claude Code: the file of this name with `.json`, the folder of this name with `.d`."""
 
 
+_NO_MONITORS = (2, 1, 197)
+"""The last version of Claude Code that is known to have no plugin monitors."""
+
+
 class HostStatus(Struct, frozen=True):
     """One agent on this machine."""
 
@@ -49,6 +53,7 @@ class HostStatus(Struct, frozen=True):
 def find_status(host: AgentProgram) -> HostStatus:
     """Return how an agent stands on this machine. Starts its program at most to ask for the version."""
     missing: list[str] = []
+    version = find_version(host)
     attachment, is_current = None, False
     try:
         attachment = find_attachment(host)
@@ -62,11 +67,12 @@ def find_status(host: AgentProgram) -> HostStatus:
                 f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
             )
         missing += _list_obstacles(host)
+        missing += explain_monitors(host, version)
     return HostStatus(
         name=host.name,
         found=is_found(host),
         program=find_program(host),
-        version=find_version(host),
+        version=version,
         home=find_settings(host),
         attached=attachment is not None,
         attached_version=attachment.version if attachment else None,
@@ -92,6 +98,13 @@ def explain_native_todos(host: AgentProgram, version: str | None, *, attached: b
         return None
     ours = "ours is in its first request, and not deferred" if attached else "so its sessions have no list"
     return f"its own todo tool is off by default in this version; {ours}"
+
+
+def explain_monitors(host: AgentProgram, version: str | None) -> list[str]:
+    """Return a sentence if this version of Claude Code cannot be woken; nothing if it can, or is not known."""
+    if host.name != "claude-code" or version is None or parse_version(version) > _NO_MONITORS:
+        return []
+    return [f"Version {version} has no plugin monitors: an answer does not wake it, and comes with its next turn."]
 
 
 def list_policies(managed: str = _MANAGED) -> list[str]:
@@ -126,6 +139,24 @@ def _list_own_settings(host: AgentProgram) -> list[str]:
     plugins = settings.get("enabledPlugins")
     if isinstance(plugins, dict) and cast("dict[str, Any]", plugins).get("punchlist@skills-dir") is False:
         problems.append("The plugin is switched off; `claude plugin enable punchlist@skills-dir` switches it on.")
+    return [*problems, *list_second_servers(host)]
+
+
+def list_second_servers(host: AgentProgram) -> list[str]:
+    """Return a sentence for each `claude mcp add punchlist` that is left beside the plugin, and how to remove it."""
+    home = find_settings(host)
+    own = os.path.join(home, ".claude.json")
+    path = own if os.path.exists(own) else f"{home}.json"
+    settings = _read_settings(path)
+    projects = settings.get("projects")
+    local = cast("dict[str, Any]", projects).get(os.getcwd()) if isinstance(projects, dict) else None
+    found = (("user", settings), ("local", local), ("project", _read_settings(".mcp.json")))
+    problems: list[str] = []
+    for scope, table in found:
+        servers = cast("dict[str, Any]", table).get("mcpServers") if isinstance(table, dict) else None
+        if isinstance(servers, dict) and "punchlist" in servers:
+            fix = f"`claude mcp remove punchlist -s {scope}` removes the second one"
+            problems.append(f"The model has every tool twice: `claude mcp add` made a server `punchlist` too; {fix}.")
     return problems
 
 

@@ -201,7 +201,8 @@ def _tell_facts(memory: Memory, seen: Situation, rules: Rules, said: list[Inject
         memory = replace(memory, failures=tally.failures)
         if rules.tell_failures and tally.failure:
             warning = for_terminal(f"Todo update failed: {tally.failure}")
-            said.append(Injection("failed", words.tell_failure(seen.tool, tally.failure), role=role, for_user=warning))
+            text = words.tell_failure(seen.tool, tally.failure, tally.applied)
+            said.append(Injection("failed", text, role=role, for_user=warning))
     if tally.noted != memory.noted:
         memory = replace(memory, noted=tally.noted)
         if rules.tell_problems and tally.notes:
@@ -293,10 +294,12 @@ def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: 
     mark = fingerprint(seen.todos, unfinished=True)
     if not left_out and (not items or mark == memory.stopped_at):
         return TurnDecision(memory)
+    if rules.stop_after_changes and mark in (memory.prompted_at, memory.asked_at):
+        return TurnDecision(memory)
     if asks_person(last_text, [item.content for item in (*(row.item for row in items), *left_out)]):
         return TurnDecision(memory)
     attempt = memory.stops + 1
-    memory = replace(memory, stops=attempt, stopped_at=mark, judged=seen.todos.revision)
+    memory = replace(memory, stops=attempt, stopped_at=mark, asked_at=mark, judged=seen.todos.revision)
     text = words.ask_to_continue(
         seen.updater, items, left_out, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond
     )
@@ -315,9 +318,10 @@ def find_owed(items: words.Shown) -> words.Shown:
     return items if len(free) + len(in_order) == len(items) else free
 
 
-def start_prompt(memory: Memory, revision: int) -> Memory:
+def start_prompt(memory: Memory, revision: int, mark: int) -> Memory:
     """Reset the counters of a prompt: the person has written a new one, with the list at this revision."""
-    return replace(memory, prompt_reminders=0, stops=0, stopped_at=0, rounds=0, hinted=False, judged=revision)
+    memory = replace(memory, prompt_reminders=0, stops=0, stopped_at=0, rounds=0, hinted=False)
+    return replace(memory, judged=revision, prompted_at=mark)
 
 
 def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_list: bool = False) -> TurnDecision:

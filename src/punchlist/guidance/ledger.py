@@ -181,6 +181,8 @@ class CallCounts(msgspec.Struct, frozen=True, array_like=True):
     batch_write: int = 0
     """The number of that write."""
     costs: dict[str, CallCost] = {}
+    applied: tuple[str, ...] = ()
+    """What the last failed call changed all the same."""
 
 
 def count_call(
@@ -191,6 +193,7 @@ def count_call(
     *,
     wrote: bool,
     completed: int = 0,
+    applied: tuple[str, ...] = (),
     foreign: bool = True,
 ) -> CallCounts:
     """Add one call. `foreign`: the dialect's reply cannot say what we add to it.
@@ -208,7 +211,16 @@ def count_call(
     batch, batch_write = (completed, writes) if completed > 1 else (tally.batch, tally.batch_write)
     failure = reply.text[:_TEXT] if failed else "" if wrote else tally.failure
     return CallCounts(
-        tally.calls + 1, writes, tally.failures + failed, failure, noted, notes, batch, batch_write, costs
+        tally.calls + 1,
+        writes,
+        tally.failures + failed,
+        failure,
+        noted,
+        notes,
+        batch,
+        batch_write,
+        costs,
+        applied if failed else (),
     )
 
 
@@ -280,6 +292,10 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     """Event up to which changed grades of tasks were searched."""
     judged: int = 0
     """Revision up to which the stop guard has judged which open items the model left out of its list."""
+    prompted_at: int = 0
+    """Fingerprint of the open items when the person last spoke."""
+    asked_at: int = 0
+    """Fingerprint of the open items when the stop guard last spoke; a new prompt does not reset it."""
 
 
 def fingerprint(todos: TodoList, *, unfinished: bool = False) -> int:

@@ -233,9 +233,11 @@ def _quote(items: Sequence[TodoItem]) -> str:
     return f"{named} and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else named
 
 
-def tell_failure(tools: str, failure: str) -> str:
+def tell_failure(tools: str, failure: str, applied: Sequence[str] = ()) -> str:
     said = f"your last call of {tools} failed and changed nothing. Correct it and send it again."
-    return _write_fenced(said, [cut(for_prompt(failure), 500)])
+    if applied:
+        said = f"your last call of {tools} failed in part. Send only what failed again; the rest was applied:"
+    return _write_fenced(said, [*map(for_prompt, applied), cut(for_prompt(failure), 500)])
 
 
 def tell_notes(tools: str, notes: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -18,10 +18,19 @@ from msgspec.structs import replace
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
 from punchlist.board import Board
-from punchlist.conversations.bindings import NEWS, continue_session, is_message, note_seen, note_turn
+from punchlist.conversations.bindings import (
+    NEWS,
+    continue_session,
+    find_call,
+    is_message,
+    name_call,
+    note_seen,
+    note_turn,
+)
 from punchlist.core.approval import PlanState
-from punchlist.core.events import Draft
+from punchlist.core.events import Draft, Event
 from punchlist.core.task import Task
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
 from punchlist.settings.environment import project_of
@@ -30,7 +39,7 @@ from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, ConversationState
 from punchlist.tasks.gates import Gate, ask_gates
-from punchlist.text import cut
+from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.views.list_owners import MAIN
@@ -69,6 +78,19 @@ _AFTER_DIALOG: Final = frozenset({"UserPromptSubmit", "PreToolUse", "Stop"})
 _EXIT: Final = compile_later(r"(?:Error: )?Exit code (\d{1,3})\b")
 _MONITOR: Final = compile_later(r"punchlist_hook\.py'? monitor\b")
 _LONGEST_REASON: Final = 8_000
+_MOST_CHANGES: Final = 100
+_MOST_DONE: Final = 3
+_MOST_ROWS: Final = 30
+_LONGEST_ITEM: Final = 60
+_MARKS: Final = dict(zip(Status, "○▸!✓✗–", strict=True))
+
+SHOW_LIST: Final = "/punchlist:todos"
+"""The command of our plugin that shows the list: answered here, it costs no request to the model."""
+
+_TASK_WRITERS: Final = ("TaskCreate", "TaskUpdate")
+_ONE_LIST: Final = "This session keeps one list, with the tool `todo` of Punchlist: use that tool for this."
+_LOG_AHEAD: Final = timedelta(seconds=5)
+"""A log may tell of a native call so much earlier than its hook does: that is the same call."""
 
 
 class _EventBoard(Board):
@@ -151,7 +173,7 @@ def answer_event(
     if is_answer and event.known is not None and event.known.told_upto:
         note_seen(event.board, event.known)
     answer = _ANSWERS[event.name](event) if event.name in _ANSWERS else {}
-    _save_state(event, pid, blocked="decision" in answer)
+    _save_state(event, pid, answer)
     return answer
 
 
@@ -177,7 +199,7 @@ def _read_event(board: Board, host: str, payload: Mapping[str, Any], at: datetim
     return HookEvent(at_moment, host, str(name), known_as, session, payload, moment, known)
 
 
-def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
+def _save_state(event: HookEvent, pid: int | None, answer: Mapping[str, Any]) -> None:
     """Record what the conversation does now. A subagent in the background says nothing about it."""
 
     def work(tx: Transaction) -> None:
@@ -186,7 +208,8 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
         if event.name == "SessionEnd":
             state = "ended"
         elif not event.text("agent_id"):
-            if event.name in _BUSY or (event.name == "Stop" and blocked):
+            is_refused = event.name == "UserPromptSubmit" and "decision" in answer
+            if (event.name in _BUSY and not is_refused) or (event.name == "Stop" and answer):
                 state = "busy"
             elif event.name in _IDLE:
                 state = "idle"
@@ -234,6 +257,8 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
     A prompt that the host wrote, such as the line of our monitor, is not the person's: no approval comes with it.
     """
     agent, prompt = event.main(), event.text("prompt")
+    if prompt.strip() == SHOW_LIST:
+        return {"decision": "block", "reason": _show_list(agent.todos)}
     is_person = not prompt.startswith(TASK_NOTIFICATION)
     event.board.store.transact(lambda tx: tx.hosts.mark_read(event.host, event.conversation))
     _follow_plan_mode(event, agent)
@@ -263,6 +288,8 @@ def _stop(event: HookEvent) -> dict[str, Any]:
     if said is not None:
         if not event.text("agent_id"):
             _note_news(event, [said])
+        if event.host == "claude-code":
+            return _context(event, said.text)  # it shows a block as an error of the hook
         return {"decision": "block", "reason": said.text}
     if event.name == "SubagentStop":
         agent.finished(last)
@@ -319,11 +346,21 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
         plan = _find_plan(given)
         if plan.strip():
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
-    elif tool not in _NATIVE:
+    elif tool in _NATIVE:
+        if tool in _TASK_WRITERS and _offers_todo():
+            denied = {"permissionDecision": "deny", "permissionDecisionReason": _ONE_LIST}
+            return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
+        _note_call(event, call_id, agent.name)
+    else:
         if tool in _DELEGATING:
             _note_call(event, call_id, agent.name, given)
         agent.tool_started(call_id or None, tool, given)
     return {}
+
+
+def _offers_todo() -> bool:
+    """True if the model has our own `todo`: then a list of the host's own beside it would be a second one."""
+    return read_setting("todos") and "punchlist" in read_setting("dialect")
 
 
 def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) -> None:
@@ -349,10 +386,11 @@ def _end_call(event: HookEvent) -> dict[str, Any]:
     tool, result = event.text("tool_name"), event.fields.get("tool_response")
     call_id = event.text("tool_use_id")[:LONGEST_ID] or None
     if is_own_call(event.host, event.fields):
-        return {}
+        return _show_change(event, call_id)
     if tool in _NATIVE:
         _apply_native(event, tool, call_id, result)
-    elif tool == "ExitPlanMode":
+        return _show_change(event, call_id)
+    if tool == "ExitPlanMode":
         _approve_plan(event)
     else:
         is_error = False if event.host == "claude-code" else None  # it alone has another event for failures
@@ -390,7 +428,51 @@ def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any)
             return
         fields = cast("dict[str, Any]", given)
         given = {key: fields[key] for key in _TASK_FIELDS if key in fields}
-    event.agent(dialect).call(tool, given, call_id=call_id)
+    agent = event.agent(dialect)
+    told = None if call_id is None else find_call(event.board, call_id)
+    if call_id is not None and told is not None:
+        call_id = name_call(event.board, event.session, agent.name, call_id, told[2] - _LOG_AHEAD)
+    agent.call(tool, given, call_id=call_id)
+
+
+# What the person sees of a change, in the conversation; the model does not.
+
+
+def _show_change(event: HookEvent, call_id: str | None) -> dict[str, Any]:
+    """Return the line, or the list, that the host shows under a call that changed the list; nothing for another."""
+    form = read_setting("conversation")
+    told = None if call_id is None else find_call(event.board, call_id)
+    if form == "off" or told is None:
+        return {}
+    agent, begun = event.agent(), told[2]
+
+    def read(tx: Transaction) -> list[Event]:
+        row = tx.agent(event.session, agent.name)
+        return [] if row is None else list(tx.log.latest([row.number], _MOST_CHANGES))
+
+    todos = agent.todos
+    changes = [one for one in event.board.store.read(read) if one.at >= begun and one.kind.startswith("item.")]
+    if not changes or not todos.items:
+        return {}
+    if form == "list":
+        return {"systemMessage": _show_list(todos)}
+    closed = {str(one.data.get("id")) for one in changes if one.kind == "item.completed"}
+    done = [item for item in todos.items if item.id in closed]
+    parts = [_show_item(item) for item in done[-_MOST_DONE:]]
+    parts += [_show_item(item) for item in (todos.focus,) if item is not None]
+    return {"systemMessage": " · ".join([*parts, f"{todos.progress.done}/{todos.progress.total}"])}
+
+
+def _show_item(item: TodoItem) -> str:
+    return f"{_MARKS[item.status]} {for_terminal(cut(item.content, _LONGEST_ITEM))}"
+
+
+def _show_list(todos: TodoList) -> str:
+    if not todos.items:
+        return "There is no todo list in this session yet."
+    rows = [_show_item(item) for item in todos.items[:_MOST_ROWS]]
+    more = [f"and {len(todos.items) - _MOST_ROWS} more"] if len(todos.items) > _MOST_ROWS else []
+    return "\n".join([f"Todos {todos.progress.done}/{todos.progress.total}", *rows, *more])
 
 
 # Plans.

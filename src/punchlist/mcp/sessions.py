@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
-from punchlist.conversations.bindings import find_call, find_session, list_conversations
+from punchlist.conversations.bindings import find_call, find_session, list_conversations, name_call
 from punchlist.dialects.repair import read_fields
 from punchlist.hooks.inbox import ingest
 from punchlist.presence.processes import find_start_ticks
@@ -45,6 +45,7 @@ class SessionFinder:
         self._host = host
         self._environment = environment
         self._own: str | None = None
+        self._started = board.now()
         self.profile = read_setting("profile")
 
     def find(self, meta: Any) -> Caller:
@@ -59,11 +60,14 @@ class SessionFinder:
         codex = read_fields(given.get("x-codex-turn-metadata"))
         thread = next((name for key in _CODEX_KEYS if (name := _read_text({**given, **codex}, key))), None)
         if thread is None:
-            session, agent = told or (self._default(), MAIN)
-            return Caller(session, agent, call_id, self._project)
-        session = find_session(self._board, "codex", thread)
-        # The ids of Codex's calls are unique within a conversation only.
-        agent = told[1] if told is not None and told[0] == session else MAIN
+            session, agent, begun = told or (self._default(), MAIN, self._started)
+        else:
+            session, agent, begun = find_session(self._board, "codex", thread), MAIN, self._started
+            # The ids of Codex's calls are unique within a conversation only.
+            if told is not None and told[0] == session:
+                _, agent, begun = told
+        if call_id is not None:
+            call_id = name_call(self._board, session, agent, call_id, begun)
         return Caller(session, agent, call_id, self._project)
 
     def _default(self) -> str:

@@ -170,7 +170,10 @@ def _is_idle(one: Conversation) -> bool:
 
 
 def describe_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool) -> str | None:
-    """Return one line that says what is new for a model; None without any news that it may be told now."""
+    """Return one line that says what is new for a model; None without any news that may begin a turn now."""
+    wake = read_setting("wake")
+    if wake == "never":
+        return None
     answered = tx.questions.find_answered(row.number)
     decided = tx.plans.find_decided(row.number)
     approved = [plan for plan in decided if plan.state is PlanState.APPROVED]
@@ -178,7 +181,7 @@ def describe_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool) -> st
     said += [f"{_name(plan.decided_by)} rejected your plan" for plan in decided if plan not in approved]
     if approved and not hold_approvals:
         said.append(f"{_name(approved[-1].decided_by)} approved your plan")
-    if not said and not approved:
+    if not said and not approved and wake == "edits":
         said += [f"{_name(author)} changed your todo list" for author in _find_editors(tx, row)]
     return f"Punchlist: {'; '.join(said[:3])}; see the context of this message." if said else None
 

@@ -45,6 +45,7 @@ class HostCall(NamedTuple):
     host: str
     conversation: str
     agent: str
+    at: datetime
 
 
 class FilePlace(NamedTuple):
@@ -131,7 +132,15 @@ class HostRows(Rows):
 
     def find_call(self, id: str) -> HostCall | None:
         row = self._rows.one("find_host_call", {"id": id})
-        return None if row is None else HostCall(*row)
+        if row is None:
+            return None
+        host, conversation, agent, at = row
+        return HostCall(host, conversation, agent, moment(at))
+
+    def has_earlier_call(self, session: str, agent: str, id: str, before: datetime) -> bool:
+        """True if a call of this id was answered before a time."""
+        values = {"session": session, "agent": agent, "id": id, "before": microseconds(before)}
+        return self._rows.one("find_earlier_call", values) is not None
 
     def take_label(self, host: str, conversation: str, spawns: str) -> str | None:
         """Return the label of the next subagent of a type, once."""
