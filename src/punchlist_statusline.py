@@ -31,9 +31,10 @@ _DEFAULT_COLUMNS = 100
 _LONGEST_BAR = 20
 _BUSY_SECONDS = 0.2
 _THEIR_SECONDS = 10.0
-_THEIR_REST = 5.0
-"""Seconds between two runs of the person's command with the same input: the host asks us every second."""
 """Seconds that the person's own status line may take."""
+
+_THEIR_REST = 5.0
+"""Seconds between two runs of it with the same input: the host asks us every second."""
 
 FIRST_WAIT = 1.0
 """Seconds that the rows wait for it where nothing of it can be shown yet."""

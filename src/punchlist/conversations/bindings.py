@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from punchlist.agent import Agent
 from punchlist.board import Board
@@ -47,19 +47,41 @@ def find_session(board: Board, host: str, conversation: str) -> str:
     return conversation if found is None else found.session
 
 
-def find_call(board: Board, call_id: str) -> tuple[str, str, datetime] | None:
-    """Return session, agent and time of a call of our own tool that a hook told of; None if none did."""
-    call = board.store.read(lambda tx: tx.hosts.find_call(call_id))
-    return None if call is None else (find_session(board, call.host, call.conversation), call.agent, call.at)
+class CallBinding(NamedTuple):
+    """A call of our own tool that a hook told of: whose it is, when it began, and the process of its host."""
+
+    session: str
+    agent: str
+    at: datetime
+    pid: int | None
+
+
+def find_call(board: Board, call_id: str) -> CallBinding | None:
+    """Return the latest call of this id that a hook told of; None if none did."""
+
+    def read(tx: Transaction) -> CallBinding | None:
+        call = tx.hosts.find_call(call_id)
+        if call is None:
+            return None
+        known = tx.hosts.find_conversation(call.host, call.conversation)
+        session, pid = (call.conversation, None) if known is None else (known.session, known.pid)
+        return CallBinding(session, call.agent, call.at, pid)
+
+    return board.store.read(read)
 
 
 def name_call(board: Board, session: str, agent: str, call_id: str, begun: datetime) -> str:
     """Return the id under which a call that began at this time is kept: another one if its own was used before.
 
-    The ids of some hosts begin again in each run. A call that is sent twice began once, and keeps its id.
+    The ids of some models begin again in each run. A call that is sent twice began once, and keeps its id.
     """
     is_used = board.store.read(lambda tx: tx.hosts.has_earlier_call(session, agent, call_id, begun))
-    return f"{call_id[:_LONGEST_CALL]}@{begun.timestamp():.6f}" if is_used else call_id
+    return rename_call(call_id, begun) if is_used else call_id
+
+
+def rename_call(call_id: str, at: datetime) -> str:
+    """Return another id for a call of this time, because its own names another call."""
+    return f"{call_id[:_LONGEST_CALL]}@{at.timestamp():.6f}"
 
 
 def list_conversations(board: Board, session: str | None = None) -> list[Conversation]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -23,9 +23,9 @@ from punchlist.conversations.bindings import (
     continue_session,
     find_call,
     is_message,
-    name_call,
     note_seen,
     note_turn,
+    rename_call,
 )
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Draft, Event
@@ -43,7 +43,7 @@ from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.views.list_owners import MAIN
-from punchlist_hook import TASK_NOTIFICATION, is_own_call, log_error
+from punchlist_hook import TASK_NOTIFICATION, TASK_WRITERS, is_own_call, log_error
 
 _NATIVE: Final[Mapping[str, str]] = {
     "TodoWrite": "claude-code",
@@ -83,14 +83,12 @@ _MOST_DONE: Final = 3
 _MOST_ROWS: Final = 30
 _LONGEST_ITEM: Final = 60
 _MARKS: Final = dict(zip(Status, "○▸!✓✗–", strict=True))
+_AHEAD: Final = (Status.PENDING, Status.IN_PROGRESS)
 
 SHOW_LIST: Final = "/punchlist:todos"
 """The command of our plugin that shows the list: answered here, it costs no request to the model."""
 
-_TASK_WRITERS: Final = ("TaskCreate", "TaskUpdate")
 _ONE_LIST: Final = "This session keeps one list, with the tool `todo` of Punchlist: use that tool for this."
-_LOG_AHEAD: Final = timedelta(seconds=5)
-"""A log may tell of a native call so much earlier than its hook does: that is the same call."""
 
 
 class _EventBoard(Board):
@@ -346,12 +344,10 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
         plan = _find_plan(given)
         if plan.strip():
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
-    elif tool in _NATIVE:
-        if tool in _TASK_WRITERS and _offers_todo():
-            denied = {"permissionDecision": "deny", "permissionDecisionReason": _ONE_LIST}
-            return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
-        _note_call(event, call_id, agent.name)
-    else:
+    elif tool in TASK_WRITERS and _offers_todo():
+        denied = {"permissionDecision": "deny", "permissionDecisionReason": _ONE_LIST}
+        return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
+    elif tool not in _NATIVE:
         if tool in _DELEGATING:
             _note_call(event, call_id, agent.name, given)
         agent.tool_started(call_id or None, tool, given)
@@ -389,8 +385,7 @@ def _end_call(event: HookEvent) -> dict[str, Any]:
         return _show_change(event, call_id)
     if tool in _NATIVE:
         _apply_native(event, tool, call_id, result)
-        return _show_change(event, call_id)
-    if tool == "ExitPlanMode":
+    elif tool == "ExitPlanMode":
         _approve_plan(event)
     else:
         is_error = False if event.host == "claude-code" else None  # it alone has another event for failures
@@ -429,10 +424,22 @@ def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any)
         fields = cast("dict[str, Any]", given)
         given = {key: fields[key] for key in _TASK_FIELDS if key in fields}
     agent = event.agent(dialect)
-    told = None if call_id is None else find_call(event.board, call_id)
-    if call_id is not None and told is not None:
-        call_id = name_call(event.board, event.session, agent.name, call_id, told[2] - _LOG_AHEAD)
-    agent.call(tool, given, call_id=call_id)
+    agent.call(tool, given, call_id=None if call_id is None else _name_native(event, agent.name, call_id))
+
+
+def _name_native(event: HookEvent, agent: str, call_id: str) -> str:
+    """Return the id under which a native call is kept: another one if a hook told of this id before.
+
+    The ids of some models begin again in each run. A log that told of the id before told of this call.
+    """
+
+    def work(tx: Transaction) -> bool:
+        key = f"{event.conversation} {agent} {call_id}"
+        is_used = tx.hosts.find_call(key) is not None
+        tx.hosts.add_call(key, event.host, event.conversation, agent, at=event.at)
+        return is_used
+
+    return rename_call(call_id, event.at) if event.board.store.transact(work) else call_id
 
 
 # What the person sees of a change, in the conversation; the model does not.
@@ -444,22 +451,23 @@ def _show_change(event: HookEvent, call_id: str | None) -> dict[str, Any]:
     told = None if call_id is None else find_call(event.board, call_id)
     if form == "off" or told is None:
         return {}
-    agent, begun = event.agent(), told[2]
+    agent = event.agent()
 
     def read(tx: Transaction) -> list[Event]:
         row = tx.agent(event.session, agent.name)
         return [] if row is None else list(tx.log.latest([row.number], _MOST_CHANGES))
 
     todos = agent.todos
-    changes = [one for one in event.board.store.read(read) if one.at >= begun and one.kind.startswith("item.")]
+    changes = [one for one in event.board.store.read(read) if one.at >= told.at and one.kind.startswith("item.")]
     if not changes or not todos.items:
         return {}
     if form == "list":
         return {"systemMessage": _show_list(todos)}
-    closed = {str(one.data.get("id")) for one in changes if one.kind == "item.completed"}
-    done = [item for item in todos.items if item.id in closed]
-    parts = [_show_item(item) for item in done[-_MOST_DONE:]]
-    parts += [_show_item(item) for item in (todos.focus,) if item is not None]
+    changed = {str(one.data.get("id")) for one in changes}
+    shown = [item for item in todos.items if item.id in changed and item.status not in _AHEAD][-_MOST_DONE:]
+    if todos.focus is not None:
+        shown.append(todos.focus)
+    parts = [_show_item(item) for item in shown]
     return {"systemMessage": " · ".join([*parts, f"{todos.progress.done}/{todos.progress.total}"])}
 
 

@@ -208,7 +208,11 @@ class McpServer:
                 from punchlist.mcp.sessions import SessionFinder
 
                 board = self._open_board()
-                self._opened = board, SessionFinder(board, self.host, self._environment, project=self._project)
+                has_client = self._connection is not None
+                self._opened = (
+                    board,
+                    SessionFinder(board, self.host, self._environment, project=self._project, one_client=has_client),
+                )
         return self._opened
 
     # The handshake.

@@ -51,8 +51,11 @@ DELETE FROM conversations WHERE seen_at < :before;
 
 -- name: add_host_call
 -- The ids of some hosts begin again in each conversation: the latest call of an id is meant.
-INSERT OR REPLACE INTO host_calls (id, host, conversation, agent, at, spawns, label)
-VALUES (:id, :host, :conversation, :agent, :at, :spawns, :label);
+INSERT INTO host_calls (id, host, conversation, agent, at, spawns, label)
+VALUES (:id, :host, :conversation, :agent, :at, :spawns, :label)
+ON CONFLICT (id) DO UPDATE SET number = (SELECT max(latest.number) + 1 FROM host_calls latest), host = excluded.host,
+    conversation = excluded.conversation, agent = excluded.agent, at = excluded.at, spawns = excluded.spawns,
+    label = excluded.label;
 
 -- name: forget_host_calls
 DELETE FROM host_calls WHERE number <= (SELECT max(number) FROM host_calls) - :most;
