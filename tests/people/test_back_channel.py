@@ -138,6 +138,14 @@ def test_an_edit_of_the_list_wakes_it_only_if_that_is_set(
     assert "Write the docs" in read_context(host.hook("UserPromptSubmit", prompt="go on"))
 
 
+def test_what_frees_an_item_that_waited_on_a_person_wakes_it(host: Host, board: Board, monitor: Monitor) -> None:
+    start_idle_session(host, board)
+    blocked = {"1": "needs the user's approval"}
+    assert not board.agent("main", session="s-1").call("todo", {"block": blocked}).is_error
+    assert main(["todo", "unblock", "1", "--session", "s-1", "--by", "ada", "--db", str(host.board)]) == 0
+    assert monitor.read() == "Punchlist: ada changed your todo list; see the context of this message.\n"
+
+
 def test_no_line_without_news_and_none_while_it_works(host: Host, board: Board, monitor: Monitor) -> None:
     start_idle_session(host, board)
     host.hook("UserPromptSubmit", prompt="go on")

@@ -181,17 +181,18 @@ def describe_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool) -> st
     said += [f"{_name(plan.decided_by)} rejected your plan" for plan in decided if plan not in approved]
     if approved and not hold_approvals:
         said.append(f"{_name(approved[-1].decided_by)} approved your plan")
-    if not said and not approved and wake == "edits":
-        said += [f"{_name(author)} changed your todo list" for author in _find_editors(tx, row)]
+    if not said and not approved:
+        kind = "" if wake == "edits" else "item.unblocked"  # the answer to an item that waited on a person
+        said += [f"{_name(author)} changed your todo list" for author in _find_editors(tx, row, kind)]
     return f"Punchlist: {'; '.join(said[:3])}; see the context of this message." if said else None
 
 
-def _find_editors(tx: Transaction, row: AgentRow) -> list[str]:
+def _find_editors(tx: Transaction, row: AgentRow, kind: str) -> list[str]:
     """Return who changed an agent's list since the model was last told of changes."""
     told = tx.memory.load(row.number).guidance.revision
     if row.state.shown is None or row.state.todos.revision == told:
         return []
-    return list(dict.fromkeys(tx.log.authors_of_items(row.number, told, but=row.name).values()))
+    return list(dict.fromkeys(tx.log.authors_of_items(row.number, told, but=row.name, kind=kind).values()))
 
 
 def _name(author: str | None) -> str:
