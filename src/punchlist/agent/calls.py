@@ -39,7 +39,6 @@ Answer = Callable[[AgentContext], Reply]
 View = Callable[[Transaction, AgentRow | None, datetime], Reply | None]
 """Returns the reply to a call that only reads, without a write; None if it has to be recorded."""
 
-_MOST_APPLIED: Final = 10
 _VIEW_WAIT: Final = 0.25
 """Seconds that a view waits for the lock, to be counted: a process that was stopped with the lock must not stop it."""
 
@@ -173,21 +172,16 @@ def _count(
         reply,
         wrote=wrote or bool(events),
         completed=completed,
-        applied=_describe_applied(events) if reply.is_error else (),
+        applied=_describe_applied(events) if reply.is_error else "",
         foreign=agent.dialect.name != "punchlist",
     )
     ctx.remember(counts=counts)
 
 
-def _describe_applied(events: Sequence[Draft]) -> tuple[str, ...]:
-    """Return what a call changed, a row for each item."""
-    rows: list[str] = []
-    for kind, data in events:
-        if kind.startswith("item."):
-            content = str(data["item"]["content"] if kind == "item.added" else data.get("content", ""))
-            rows.append(f"{kind.removeprefix('item.')}: {cut(content, 80)}")
-    more = [f"and {len(rows) - _MOST_APPLIED} more"] if len(rows) > _MOST_APPLIED else []
-    return (*rows[:_MOST_APPLIED], *more)
+def _describe_applied(events: Sequence[Draft]) -> str:
+    """Return what a call changed, item by item."""
+    changes = [(kind, data.get("item", data)) for kind, data in events if kind.startswith("item.")]
+    return "; ".join(f"{kind.removeprefix('item.')} {cut(str(item['content']), 80)}" for kind, item in changes)
 
 
 def _answer(agent: AgentRunner, parsed: Command | Query | Invalid, arguments: Size, ctx: AgentContext) -> Reply:

@@ -16,6 +16,7 @@ from punchlist.attach import codex_config
 from punchlist.attach.attachments import find_attachment, find_place, find_status_line, plan_attach
 from punchlist.attach.file_changes import read_file
 from punchlist.core.programs import AgentProgram
+from punchlist.dialects.repair import read_fields
 from punchlist.errors import AttachRefused
 from punchlist.logs.programs import find_program, find_settings, find_version, is_found, parse_version
 from punchlist_hook import log_path
@@ -67,7 +68,7 @@ def find_status(host: AgentProgram) -> HostStatus:
                 f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
             )
         missing += _list_obstacles(host)
-        missing += explain_monitors(host, version)
+        missing += _explain_monitors(host, version)
     return HostStatus(
         name=host.name,
         found=is_found(host),
@@ -100,11 +101,12 @@ def explain_native_todos(host: AgentProgram, version: str | None, *, attached: b
     return f"its own todo tool is off by default in this version; {ours}"
 
 
-def explain_monitors(host: AgentProgram, version: str | None) -> list[str]:
+def _explain_monitors(host: AgentProgram, version: str | None) -> list[str]:
     """Return a sentence if this version of Claude Code cannot be woken; nothing if it can, or is not known."""
     if host.name != "claude-code" or version is None or parse_version(version) > _NO_MONITORS:
         return []
-    return [f"Version {version} has no plugin monitors: an answer does not wake it, and comes with its next turn."]
+    said = f"Version {version} has no plugin monitors: an answer does not wake it, and comes with its next turn"
+    return [f"{said}; `claude update` brings one that is woken."]
 
 
 def list_policies(managed: str = _MANAGED) -> list[str]:
@@ -146,18 +148,15 @@ def list_second_servers(host: AgentProgram) -> list[str]:
     """Return a sentence for each `claude mcp add punchlist` that is left beside the plugin, and how to remove it."""
     home = find_settings(host)
     own = os.path.join(home, ".claude.json")
-    path = own if os.path.exists(own) else f"{home}.json"
-    settings = _read_settings(path)
-    projects = settings.get("projects")
-    local = cast("dict[str, Any]", projects).get(os.getcwd()) if isinstance(projects, dict) else None
-    found = (("user", settings), ("local", local), ("project", _read_settings(".mcp.json")))
-    problems: list[str] = []
-    for scope, table in found:
-        servers = cast("dict[str, Any]", table).get("mcpServers") if isinstance(table, dict) else None
-        if isinstance(servers, dict) and "punchlist" in servers:
-            fix = f"`claude mcp remove punchlist -s {scope}` removes the second one"
-            problems.append(f"The model has every tool twice: `claude mcp add` made a server `punchlist` too; {fix}.")
-    return problems
+    settings = _read_settings(own if os.path.exists(own) else f"{home}.json")
+    local = read_fields(settings.get("projects")).get(os.getcwd())
+    scopes = {"user": settings, "local": local, "project": _read_settings(".mcp.json")}
+    said = "The model has every tool twice: `claude mcp add` made a server `punchlist` too"
+    return [
+        f"{said}; `claude mcp remove punchlist -s {scope}` removes the second one."
+        for scope, table in scopes.items()
+        if "punchlist" in read_fields(read_fields(table).get("mcpServers"))
+    ]
 
 
 def _list_codex_obstacles(host: AgentProgram) -> list[str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.events import Draft
 from punchlist.settings.environment import Folder, project_of
 from punchlist.store import Transaction
-from punchlist.store.hosts import Conversation
+from punchlist.store.hosts import Conversation, HostCall
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.views.list_owners import MAIN
@@ -47,27 +47,9 @@ def find_session(board: Board, host: str, conversation: str) -> str:
     return conversation if found is None else found.session
 
 
-class CallBinding(NamedTuple):
-    """A call of our own tool that a hook told of: whose it is, when it began, and the process of its host."""
-
-    session: str
-    agent: str
-    at: datetime
-    pid: int | None
-
-
-def find_call(board: Board, call_id: str) -> CallBinding | None:
+def find_call(board: Board, call_id: str) -> HostCall | None:
     """Return the latest call of this id that a hook told of; None if none did."""
-
-    def read(tx: Transaction) -> CallBinding | None:
-        call = tx.hosts.find_call(call_id)
-        if call is None:
-            return None
-        known = tx.hosts.find_conversation(call.host, call.conversation)
-        session, pid = (call.conversation, None) if known is None else (known.session, known.pid)
-        return CallBinding(session, call.agent, call.at, pid)
-
-    return board.store.read(read)
+    return board.store.read(lambda tx: tx.hosts.find_call(call_id))
 
 
 def name_call(board: Board, session: str, agent: str, call_id: str, begun: datetime) -> str:

@@ -294,12 +294,10 @@ def decide_at_stop(memory: Memory, seen: Situation, rules: Rules, *, last_text: 
     mark = fingerprint(seen.todos, unfinished=True)
     if not left_out and (not items or mark == memory.stopped_at):
         return TurnDecision(memory)
-    if rules.stop_after_changes and mark in (memory.prompted_at, memory.asked_at):
-        return TurnDecision(memory)
     if asks_person(last_text, [item.content for item in (*(row.item for row in items), *left_out)]):
         return TurnDecision(memory)
     attempt = memory.stops + 1
-    memory = replace(memory, stops=attempt, stopped_at=mark, asked_at=mark, judged=seen.todos.revision)
+    memory = replace(memory, stops=attempt, stopped_at=mark, judged=seen.todos.revision)
     text = words.ask_to_continue(
         seen.updater, items, left_out, attempt=attempt, tries=rules.stop_tries, beyond=seen.beyond
     )
@@ -319,9 +317,11 @@ def find_owed(items: words.Shown) -> words.Shown:
 
 
 def start_prompt(memory: Memory, revision: int, mark: int) -> Memory:
-    """Reset the counters of a prompt: the person has written a new one, with the list at this revision."""
-    memory = replace(memory, prompt_reminders=0, stops=0, stopped_at=0, rounds=0, hinted=False)
-    return replace(memory, judged=revision, prompted_at=mark)
+    """Reset the counters of a prompt: the person has written a new one, with the list at this revision.
+
+    The stop guard says nothing about open items with this mark: the prompt has not changed them.
+    """
+    return replace(memory, prompt_reminders=0, stops=0, stopped_at=mark, rounds=0, hinted=False, judged=revision)
 
 
 def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_list: bool = False) -> TurnDecision:

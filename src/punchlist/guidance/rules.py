@@ -83,7 +83,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     stop_tries: int = 0
     """How often a prompt may be kept from ending with work open."""
     stop_after_changes: bool = False
-    """Speak at a stop only after a prompt in which the list changed, and once about each state of it."""
+    """Speak at a stop only after a prompt in which the open items changed."""
     verify_after: int = 0
     """Items completed at once that ask for a check."""
     tell_changes: bool = False

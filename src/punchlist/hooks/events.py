@@ -18,15 +18,7 @@ from msgspec.structs import replace
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
 from punchlist.board import Board
-from punchlist.conversations.bindings import (
-    NEWS,
-    continue_session,
-    find_call,
-    is_message,
-    note_seen,
-    note_turn,
-    rename_call,
-)
+from punchlist.conversations.bindings import NEWS, continue_session, is_message, note_seen, note_turn, rename_call
 from punchlist.core.approval import PlanState
 from punchlist.core.events import Draft, Event
 from punchlist.core.task import Task
@@ -80,7 +72,6 @@ _MONITOR: Final = compile_later(r"punchlist_hook\.py'? monitor\b")
 _LONGEST_REASON: Final = 8_000
 _MOST_CHANGES: Final = 100
 _MOST_DONE: Final = 3
-_MOST_ROWS: Final = 30
 _LONGEST_ITEM: Final = 60
 _MARKS: Final = dict(zip(Status, "○▸!✓✗–", strict=True))
 _AHEAD: Final = (Status.PENDING, Status.IN_PROGRESS)
@@ -89,6 +80,7 @@ SHOW_LIST: Final = "/punchlist:todos"
 """The command of our plugin that shows the list: answered here, it costs no request to the model."""
 
 _ONE_LIST: Final = "This session keeps one list, with the tool `todo` of Punchlist: use that tool for this."
+"""Refuses a list of the host's own where the model has our tool: it would be a second one."""
 
 
 class _EventBoard(Board):
@@ -344,7 +336,7 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
         plan = _find_plan(given)
         if plan.strip():
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
-    elif tool in TASK_WRITERS and _offers_todo():
+    elif tool in TASK_WRITERS and read_setting("todos") and "punchlist" in read_setting("dialect"):
         denied = {"permissionDecision": "deny", "permissionDecisionReason": _ONE_LIST}
         return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
     elif tool not in _NATIVE:
@@ -352,11 +344,6 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
             _note_call(event, call_id, agent.name, given)
         agent.tool_started(call_id or None, tool, given)
     return {}
-
-
-def _offers_todo() -> bool:
-    """True if the model has our own `todo`: then a list of the host's own beside it would be a second one."""
-    return read_setting("todos") and "punchlist" in read_setting("dialect")
 
 
 def _note_call(event: HookEvent, call_id: str, agent: str, given: Any = None) -> None:
@@ -382,7 +369,7 @@ def _end_call(event: HookEvent) -> dict[str, Any]:
     tool, result = event.text("tool_name"), event.fields.get("tool_response")
     call_id = event.text("tool_use_id")[:LONGEST_ID] or None
     if is_own_call(event.host, event.fields):
-        return _show_change(event, call_id)
+        return _show_change(event, call_id or "")
     if tool in _NATIVE:
         _apply_native(event, tool, call_id, result)
     elif tool == "ExitPlanMode":
@@ -445,21 +432,19 @@ def _name_native(event: HookEvent, agent: str, call_id: str) -> str:
 # What the person sees of a change, in the conversation; the model does not.
 
 
-def _show_change(event: HookEvent, call_id: str | None) -> dict[str, Any]:
+def _show_change(event: HookEvent, call_id: str) -> dict[str, Any]:
     """Return the line, or the list, that the host shows under a call that changed the list; nothing for another."""
-    form = read_setting("conversation")
-    told = None if call_id is None else find_call(event.board, call_id)
-    if form == "off" or told is None:
-        return {}
-    agent = event.agent()
+    form, agent = read_setting("conversation"), event.agent()
 
     def read(tx: Transaction) -> list[Event]:
-        row = tx.agent(event.session, agent.name)
-        return [] if row is None else list(tx.log.latest([row.number], _MOST_CHANGES))
+        row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(call_id)
+        if row is None or told is None:
+            return []
+        latest = tx.log.latest([row.number], _MOST_CHANGES)
+        return [one for one in latest if one.at >= told.at and one.kind.startswith("item.")]
 
-    todos = agent.todos
-    changes = [one for one in event.board.store.read(read) if one.at >= told.at and one.kind.startswith("item.")]
-    if not changes or not todos.items:
+    todos, changes = agent.todos, event.board.store.read(read)
+    if form == "off" or not changes or not todos.items:
         return {}
     if form == "list":
         return {"systemMessage": _show_list(todos)}
@@ -467,20 +452,21 @@ def _show_change(event: HookEvent, call_id: str | None) -> dict[str, Any]:
     shown = [item for item in todos.items if item.id in changed and item.status not in _AHEAD][-_MOST_DONE:]
     if todos.focus is not None:
         shown.append(todos.focus)
-    parts = [_show_item(item) for item in shown]
-    return {"systemMessage": " · ".join([*parts, f"{todos.progress.done}/{todos.progress.total}"])}
+    return {"systemMessage": " · ".join([*map(_show_item, shown), _show_count(todos)])}
+
+
+def _show_list(todos: TodoList) -> str:
+    if not todos.items:
+        return "There is no todo list in this session yet."
+    return "\n".join([f"Todos {_show_count(todos)}", *map(_show_item, todos.items)])
 
 
 def _show_item(item: TodoItem) -> str:
     return f"{_MARKS[item.status]} {for_terminal(cut(item.content, _LONGEST_ITEM))}"
 
 
-def _show_list(todos: TodoList) -> str:
-    if not todos.items:
-        return "There is no todo list in this session yet."
-    rows = [_show_item(item) for item in todos.items[:_MOST_ROWS]]
-    more = [f"and {len(todos.items) - _MOST_ROWS} more"] if len(todos.items) > _MOST_ROWS else []
-    return "\n".join([f"Todos {todos.progress.done}/{todos.progress.total}", *rows, *more])
+def _show_count(todos: TodoList) -> str:
+    return f"{todos.progress.done}/{todos.progress.total}"
 
 
 # Plans.

@@ -53,22 +53,17 @@ _LOOK_SECONDS = 2.0
 
 _TITLES: Mapping[str, str] = {"todo": "Todo list", "task": "Shared tasks"}
 
-_COUNT: Message = {"type": "integer"}
-_TASK: Message = {"type": ["object", "null"]}
-_OUTPUTS: Mapping[str, Message] = {
-    name: {"type": "object", "properties": {"text": {"type": "string"}, **fields}, "required": ["text"]}
-    for name, fields in {
-        "punchlist": {
-            "revision": _COUNT,
-            "focus": {"type": ["string", "null"]},
-            "done": _COUNT,
-            "total": _COUNT,
-            "asked": {"type": "array", "items": {"type": "string"}},
-        },
-        "punchlist-tasks": {"task": _TASK, "tasks": {"type": "array", "items": {"type": "object"}}},
-    }.items()
+_OUTPUTS: Mapping[str, Mapping[str, str | Sequence[str]]] = {
+    "punchlist": {
+        "revision": "integer",
+        "focus": ("string", "null"),
+        "done": "integer",
+        "total": "integer",
+        "asked": "array",
+    },
+    "punchlist-tasks": {"task": ("object", "null"), "tasks": "array"},
 }
-"""What our own tools answer with, by dialect; the others answer as their originals do."""
+"""Types of what our own tools answer besides the text, by dialect; the others answer as their originals do."""
 
 
 class ToolSet:
@@ -123,7 +118,9 @@ def describe_tool(tool: Tool, dialect: str = "") -> Message:
         "_meta": {"anthropic/alwaysLoad": True},
     }
     if dialect in _OUTPUTS:
-        described["outputSchema"] = _OUTPUTS[dialect]
+        types = {"text": "string", **_OUTPUTS[dialect]}
+        fields = {name: {"type": kind} for name, kind in types.items()}
+        described["outputSchema"] = {"type": "object", "properties": fields, "required": ["text"]}
     return described
 
 
@@ -208,11 +205,9 @@ class McpServer:
                 from punchlist.mcp.sessions import SessionFinder
 
                 board = self._open_board()
-                has_client = self._connection is not None
-                self._opened = (
-                    board,
-                    SessionFinder(board, self.host, self._environment, project=self._project, one_client=has_client),
-                )
+                is_own, where = self._connection is not None, self._project
+                sessions = SessionFinder(board, self.host, self._environment, project=where, one_client=is_own)
+                self._opened = board, sessions
         return self._opened
 
     # The handshake.

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
-from punchlist.conversations.bindings import CallBinding, find_call, find_session, list_conversations, name_call
+from punchlist.conversations.bindings import find_call, find_session, list_conversations, name_call
 from punchlist.dialects.repair import read_fields
 from punchlist.hooks.inbox import ingest
 from punchlist.presence.processes import find_start_ticks, is_running
 from punchlist.settings.environment import project_of
 from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
+from punchlist.store.hosts import HostCall
 from punchlist.text.hashing import blake2b
 from punchlist.views.list_owners import MAIN
 
@@ -40,13 +41,7 @@ class SessionFinder:
     """Finds the callers of one server. `host` is the agent program at the other end."""
 
     def __init__(
-        self,
-        board: Board,
-        host: str,
-        environment: Mapping[str, str],
-        *,
-        project: str | None = None,
-        one_client: bool = True,
+        self, board: Board, host: str, environment: Mapping[str, str], *, project: str | None, one_client: bool
     ) -> None:
         self._board = board
         self._project = project
@@ -77,7 +72,7 @@ class SessionFinder:
             call_id = name_call(self._board, session, agent, call_id, begun)
         return Caller(session, agent, call_id, self._project)
 
-    def _is_of_another(self, told: CallBinding, session: str | None) -> bool:
+    def _is_of_another(self, told: HostCall, session: str | None) -> bool:
         """True if a hook told of a call of this id in another conversation: ids are unique within one only."""
         if session is not None:
             return told.session != session

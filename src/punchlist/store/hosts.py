@@ -40,12 +40,12 @@ class Conversation(NamedTuple):
 
 
 class HostCall(NamedTuple):
-    """A tool call that a hook told of before it ran."""
+    """A call that a hook told of: whose it is, when it began, and the process of its host."""
 
-    host: str
-    conversation: str
+    session: str
     agent: str
     at: datetime
+    pid: int | None
 
 
 class FilePlace(NamedTuple):
@@ -134,8 +134,8 @@ class HostRows(Rows):
         row = self._rows.one("find_host_call", {"id": id})
         if row is None:
             return None
-        host, conversation, agent, at = row
-        return HostCall(host, conversation, agent, moment(at))
+        session, agent, at, pid = row
+        return HostCall(session, agent, moment(at), pid)
 
     def has_earlier_call(self, session: str, agent: str, id: str, before: datetime) -> bool:
         """True if a call of this id was answered before a time."""

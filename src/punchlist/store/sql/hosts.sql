@@ -61,7 +61,8 @@ ON CONFLICT (id) DO UPDATE SET number = (SELECT max(latest.number) + 1 FROM host
 DELETE FROM host_calls WHERE number <= (SELECT max(number) FROM host_calls) - :most;
 
 -- name: find_host_call
-SELECT host, conversation, agent, at FROM host_calls WHERE id = :id;
+SELECT coalesce(c.session, h.conversation), h.agent, h.at, c.pid FROM host_calls h
+LEFT JOIN conversations c ON c.host = h.host AND c.id = h.conversation WHERE h.id = :id;
 
 -- name: find_earlier_call
 SELECT 1 FROM calls c JOIN agents a ON a.id = c.agent
