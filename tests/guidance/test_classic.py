@@ -236,5 +236,5 @@ def test_a_batch_that_was_applied_in_part_is_told_as_such() -> None:
         assert agent.call("todo_write", {"ops": ops}).is_error
         (told,) = agent.assistant_turn()
         assert "failed in part. Send only what failed again; the rest was applied:" in told.text
-        assert "completed: Read" in told.text
+        assert "completed Read" in told.text
         assert "changed nothing" not in told.text

@@ -233,11 +233,13 @@ def _quote(items: Sequence[TodoItem]) -> str:
     return f"{named} and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else named
 
 
-def tell_failure(tools: str, failure: str, applied: str) -> str:
+def tell_failure(tools: str, failure: str, applied: str = "") -> str:
     said = f"your last call of {tools} failed and changed nothing. Correct it and send it again."
+    rows = [failure]
     if applied:
         said = f"your last call of {tools} failed in part. Send only what failed again; the rest was applied:"
-    return _write_fenced(said, [cut(for_prompt(text), 500) for text in (applied, failure) if text])
+        rows = [applied, failure]
+    return _write_fenced(said, [cut(for_prompt(row), 500) for row in rows])
 
 
 def tell_notes(tools: str, notes: Iterable[str]) -> str:
