@@ -88,6 +88,26 @@ def test_the_hosts_own_task_tools_are_refused_with_the_name_of_ours(
     assert talk.tell("PreToolUse", **call) == {}
 
 
+def test_two_tools_write_one_list_with_one_item_in_progress(talk: Conversation) -> None:
+    native = {
+        "TodoWrite": {"todos": [{"content": "Fix it", "status": "in_progress", "activeForm": "Fixing it"}]},
+        "update_plan": {"plan": [{"step": "Fix it", "status": "in_progress"}]},
+    }
+    agent = talk.board.agent("main", session="s-1")
+    for number, (tool, given) in enumerate(native.items()):
+        talk.todo(set=STEPS)
+        for name in ("PreToolUse", "PostToolUse"):
+            talk.tell(name, tool_name=tool, tool_input=given, tool_use_id=f"n{number}", tool_response={})
+        assert [item.content for item in agent.todos.items if item.status == "in_progress"] == ["Fix it"]
+        talk.todo(add=[{"text": "Ship", "status": "in_progress"}])
+        assert len([item for item in agent.todos.items if item.status == "in_progress"]) == 1
+
+
+def test_a_question_is_shown_with_its_item(talk: Conversation) -> None:
+    talk.todo(set=STEPS)
+    assert talk.todo(ask={"1": "Which format?"}) == {"systemMessage": "! Parse dates · 0/3"}
+
+
 def test_a_call_that_only_read_shows_nothing_later(talk: Conversation) -> None:
     talk.todo(set=STEPS)
     later = datetime.now(UTC) + timedelta(seconds=1)
