@@ -81,6 +81,7 @@ def test_a_call_that_is_sent_again_is_answered_as_before(running: Running, board
     async def talk(client: Client) -> None:
         replies = [await client.call_tool("todo", {"add": ["Paint"]}, meta={"callId": "call_1"}) for _ in range(2)]
         assert replies[0].content == replies[1].content
+        assert [reply.structured_content and reply.structured_content["total"] for reply in replies] == [1, 1]
         assert (await client.call_tool("todo", {"add": ["Sweep"]}, meta={"callId": "call_1"})).is_error
 
     run(running, talk, query="?session=s3")

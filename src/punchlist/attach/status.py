@@ -68,7 +68,9 @@ def find_status(host: AgentProgram) -> HostStatus:
                 f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
             )
         missing += _list_obstacles(host)
-        missing += _explain_monitors(host, version)
+        if host.name == "claude-code" and version is not None and parse_version(version) <= _NO_MONITORS:
+            said = f"Version {version} has no plugin monitors: an answer does not wake it, and comes with its next turn"
+            missing.append(f"{said}; `claude update` brings one that is woken.")
     return HostStatus(
         name=host.name,
         found=is_found(host),
@@ -99,14 +101,6 @@ def explain_native_todos(host: AgentProgram, version: str | None, *, attached: b
         return None
     ours = "ours is in its first request, and not deferred" if attached else "so its sessions have no list"
     return f"its own todo tool is off by default in this version; {ours}"
-
-
-def _explain_monitors(host: AgentProgram, version: str | None) -> list[str]:
-    """Return a sentence if this version of Claude Code cannot be woken; nothing if it can, or is not known."""
-    if host.name != "claude-code" or version is None or parse_version(version) > _NO_MONITORS:
-        return []
-    said = f"Version {version} has no plugin monitors: an answer does not wake it, and comes with its next turn"
-    return [f"{said}; `claude update` brings one that is woken."]
 
 
 def list_policies(managed: str = _MANAGED) -> list[str]:

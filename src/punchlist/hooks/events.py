@@ -452,21 +452,19 @@ def _show_change(event: HookEvent, call_id: str) -> dict[str, Any]:
     shown = [item for item in todos.items if item.id in changed and item.status not in _AHEAD][-_MOST_DONE:]
     if todos.focus is not None:
         shown.append(todos.focus)
-    return {"systemMessage": " · ".join([*map(_show_item, shown), _show_count(todos)])}
+    done, total, _ = todos.progress
+    return {"systemMessage": " · ".join([*map(_show_item, shown), f"{done}/{total}"])}
 
 
 def _show_list(todos: TodoList) -> str:
     if not todos.items:
         return "There is no todo list in this session yet."
-    return "\n".join([f"Todos {_show_count(todos)}", *map(_show_item, todos.items)])
+    done, total, _ = todos.progress
+    return "\n".join([f"Todos {done}/{total}", *map(_show_item, todos.items)])
 
 
 def _show_item(item: TodoItem) -> str:
     return f"{_MARKS[item.status]} {for_terminal(cut(item.content, _LONGEST_ITEM))}"
-
-
-def _show_count(todos: TodoList) -> str:
-    return f"{todos.progress.done}/{todos.progress.total}"
 
 
 # Plans.

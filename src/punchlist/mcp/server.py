@@ -125,13 +125,11 @@ def describe_tool(tool: Tool, dialect: str = "") -> Message:
 
 
 def describe_reply(reply: Reply, more: Sequence[str] = (), *, dialect: str = "") -> Message:
-    """Return a reply as the result of `tools/call`; `more` are further texts for the model.
-
-    Hosts show structured content in place of the text, so that of our own tools holds the text too.
-    """
+    """Return a reply as the result of `tools/call`; `more` are further texts for the model."""
     texts = [reply.text, *more]
     result: Message = {"content": [{"type": "text", "text": text} for text in texts], "isError": reply.is_error}
     if dialect in _OUTPUTS and not reply.is_error:
+        # Hosts show it in place of the text, so it holds that too.
         result["structuredContent"] = {"text": "\n\n".join(texts), **read_fields(reply.data)}
     elif _is_same(reply.text, reply.data):
         result["structuredContent"] = reply.data

@@ -377,10 +377,7 @@ class LogQueries(Rows):
         return in_order(0, self._rows.all("regraded_items", {"agent": agent, "after": revision}))
 
     def authors_of_items(self, agent: int, revision: int, *, but: str, kind: str = "") -> Mapping[str, str]:
-        """Return the authors, but for one, who last changed items of an agent's list after a revision, by item.
-
-        With a `kind` only changes of that kind count.
-        """
+        """Return the authors, but for one, of the last changes (of a kind) to an agent's items after a revision."""
         values = {"agent": agent, "after": revision, "author": but}
         events = in_order(0, self._rows.all("item_changes_of_others", values))
         meant = (event for event in events if kind in ("", event.kind))
