@@ -43,8 +43,7 @@ _NOTHING_SPENT: Final = Spent()
 def note_user_turn(agent: AgentRunner) -> None:
     def work(ctx: AgentContext) -> None:
         _turn_over(agent, ctx, asked=True)
-        is_held = agent.rules.stop_after_changes
-        mark = fingerprint(_current(agent, ctx)[0], unfinished=True) if is_held else 0
+        mark = fingerprint(_current(agent, ctx)[0], unfinished=True) if agent.rules.stop_after_changes else 0
         prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision, mark)
         ctx.remember(guidance=prompt, turn=ctx.tx.last_seq())
 

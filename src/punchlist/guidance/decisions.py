@@ -317,10 +317,7 @@ def find_owed(items: words.Shown) -> words.Shown:
 
 
 def start_prompt(memory: Memory, revision: int, mark: int) -> Memory:
-    """Reset the counters of a prompt: the person has written a new one, with the list at this revision.
-
-    The stop guard says nothing about open items with this mark: the prompt has not changed them.
-    """
+    """Reset the counters of a prompt: the stop guard accepts the list of this revision, and open items of this mark."""
     return replace(memory, prompt_reminders=0, stops=0, stopped_at=mark, rounds=0, hinted=False, judged=revision)
 
 
