@@ -40,6 +40,8 @@ _NEXT_WAIT = 0.2
 """Seconds that they wait for what is newer than its last output."""
 
 _DAY = 86_400.0
+HEARTBEAT_SECONDS = 600.0
+"""An agent whose process cannot be looked up is not known of any more so long after its last heartbeat."""
 
 _MOST_THEIRS = 64 * 1024
 _PIPE_SIZE = 60_000
@@ -117,6 +119,49 @@ def read_input() -> bytes:
     except (AttributeError, OSError, ValueError):  # there is no standard input at all
         return b""
     return body
+
+
+# The state of an agent. The package imports both rules from here: this file can import nothing of the package.
+
+
+def find_process(mark: str) -> str:
+    """Look for the process of a mark (`mark_process`): `runs`, `ended`, `elsewhere`, or `none` without a mark.
+
+    A process of another boot or pid namespace cannot be looked up from here.
+    """
+    pid, *rest = mark.split(" ") if mark.count(" ") == 3 else ("",)
+    if not pid.isdigit():
+        return "none"
+    try:
+        if not os.path.exists("/proc/self/stat"):
+            if rest != ["-", "-", "-"]:
+                return "elsewhere"
+            os.kill(int(pid), 0)
+            return "runs"
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            if [file.read(64).strip(), os.readlink("/proc/self/ns/pid")] != rest[1:]:
+                return "elsewhere"
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read(4096).rpartition(b")")[2].split()
+    except PermissionError:
+        return "runs"
+    except (OSError, OverflowError):
+        return "ended"
+    is_same = len(fields) > 19 and fields[19].decode() == rest[0]
+    return "runs" if is_same and fields[0] not in (b"Z", b"X") else "ended"
+
+
+def decide_state(said: str, process: str, quiet: float, *, is_hung: bool = False, is_asked: bool = False) -> str:
+    """Return the state of an agent by what was noted of it, and a look at its process: the rule of every surface.
+
+    `said` is its state by its host, by hooks or by its own events, `quiet` the seconds since its last heartbeat.
+    `is_hung`: a call ran when it fell silent. `is_asked`: it did nothing since it put something before a person.
+    """
+    if said == "gone" or process == "ended":
+        return "gone"
+    if process != "runs" and quiet > HEARTBEAT_SECONDS and not is_hung:
+        return "unknown"
+    return "waiting" if is_asked else said
 
 
 # The line of the session.

@@ -138,6 +138,7 @@ def answer_event(
     at: datetime,
     *,
     pid: int | None = None,
+    process: str = "",
     attended: bool | None = None,
 ) -> dict[str, Any]:
     """Apply an event that happened at this time; return the answer, empty for none.
@@ -145,6 +146,7 @@ def answer_event(
     Raise `PunchlistError` for an event that lacks what every event has.
     """
     event = replace(_read_event(board, host, payload, at), attended=attended)
+    event.board.agents_process = process
     if event.name in _AFTER_DIALOG and not event.text("agent_id"):
         _withdraw_plan(event, "declined in Claude Code")
     is_answer = event.name in _ANSWERING and not event.text("agent_id")
