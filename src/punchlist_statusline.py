@@ -48,12 +48,12 @@ _PIPE_SIZE = 60_000
 """Bytes that fit into a pipe that nobody reads yet."""
 
 UNICODE = {
-    "focus": "▸", "pending": "○", "blocked": "⊘", "completed": "✓", "failed": "✗", "doubt": "?",
+    "focus": "▸", "pause": "‖", "pending": "○", "blocked": "⊘", "completed": "✓", "failed": "✗", "doubt": "?",
     "ellipsis": "…", "dot": "·", "full": "━", "empty": "─", "branch": "⤷",
 }  # fmt: skip
 ASCII = {
-    "focus": ">", "pending": "[ ]", "blocked": "[!]", "completed": "[x]", "failed": "[f]", "doubt": "[?]",
-    "ellipsis": "...", "dot": "-", "full": "#", "empty": ".", "branch": "\\",
+    "focus": ">", "pause": "[=]", "pending": "[ ]", "blocked": "[!]", "completed": "[x]", "failed": "[f]",
+    "doubt": "[?]", "ellipsis": "...", "dot": "-", "full": "#", "empty": ".", "branch": "\\\\",
 }  # fmt: skip
 COLOURS = {"dim": "2", "bold": "1", "focus": "1;36", "good": "32", "warning": "33", "bad": "31", "accent": "35"}
 _STATES = {"red": "bad", "unchecked": "warning", "green": "good"}
@@ -68,11 +68,15 @@ def main(arguments: list[str] | None = None, *, find_board: Callable[[], str] | 
         given = decode_object(body) if body else {}
         if options is not None and "before" in options:
             _write(show_theirs(options, body, given))
-        line = None if options is None else _find_line(options, given, find_board)
-        if line is None and not _is_host_call(options, given):
+        found = None if options is None else _find_line(options, given, find_board)
+        line = None if found is None else decode_object(found)
+        # When a process that does not run here was last heard of is not in the line.
+        is_still = line is not None and bool(line.get("stopped") or not line.get("focus"))
+        is_known = line is not None and (is_still or find_process(_text(line, "process")) == "runs")
+        if not is_known and not _is_host_call(options, given):
             _run_full_program(words if options is None else _without_theirs(options), body)
         elif line:
-            _write(print_rows(decode_object(line), is_host=bool(given)))
+            _write(print_rows(line, is_host=bool(given)))
     except Exception:  # a status bar is no place for an error
         return 0
     return 0
@@ -344,7 +348,10 @@ def print_rows(line: Line, *, is_host: bool = False) -> bytes:
     encoding = getattr(sys.stdout, "encoding", None)
     is_terminal = os.isatty(1)
     has_unicode = shows_unicode(encoding)
-    rows = render_rows(line, now=time(), columns=_find_columns(is_terminal), glyphs=UNICODE if has_unicode else ASCII)
+    state = find_line_state(line, time(), is_host=is_host)
+    rows = render_rows(
+        line, now=time(), state=state, columns=_find_columns(is_terminal), glyphs=UNICODE if has_unicode else ASCII
+    )
     colour = shows_colours(is_host or is_terminal)
     text = "".join(f"{_paint(row) if colour else ''.join(part for part, _ in row)}\n" for row in rows)
     return text.encode("utf-8" if has_unicode else "ascii", "replace")
@@ -377,10 +384,19 @@ def _find_columns(is_terminal: bool) -> int:
     return os.get_terminal_size(1).columns or _DEFAULT_COLUMNS if is_terminal else _DEFAULT_COLUMNS
 
 
-def render_rows(line: Line, *, now: float, columns: int, glyphs: Mapping[str, str]) -> list[list[Span]]:
+def find_line_state(line: Line, now: float, *, is_host: bool = False) -> str:
+    """Return the state of the agent of a line. The host that runs us runs."""
+    process = "runs" if is_host else find_process(_text(line, "process"))
+    quiet = now - _number(line, "heard") if "heard" in line else 0.0
+    return decide_state("idle" if _number(line, "stopped") else "busy", process, quiet)
+
+
+def render_rows(
+    line: Line, *, now: float, columns: int, glyphs: Mapping[str, str], state: str = "busy"
+) -> list[list[Span]]:
     """Return up to five rows of styled text: the focus, the count, what is next, the checks, and what waits on you."""
     rows = [
-        _focus_row(line, now, columns, glyphs),
+        _focus_row(line, now, columns, glyphs, is_stopped=state != "busy"),
         _count_row(line, columns, glyphs),
         _next_row(line, columns, glyphs) if _text(line, "focus") else [],
         _state_row(line, columns, glyphs),
@@ -389,10 +405,16 @@ def render_rows(line: Line, *, now: float, columns: int, glyphs: Mapping[str, st
     return [row for row in rows if row]
 
 
-def _focus_row(line: Line, now: float, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
+def _focus_row(
+    line: Line, now: float, columns: int, glyphs: Mapping[str, str], *, is_stopped: bool = False
+) -> list[Span]:
     done, total = _number(line, "done"), _number(line, "total")
     if focus := _text(line, "focus"):
         since = _number(line, "since")
+        if is_stopped:
+            ended = _number(line, "stopped") or _number(line, "heard")
+            clock = f", stopped after {_clock(ended - since)}" if 0 < since <= ended else ", stopped"
+            return [*_fit(f"{glyphs['pause']} ", focus, "dim", columns - len(clock), glyphs), (clock, "dim")]
         clock = f" {_clock(now - since)}" if since else ""
         return [*_fit(f"{glyphs['focus']} ", focus, "focus", columns - len(clock), glyphs), (clock, "dim")]
     if row := _next_row(line, columns, glyphs):

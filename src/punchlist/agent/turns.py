@@ -45,6 +45,8 @@ def note_user_turn(agent: AgentRunner) -> None:
         _turn_over(agent, ctx, asked=True)
         prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision)
         ctx.remember(guidance=prompt, turn=ctx.tx.last_seq())
+        ctx.save()
+        ctx.tx.marked[ctx.row.session] = ctx.now  # the clock of its line runs again
 
     agent.attempt(work, None)
 

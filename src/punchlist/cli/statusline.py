@@ -76,7 +76,9 @@ def _load_board_line(options: Namespace, session: Any, given: dict[str, Any]) ->
         settle_due_tasks(board)
         session = session or _find_session(board, _find_folder(given))
         line = board.store.read(lambda tx: load_line(tx, session, board.now(), agent=options.agent))
-        return {} if line is None else _as_json(line)
+        known = board.store.read(lambda tx: tx.memory.all(session=session))
+        heard = max((one.memory.heard_at.timestamp() for one in known if one.memory.heard_at is not None), default=0)
+        return {} if line is None else {**_as_json(line), "heard": int(heard)}
 
 
 def _find_session(board: BoardReader, folder: str) -> str:

@@ -16,7 +16,12 @@ from msgspec.structs import replace
 
 from punchlist.text.shell import drop_cd
 
-PresenceState = Literal["busy", "waiting", "idle", "gone"]
+PresenceState = Literal["busy", "waiting", "idle", "unknown", "gone"]
+"""`punchlist_statusline.decide_state` decides it, for every surface; `unknown` is an agent that cannot be looked up."""
+
+ProcessLook = Literal["runs", "ended", "elsewhere", "none"]
+"""The result of a look at the process of an agent: `elsewhere` is in another machine or pid namespace."""
+
 Road = Literal["hooks", "files", "host"]
 
 _ROADS: Final[tuple[Road, ...]] = ("hooks", "files", "host")
@@ -36,8 +41,11 @@ class Presence(Struct, frozen=True, kw_only=True):
     session: str
     """The host's own id of the conversation."""
     state: PresenceState
+    process: ProcessLook = "none"
     since: datetime | None = None
     """Begin of the state; of a process that is gone, the last that is known of it."""
+    heard_at: datetime | None = None
+    """The last heartbeat, where no process can be looked up."""
     project: str = ""
     waits_for: str = ""
     title: str = ""
@@ -65,8 +73,11 @@ def join_roads(found: Iterable[Presence]) -> list[Presence]:
     return [_join(sorted(roads, key=_trust, reverse=True)) for roads in agents.values()]
 
 
-def _trust(one: Presence) -> tuple[bool, int, float]:
-    return one.state != "gone", _ROADS.index(one.road), 0.0 if one.since is None else one.since.timestamp()
+def _trust(one: Presence) -> tuple[bool, bool, int, float]:
+    is_gone = one.state == "gone" or one.process == "ended"
+    # The process that hooks noted is elsewhere, so that other roads looked for it in the wrong place.
+    since = 0.0 if one.since is None else one.since.timestamp()
+    return one.process == "elsewhere", not is_gone, _ROADS.index(one.road), since
 
 
 def _join(roads: Sequence[Presence]) -> Presence:
