@@ -53,7 +53,7 @@ UNICODE = {
 }  # fmt: skip
 ASCII = {
     "focus": ">", "pause": "[=]", "pending": "[ ]", "blocked": "[!]", "completed": "[x]", "failed": "[f]",
-    "doubt": "[?]", "ellipsis": "...", "dot": "-", "full": "#", "empty": ".", "branch": "\\\\",
+    "doubt": "[?]", "ellipsis": "...", "dot": "-", "full": "#", "empty": ".", "branch": "\\",
 }  # fmt: skip
 COLOURS = {"dim": "2", "bold": "1", "focus": "1;36", "good": "32", "warning": "33", "bad": "31", "accent": "35"}
 _STATES = {"red": "bad", "unchecked": "warning", "green": "good"}

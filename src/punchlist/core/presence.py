@@ -156,6 +156,8 @@ class SeenAgent(Struct, frozen=True, omit_defaults=True):
     """Begin of the work whose end is known."""
     waited_since: datetime | None = None
     silent_since: datetime | None = None
+    is_hung: bool = False
+    """It hung, and was told of: a person who has looked at it knows that it does not go on."""
     is_red: bool = False
     red_at: datetime | None = None
     missing_since: datetime | None = None

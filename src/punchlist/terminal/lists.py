@@ -93,7 +93,7 @@ def item_line(
         if stopped_at is not None:
             boxes = {**display.glyphs.boxes, "in_progress": display.glyphs.pause}
             display = replace(display, glyphs=replace(display.glyphs, boxes=boxes))
-            clock = Span(stopped_words(item.started_at, stopped_at), "dim")
+            clock = Span(pause_words(item.started_at, stopped_at), "dim")
         inner = display if display.columns is None else replace(display, columns=display.columns - len(clock.text))
         return (*item_line(item, inner, indent=indent, ids=ids, remarks=remarks, helpers=helpers), clock)
     _, style = STYLES[Status.IN_PROGRESS if helpers and item.status is Status.PENDING else item.status]
@@ -108,7 +108,7 @@ def item_line(
     return display.cut((*start, Span(text, style), *rest))
 
 
-def stopped_words(began: datetime | None, stopped_at: datetime) -> str:
+def pause_words(began: datetime | None, stopped_at: datetime) -> str:
     """Return that work stopped, and how long it had lasted: `, stopped after 0:14`."""
     if began is None or stopped_at < began:
         return ", stopped"

@@ -18,7 +18,7 @@ from punchlist.core.presence import PresenceState
 from punchlist.core.programs import find_short_name
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
-from punchlist.terminal.lists import GRADES, NO_REASONS, STATES, bar, list_lines, spin, stopped_words, tree, with_tasks
+from punchlist.terminal.lists import GRADES, NO_REASONS, STATES, bar, list_lines, pause_words, spin, tree, with_tasks
 from punchlist.terminal.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pack, pad, plain, safe_line
 from punchlist.text import fit, for_terminal, width
 from punchlist.views.findings import short_session
@@ -288,7 +288,7 @@ def _headline(row: AgentNow, glyphs: Glyphs) -> Line:
         check = f" (check: {row.focus_check})" if row.focus_check else ""
         return (Span(row.focus, "focus"), Span(check, "dim"))
     if row.focus and row.stopped_at is not None:
-        return (Span(f"{glyphs.pause} {row.focus}{stopped_words(row.focus_since, row.stopped_at)}", "dim"),)
+        return (Span(f"{glyphs.pause} {row.focus}{pause_words(row.focus_since, row.stopped_at)}", "dim"),)
     if row.total:
         following = row.focus or row.next
         if following:

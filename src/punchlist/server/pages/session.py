@@ -33,7 +33,7 @@ from punchlist.terminal.lists import (
     group_by_phase,
     helper_words,
     mark_item,
-    stopped_words,
+    pause_words,
     tree,
 )
 from punchlist.terminal.reports import (
@@ -244,7 +244,7 @@ def _view_agent(
         found = view_item(subject, item, entries.get(subject), helped.get(item.id, ()))
         if stopped_at is None or item.status is not Status.IN_PROGRESS:
             return found
-        elapsed = stopped_words(item.started_at, stopped_at).lstrip(", ")
+        elapsed = pause_words(item.started_at, stopped_at).lstrip(", ")
         return replace(found, glyph=UNICODE.pause, style="dim", text_style="dim", word="stopped", elapsed=elapsed)
 
     return AgentBlock(
