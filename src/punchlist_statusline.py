@@ -40,8 +40,8 @@ _NEXT_WAIT = 0.2
 """Seconds that they wait for what is newer than its last output."""
 
 _DAY = 86_400.0
-HEARTBEAT_SECONDS = 600.0
-"""An agent whose process cannot be looked up is not known of any more so long after its last heartbeat."""
+ENDED = "ended"
+"""The mark in place of that of a process, once the agent said itself that it ended."""
 
 _MOST_THEIRS = 64 * 1024
 _PIPE_SIZE = 60_000
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None, *, find_board: Callable[[], str] | 
             _write(show_theirs(options, body, given))
         found = None if options is None else _find_line(options, given, find_board)
         line = None if found is None else decode_object(found)
-        # When a process that does not run here was last heard of is not in the line.
+        # The line does not hold when a process that does not run here was last heard of.
         is_still = line is not None and bool(line.get("stopped") or not line.get("focus"))
         is_known = line is not None and (is_still or find_process(_text(line, "process")) == "runs")
         if not is_known and not _is_host_call(options, given):
@@ -125,7 +125,7 @@ def read_input() -> bytes:
     return body
 
 
-# The state of an agent. The package imports both rules from here: this file can import nothing of the package.
+# The process of an agent. The package imports the rule from here: this file can import nothing of the package.
 
 
 def find_process(mark: str) -> str:
@@ -133,6 +133,8 @@ def find_process(mark: str) -> str:
 
     A process of another boot or pid namespace cannot be looked up from here.
     """
+    if mark == ENDED:
+        return "ended"
     pid, *rest = mark.split(" ") if mark.count(" ") == 3 else ("",)
     if not pid.isdigit():
         return "none"
@@ -153,19 +155,6 @@ def find_process(mark: str) -> str:
         return "ended"
     is_same = len(fields) > 19 and fields[19].decode() == rest[0]
     return "runs" if is_same and fields[0] not in (b"Z", b"X") else "ended"
-
-
-def decide_state(said: str, process: str, quiet: float, *, is_hung: bool = False, is_asked: bool = False) -> str:
-    """Return the state of an agent by what was noted of it, and a look at its process: the rule of every surface.
-
-    `said` is its state by its host, by hooks or by its own events, `quiet` the seconds since its last heartbeat.
-    `is_hung`: a call ran when it fell silent. `is_asked`: it did nothing since it put something before a person.
-    """
-    if said == "gone" or process == "ended":
-        return "gone"
-    if process != "runs" and quiet > HEARTBEAT_SECONDS and not is_hung:
-        return "unknown"
-    return "waiting" if is_asked else said
 
 
 # The line of the session.
@@ -348,10 +337,7 @@ def print_rows(line: Line, *, is_host: bool = False) -> bytes:
     encoding = getattr(sys.stdout, "encoding", None)
     is_terminal = os.isatty(1)
     has_unicode = shows_unicode(encoding)
-    state = find_line_state(line, time(), is_host=is_host)
-    rows = render_rows(
-        line, now=time(), state=state, columns=_find_columns(is_terminal), glyphs=UNICODE if has_unicode else ASCII
-    )
+    rows = render_rows(line, now=time(), columns=_find_columns(is_terminal), glyphs=UNICODE if has_unicode else ASCII)
     colour = shows_colours(is_host or is_terminal)
     text = "".join(f"{_paint(row) if colour else ''.join(part for part, _ in row)}\n" for row in rows)
     return text.encode("utf-8" if has_unicode else "ascii", "replace")
@@ -384,19 +370,10 @@ def _find_columns(is_terminal: bool) -> int:
     return os.get_terminal_size(1).columns or _DEFAULT_COLUMNS if is_terminal else _DEFAULT_COLUMNS
 
 
-def find_line_state(line: Line, now: float, *, is_host: bool = False) -> str:
-    """Return the state of the agent of a line. The host that runs us runs."""
-    process = "runs" if is_host else find_process(_text(line, "process"))
-    quiet = now - _number(line, "heard") if "heard" in line else 0.0
-    return decide_state("idle" if _number(line, "stopped") else "busy", process, quiet)
-
-
-def render_rows(
-    line: Line, *, now: float, columns: int, glyphs: Mapping[str, str], state: str = "busy"
-) -> list[list[Span]]:
+def render_rows(line: Line, *, now: float, columns: int, glyphs: Mapping[str, str]) -> list[list[Span]]:
     """Return up to five rows of styled text: the focus, the count, what is next, the checks, and what waits on you."""
     rows = [
-        _focus_row(line, now, columns, glyphs, is_stopped=state != "busy"),
+        _focus_row(line, now, columns, glyphs),
         _count_row(line, columns, glyphs),
         _next_row(line, columns, glyphs) if _text(line, "focus") else [],
         _state_row(line, columns, glyphs),
@@ -405,14 +382,11 @@ def render_rows(
     return [row for row in rows if row]
 
 
-def _focus_row(
-    line: Line, now: float, columns: int, glyphs: Mapping[str, str], *, is_stopped: bool = False
-) -> list[Span]:
+def _focus_row(line: Line, now: float, columns: int, glyphs: Mapping[str, str]) -> list[Span]:
     done, total = _number(line, "done"), _number(line, "total")
     if focus := _text(line, "focus"):
         since = _number(line, "since")
-        if is_stopped:
-            ended = _number(line, "stopped") or _number(line, "heard")
+        if ended := _number(line, "stopped"):
             clock = f", stopped after {_clock(ended - since)}" if 0 < since <= ended else ", stopped"
             return [*_fit(f"{glyphs['pause']} ", focus, "dim", columns - len(clock), glyphs), (clock, "dim")]
         clock = f" {_clock(now - since)}" if since else ""

@@ -74,5 +74,5 @@ def test_rows_come_after_the_persons_own_status_line(
     terminal = open_terminal(program)
     terminal.wait_for_text("my own line")
     terminal.submit("go")
-    screen = terminal.wait_for_text("▸ Doing paint")
-    assert screen.index("my own line") < screen.index("▸ Doing paint")
+    screen = terminal.wait_for_text("‖ Doing paint, stopped after 0:")  # the clock stops with the turn
+    assert screen.index("my own line") < screen.index("‖ Doing paint")

@@ -51,6 +51,19 @@ def note_user_turn(agent: AgentRunner) -> None:
     agent.attempt(work, None)
 
 
+def end_left_turn(agent: AgentRunner) -> None:
+    """End a turn that its host broke off; nothing is asked of the model."""
+
+    def work(ctx: AgentContext) -> None:
+        activity = ctx.tx.overviews.load_activity(ctx.row.number)
+        if ctx.memory.is_prompted or (activity.state == "working" and not activity.rests):
+            end_turn(agent, ctx)
+            ctx.tx.marked[ctx.row.session] = ctx.now
+
+    if agent.load_row() is not None:
+        agent.attempt(work, None)
+
+
 class _Previewed(Exception):
     """Rolls a turn back that was only looked at."""
 

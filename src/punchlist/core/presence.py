@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from punchlist.text.shell import drop_cd
 
 PresenceState = Literal["busy", "waiting", "idle", "unknown", "gone"]
-"""`punchlist_statusline.decide_state` decides it, for every surface; `unknown` is an agent that cannot be looked up."""
+"""`decide_state` decides it, for every surface; `unknown` is an agent that cannot be looked up."""
 
 ProcessLook = Literal["runs", "ended", "elsewhere", "none"]
 """The result of a look at the process of an agent: `elsewhere` is in another machine or pid namespace."""
@@ -29,6 +29,9 @@ _ROADS: Final[tuple[Road, ...]] = ("hooks", "files", "host")
 
 _PATH: Final = re.compile(r'"(?:file_?[pP]ath|path|notebook_path|absolute_path)": ?"([^"]+)"')
 """The file in the preview of a call's arguments, which are JSON."""
+
+HEARTBEAT_SECONDS: Final = 600.0
+"""An agent whose process cannot be looked up is not known of any more so long after its last heartbeat."""
 
 GONE_SHOWN: Final = timedelta(hours=12)
 """An agent whose process ended is shown for so long after its last change of state."""
@@ -60,6 +63,21 @@ class Presence(Struct, frozen=True, kw_only=True):
     def board_session(self) -> str:
         """The session of the board that the conversation belongs to."""
         return self.list_session or self.session
+
+
+def decide_state(
+    said: PresenceState, process: ProcessLook, quiet: float, *, is_hung: bool = False, is_asked: bool = False
+) -> PresenceState:
+    """Return the state of an agent by what was noted of it, and a look at its process: the rule of every surface.
+
+    `said` is its state by its host, by hooks or by its own events, `quiet` the seconds since its last heartbeat.
+    `is_hung`: a call ran when it fell silent. `is_asked`: it did nothing since it put something before a person.
+    """
+    if said == "gone" or process == "ended":
+        return "gone"
+    if process != "runs" and quiet > HEARTBEAT_SECONDS and not is_hung:
+        return "unknown"
+    return "waiting" if is_asked else said
 
 
 def join_roads(found: Iterable[Presence]) -> list[Presence]:

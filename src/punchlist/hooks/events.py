@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
+from punchlist.agent.turns import end_left_turn
 from punchlist.board import Board
 from punchlist.conversations.bindings import NEWS, continue_session, is_message, note_seen, note_turn
 from punchlist.core.approval import PlanState
@@ -35,6 +36,7 @@ from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.views.list_owners import MAIN
 from punchlist_hook import TASK_NOTIFICATION, is_own_call, log_error
+from punchlist_statusline import ENDED
 
 _NATIVE: Final[Mapping[str, str]] = {
     "TodoWrite": "claude-code",
@@ -63,6 +65,9 @@ _ANSWERING: Final = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"
 """Events after which it is known that the model has answered the last request."""
 
 _IDLE: Final = frozenset({"SessionStart", "Stop", "StopFailure"})
+_TURNLESS: Final = frozenset({"SessionStart", "StopFailure", "SessionEnd"})
+"""Events after which no turn goes on, though the model did not end it: clocks stop."""
+
 _AFTER_DIALOG: Final = frozenset({"UserPromptSubmit", "PreToolUse", "Stop"})
 """Events that the main agent's conversation does not come to while the host shows a plan."""
 
@@ -152,6 +157,8 @@ def answer_event(
     is_answer = event.name in _ANSWERING and not event.text("agent_id")
     if is_answer and event.known is not None and event.known.told_upto:
         note_seen(event.board, event.known)
+    if event.name in _TURNLESS and event.text("source") != "compact" and not event.text("agent_id"):
+        end_left_turn(event.main()._runner)  # pyright: ignore[reportPrivateUsage]
     answer = _ANSWERS[event.name](event) if event.name in _ANSWERS else {}
     _save_state(event, pid, blocked="decision" in answer)
     return answer
@@ -187,6 +194,7 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
         state: ConversationState = "idle" if known is None else known.state
         if event.name == "SessionEnd":
             state = "ended"
+            _note_ended(tx, event)
         elif not event.text("agent_id"):
             if event.name in _BUSY or (event.name == "Stop" and blocked):
                 state = "busy"
@@ -199,6 +207,15 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
         )
 
     event.board.store.transact(work)
+
+
+def _note_ended(tx: Transaction, event: HookEvent) -> None:
+    """Note that the conversation ended, though its process may live on, unless another one has its session now."""
+    row = tx.agent(event.session, MAIN)
+    memory = None if row is None else tx.memory.load(row.number)
+    if row is not None and memory is not None and memory.process == event.board.agents_process:
+        tx.memory.save(row.number, replace(memory, process=ENDED))
+        tx.marked[row.session] = event.at
 
 
 def _note_attached(tx: Transaction, event: HookEvent) -> None:

@@ -32,6 +32,7 @@ from punchlist.core.presence import (
     Presence,
     PresenceState,
     ProcessLook,
+    decide_state,
     describe_call,
     find_missing,
     join_roads,
@@ -54,6 +55,7 @@ from punchlist.settings.environment import own_secrets, project_of
 from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
+from punchlist.store.subagents import StallMemory
 from punchlist.text import clean
 from punchlist.text.tool_values import LENGTH, preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
@@ -63,7 +65,7 @@ from punchlist.transcripts.steps import TurnEnd, TurnStart
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 from punchlist.views.list_owners import MAIN
-from punchlist_statusline import decide_state, find_process
+from punchlist_statusline import find_process
 
 PRESENCE_SECONDS: Final = 1.5
 """How often a program that runs on asks hosts for their agents: a change shows within two seconds."""
@@ -117,7 +119,7 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
 
     With a board, those of which hooks told are among them.
     """
-    now = datetime.now(UTC)
+    now = datetime.now(UTC) if board is None else board.now()
     claude = list(_read_claude_sessions(now))
     owned = {one.pid: one.session for one in claude if one.process == "runs"}
     codex_threads = list(_ask_codex())
@@ -135,7 +137,7 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
 def _settle_state(one: Presence, now: datetime) -> Presence:
     """Return an agent with its state by what was said of it, and the look at its process."""
     quiet = 0.0 if one.heard_at is None else (now - one.heard_at).total_seconds()
-    state = cast("PresenceState", decide_state(one.state, one.process, quiet))
+    state = decide_state(one.state, one.process, quiet)
     since = one.heard_at if state == "unknown" else one.since
     return replace(one, state=state, since=since, waits_for=one.waits_for if state == "waiting" else "")
 
@@ -451,7 +453,9 @@ def _read_conversations(tx: Transaction, owned: Mapping[int | None, str], now: d
         # A process of Claude Code has one conversation: another one of the same process was left for it.
         is_left = one.host == _CLAUDE and owned.get(one.pid, one.id) != one.id
         is_over = one.state == "ended" or is_left
-        process = "none" if is_over else _look_up(tx, one, now)
+        process: ProcessLook = "ended" if is_left else "none"
+        if not is_over:
+            process = _look_up(tx, one, now)
         yield Presence(
             host=one.host,
             session=one.id,
@@ -471,9 +475,11 @@ def _look_up(tx: Transaction, one: Conversation, now: datetime) -> ProcessLook:
     if one.pid is None:
         return "none"
     row = tx.agent(one.session, MAIN) if now - one.seen_at < GONE_SHOWN else None
-    noted = "" if row is None else tx.memory.load(row.number).process
-    if noted.startswith(f"{one.pid} "):
-        return cast("ProcessLook", find_process(noted))
+    memory = StallMemory() if row is None else tx.memory.load(row.number)
+    look = cast("ProcessLook", find_process(memory.process))
+    # Another process may act for the session, such as a server of tools.
+    if memory.process.startswith(f"{one.pid} ") or look in ("runs", "elsewhere"):
+        return look
     return "runs" if is_running(one.pid, before=one.seen_at) else "ended"
 
 

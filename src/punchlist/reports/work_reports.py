@@ -105,9 +105,10 @@ def _find_around(
     agents = {(one.session, one.agent): one for one in board.overview(project=project)}
     rows = {(row.list_session, row.agent): row for row in roster.agents}
     now = board.now()
-    # Of the agents that no row is about, which others started, only their own silence is known.
+    sessions = {row.list_session for row in roster.agents}
+    # Of agents that others started, which no row is about, only their own silence is known.
     silent = {(one.session, one.agent): (one.finding.detector, one.since) for one in board.stalls(project=project)}
-    silent = {owner: found for owner, found in silent.items() if owner not in rows}
+    silent = {owner: found for owner, found in silent.items() if owner not in rows and owner[0] in sessions}
     silent |= {owner: (_HANGS, row.silent_since) for owner, row in rows.items() if row.silent_since is not None}
     return Around(
         own=frozenset(one.session for one in agents.values() if is_personal_list(one.session, one.agent, one.project)),

@@ -16,9 +16,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from punchlist.core.overview import NO_LINE, WATCHED, Activity, Offer, PersonWait, SessionLine, TokenTotal, name_wait
-from punchlist.core.presence import Presence, PresenceState, ProcessLook, describe_call
+from punchlist.core.presence import Presence, PresenceState, ProcessLook, decide_state, describe_call
 from punchlist.core.programs import PROGRAMS
-from punchlist_statusline import decide_state
 
 _STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "unknown", "gone")
 """All states; what needs a person comes first."""
@@ -183,6 +182,11 @@ class BoardAgent(Struct, frozen=True, kw_only=True):
     """Nobody has looked since it was last heard of."""
 
     @property
+    def is_on_board(self) -> bool:
+        """True unless nothing is known of it but what its host said of its state."""
+        return self.heard_at is not None or not self.activity.is_state_only
+
+    @property
     def said(self) -> PresenceState:
         """Its state by its own events."""
         is_at_work = self.activity.state == "working" and not self.activity.rests
@@ -215,7 +219,7 @@ def list_agents(
             on_board.remove(own)
         # A conversation that continues another session may have been read from its log too: it is one row.
         on_board = [one for one in on_board if one.session != seen.session]
-        rows.append(_show_present(seen, None if own is None or own.activity.is_state_only else own, waits, now))
+        rows.append(_show_present(seen, own if own is not None and own.is_on_board else None, waits, now))
     rows += [row for one in on_board if (row := _show_board_only(one, waits, now, seen_at or now)) is not None]
     return sorted(rows, key=_need)
 
@@ -241,6 +245,10 @@ def _show_present(seen: Presence, own: BoardAgent | None, waits: Sequence[Person
         return row
     doing = seen.doing or _describe_last_call(own.activity)
     row = replace(row, project=own.project, doing=doing, tokens=own.activity.tokens)
+    # Hooks know no more than its events, of which some came by other roads. One that ended may go on in a program.
+    goes_on = seen.state != "gone" or (seen.process == "none" and own.look == "runs")
+    if seen.road == "hooks" and own.heard_at is not None and goes_on:
+        row = replace(row, state=own.said)
     # Its host was asked for the process; only hooks look for the one that was noted with the agent.
     look, heard_at = seen.process, max(filter(None, (seen.heard_at, own.heard_at)), default=None)
     return _with_work(_decide(row, own, look, heard_at, waits, now), own)
@@ -273,7 +281,7 @@ def _show_board_only(own: BoardAgent, waits: Sequence[PersonWait], now: datetime
         session=own.session,
         waits_for=activity.waits_for if said == "waiting" else "",
         doing=_describe_last_call(activity),
-        on_board=not activity.is_state_only,
+        on_board=own.is_on_board,
     )
     return _with_work(_decide(row, own, own.look, own.heard_at or activity.at, waits, now), own)
 
@@ -294,7 +302,7 @@ def _decide(
     asked = [one for one in waits if row.on_board and (one.session, one.agent) == (own.session, own.agent)]
     is_asked = bool(asked) and (row.state in ("idle", "waiting") or not _has_gone_on(own, asked))
     quiet = 0.0 if heard_at is None else (now - heard_at).total_seconds()
-    state = cast("PresenceState", decide_state(row.state, look, quiet, is_hung=own.is_hung, is_asked=is_asked))
+    state = decide_state(row.state, look, quiet, is_hung=own.is_hung, is_asked=is_asked)
     if state == "waiting" and is_asked:
         return replace(row, state=state, since=asked[0].since or row.since, waits_for=name_wait(asked[0]))
     if state in ("unknown", "gone"):
