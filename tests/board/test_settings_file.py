@@ -202,9 +202,9 @@ def file_lines(text: str, after: int) -> list[str]:
 
 
 def test_a_comment_above_a_table_stays_there(file: Path):
-    file.write_text("[stall]\nafter = 1\n\n# about gates\n[gates]\n")
-    set_setting(str(file), "gates.create", "true")
-    assert file.read_text() == "[stall]\nafter = 1\nlifetime = 9\n\n# about gates\n[gates]\n"
+    file.write_text("[gates]\ncreate = 'a'\n\n# about stalls\n[stall]\n")
+    set_setting(str(file), "gates.complete", "b")
+    assert file.read_text() == "[gates]\ncreate = 'a'\ncomplete = \"b\"\n\n# about stalls\n[stall]\n"
 
 
 def test_line_ends_stay_as_they_are(file: Path):
