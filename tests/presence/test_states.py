@@ -15,7 +15,7 @@ import pytest
 from punchlist import Board
 from punchlist.cli.statusline import stop_clock
 from punchlist.core.events import Draft
-from punchlist.core.presence import NoticeMemory, decide_state
+from punchlist.core.presence import NoticeMemory, PresenceState, ProcessLook, decide_state
 from punchlist.hooks.events import answer_event
 from punchlist.presence.roster import load_roster
 from punchlist.presence.running_agents import PresenceLog, find_presence
@@ -248,7 +248,7 @@ def test_a_process_is_known_by_id_start_boot_and_namespace(start: Start) -> None
         ("busy", "none", -(10**6), "busy"),  # a clock that was set back
     ],
 )
-def test_one_rule_decides(said: str, process: str, quiet: float, state: str) -> None:
+def test_one_rule_decides(said: PresenceState, process: ProcessLook, quiet: float, state: str) -> None:
     assert decide_state(said, process, quiet) == state
     assert decide_state(said, process, quiet, is_asked=True) == (state if state in ("gone", "unknown") else "waiting")
 

@@ -126,8 +126,8 @@ def _take(board: Board, tx: Transaction, hook: HookLine, refusal: dict[str, Any]
         known = tx.hosts.find_answer(hook.id)
         return {} if known is None else json.loads(known)
     try:
-        told = {"pid": hook.pid, "process": hook.process, "attended": hook.attended}
-        answer = answer_event(board, hook.host, hook.event, hook.at, **told)
+        who = hook.host, hook.event, hook.at
+        answer = answer_event(board, *who, pid=hook.pid, process=hook.process, attended=hook.attended)
     except Exception as error:  # what it changed in its own steps stands; it is not tried again
         name = str(hook.event.get("hook_event_name", ""))[:40]
         _report_fault(board, f"an event ({name}) of {hook.host[:40]} was left out: {type(error).__name__}: {error}")

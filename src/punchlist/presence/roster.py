@@ -91,30 +91,31 @@ def _load_session(
     tx: Transaction, saved: SavedLine, now: datetime, looked_at: datetime, timings: StallOptions
 ) -> list[BoardAgent]:
     session, state, line = saved
-    place = find_place()
     try:
         rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS)[0] if row.parent is None]
         check = session_state(session, tx.completions.load_record(session)).decided_by if state == "red" else None
-        memories = {row.number: tx.subagents.load_stall(row.number) for row in rows}
-        return [
-            BoardAgent(
-                project=row.project,
-                session=session,
-                agent=row.agent,
-                activity=row.activity,
-                line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
-                session_state=state,
-                check_at=None if check is None else check.at,
-                silent_since=_find_silence(memories[row.number], now, timings),
-                process=memories[row.number].process,
-                look=cast("ProcessLook", find_process(memories[row.number].process)),
-                heard_at=memories[row.number].heard_at,
-                is_prompted=memories[row.number].is_prompted,
-                is_here=row.activity.host_place in ("", place),
-                is_unread=(memories[row.number].heard_at or now) > looked_at,
+        found: list[BoardAgent] = []
+        for row in rows:
+            memory = tx.subagents.load_stall(row.number)
+            found.append(
+                BoardAgent(
+                    project=row.project,
+                    session=session,
+                    agent=row.agent,
+                    activity=row.activity,
+                    line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
+                    session_state=state,
+                    check_at=None if check is None else check.at,
+                    silent_since=_find_silence(memory, now, timings),
+                    process=memory.process,
+                    look=cast("ProcessLook", find_process(memory.process)),
+                    heard_at=memory.heard_at,
+                    is_prompted=memory.is_prompted,
+                    is_here=row.activity.host_place in ("", find_place()),
+                    is_unread=memory.heard_at is not None and memory.heard_at > looked_at,
+                )
             )
-            for row in rows
-        ]
+        return found
     except RowDamaged:
         return []  # `doctor` tells of it; the other sessions are shown
 

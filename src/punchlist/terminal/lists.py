@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -181,8 +182,8 @@ def list_lines(
         deeper = indent + 2 if name else indent
         for item in items:
             helpers, reason = helped.get(item.id, ()), reasons.get(item.id, "")
-            clock = {"now": now, "stopped_at": stopped_at}
-            yield item_line(item, display, indent=deeper, ids=ids, helpers=helpers, reason=reason, **clock)
+            draw = partial(item_line, item, display, indent=deeper, ids=ids, helpers=helpers, reason=reason)
+            yield draw(now=now, stopped_at=stopped_at)
     if todos.omitted:
         said = f"left out by rewrites: {plural(len(todos.omitted), 'item')}: `punchlist todo restore` brings them back"
         yield display.cut((margin, Span(said, "dim")))
