@@ -201,7 +201,7 @@ def test_a_run_while_the_change_is_stashed_tells_what_fails_without_it(session: 
 
 
 def test_the_stash_may_be_in_the_line_of_the_check(session: Session) -> None:
-    session.edit().fail(result=ONE).fail("git stash; pytest -q; git stash pop", ONE).fail(result=ONE)
+    session.edit().fail(result=ONE).run("git stash; pytest -q; git stash pop", ONE, 0).fail(result=ONE)  # 0 is of the pop
     assert finish(session) == "unchecked"
 
 

@@ -282,7 +282,8 @@ def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, list[str], C
     red = [one for one in record.checks if done.agent in one.red_for and _counts_for(one.last, done)]
     charged = [one for one in red if _is_charged(one, done, record)]
     first_change = done.first_change or done.since
-    as_before = [one for one in charged if not done.asks_for_check and one.find_base(first_change) is not None]
+    may_be_same = not (done.asks_for_check or record.stash or record.is_away)
+    as_before = [one for one in charged if may_be_same and one.find_base(first_change) is not None]
     own = [one.last for one in charged if one not in as_before]
     if own:
         last = max(own, key=lambda run: run.finished)

@@ -220,17 +220,20 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     tool_runs: tuple[int, ...] = ()
     """Runs of scratch files whose code writes others."""
     changed: tuple[str, ...] = ()
-    """Hashes of files with changes that are not committed."""
+    """Hashes of files with changes that are neither committed nor put aside."""
+    aside: bool = False
+    """Git put changes aside, and no other work has begun since."""
     stash: int = 0
     """The position since which a change is stashed."""
-    away: int = 0
-    """The same, until other work begins."""
-    aside: int = 0
-    """The position of the first file that Git restored."""
     loose: Mapping[int, tuple[int, int]] = {}
     """By agent the last change while no item was open: the position of its turn, and its own."""
     work: Mapping[int, ItemWork] = {}
     """By agent the work on its item in progress; see `core/grounding/offers.py`."""
+
+    @property
+    def is_away(self) -> bool:
+        """True while the code is as it is without the change."""
+        return self.aside and not self.changed
 
     def find_last_change(self, agent: int) -> int:
         """Return the position of the last code change of an agent; a scratch file is one while it is there."""
@@ -301,55 +304,41 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         others = {agent: at for agent, at in self.last_change.items() if agent not in change.lineage}
         latest = {**others, **dict.fromkeys(change.lineage, change.position)}
         tests = tuple((change.position, how, path) for how, path in kept if _TEST_FILE.search(path) or is_setup(path))
-        has_work = not all(touch.how in _ASIDE for touch in kept)
-        is_back = has_work and self.aside and not self.changed  # the change was away as a whole, and comes back
-        record = self._mark_base(self.aside) if is_back else self
-        names = [path for how, path in kept if how not in _ASIDE] + [""] * (not change.is_known)
+        is_named = change.is_known or any(path == "*" for _, path in kept)
+        names = [path for how, path in kept if how not in _ASIDE] + [""] * (not is_named)
         changed = dict.fromkeys((*self.changed, *map(hash_path, names)))
         loose = self.loose
         if change.turn is not None:
             loose = {**loose, **dict.fromkeys(change.lineage, (change.turn, change.position))}
         return replace(
-            record,
+            self,
             changes=self.changes + 1,
             last_change=dict(list(latest.items())[-_MOST_AGENTS:]),
             suspect_edits=(*self.suspect_edits, *tests)[-_MOST_TEST_EDITS:],
             loose=dict(list(loose.items())[-_MOST_AGENTS:]),
             changed=tuple(changed)[-_MOST_WRITTEN:],
-            away=0 if has_work else self.away,
-            aside=0 if has_work else self.aside,
+            aside=self.aside and not names,
         )
 
     def _handle_git(self, touch: Touch, position: int) -> tuple[SessionRecord, bool]:
         """Return the record after Git put changes aside, brought them back or committed; True if that is a change."""
         if touch.how == "committed":
             checks = tuple(one for one in self.checks if one.last.name != "git commit")
-            return replace(self, checks=checks, changed=(), aside=0), False
+            return replace(self, checks=checks, changed=(), aside=False), False
         if touch.how == "unhooked":
             edits = (*self.suspect_edits, (position, touch.how, ""))[-_MOST_TEST_EDITS:]
-            return replace(self, suspect_edits=edits, changed=(), aside=0), False
+            return replace(self, suspect_edits=edits, changed=(), aside=False), False
+        whole = hash_path("")
         if touch.how == "back":
-            return replace(self._mark_base(self.stash), away=0, stash=0), True
+            return replace(self, changed=(whole,), aside=False, stash=0), True
         if touch.path == "*":
-            return replace(self, away=position, stash=position), True
-        own = {hash_path(touch.path), hash_path("")}  # what changed without a name may have been this file
+            return replace(self, changed=(), aside=True, stash=position), True
+        own = {hash_path(touch.path), whole}  # what changed without a name may have been this file
         if not touch.path:
             own.update(self.changed)
-        if own.isdisjoint(self.changed) and not (touch.how == "undone" and self.changes):
-            return self, True
         changed = tuple(one for one in self.changed if one not in own)
-        return replace(self, changed=changed, aside=self.aside or position), True
-
-    def _mark_base(self, since: int) -> SessionRecord:
-        """Return the record with the failures since a position as those of the code without the change."""
-        checks = tuple(
-            replace(
-                one,
-                failures=tuple(replace(each, is_base=each.is_base or each.started >= since) for each in one.failures),
-            )
-            for one in self.checks
-        )
-        return replace(self, checks=checks)
+        is_own = changed != self.changed or (touch.how == "undone" and self.changes > 0)
+        return replace(self, changed=changed, aside=self.aside or is_own), True
 
     def _forget_file(self, path: str) -> SessionRecord:
         """Return the record without the runs of a scratch file, or of tests in it, that was removed."""
@@ -371,10 +360,10 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         first = CheckHistory(replace(run, outcome="unknown", tail=""), changes=changes)
         known = next((one for one in self.checks if one.last.key == run.key), first)
         others = tuple(one for one in self.checks if one is not known)
-        if self.away or run.is_away:
+        if run.is_away or (self.stash and self.is_away):
             if run.outcome != "failed":
                 return self
-            failures = known.add_failure(run, changes, is_base=run.is_away)  # else it is one once the change is back
+            failures = known.add_failure(run, changes, is_base=True)
             return replace(self, checks=_bounded((*others, replace(known, failures=failures))))
         if run.outcome == "unknown":
             is_healed = known.red_for and known.last.options == run.options
@@ -388,7 +377,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                 dict(list(red_for.items())[:_MOST_AGENTS]),
                 changes,
                 dict(list(red_changes.items())[:_MOST_AGENTS]),
-                known.add_failure(run, changes),
+                known.add_failure(run, changes, is_base=self.is_away),
             )
         else:
             healed = tuple(one for one in self.checks if run.includes(one.last))
@@ -409,7 +398,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         notes = tuple(note for note in notes if note[1] != _OTHER_OPTIONS or run.healed is not None)
         if reds and run.healed is not None:
             notes += ((run.started, _OTHER_OPTIONS),)
-        if self.aside and not self.changed:
+        if self.is_away:
             notes += ((run.started, "the change was taken back"),)
         for at, how, path in self.suspect_edits:
             if reds and min(reds) < at <= run.started and how != "unhooked":
