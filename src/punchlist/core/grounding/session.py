@@ -217,8 +217,6 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     scratch: tuple[Scratch, ...] = ()
     gone: tuple[str, ...] = ()
     """Hashes of scratch files that were removed again."""
-    tool_runs: tuple[int, ...] = ()
-    """Runs of scratch files whose code writes others."""
     changed: tuple[str, ...] = ()
     """Hashes of files with changes that are neither committed nor put aside."""
     aside: bool = False
@@ -265,9 +263,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                 written.setdefault(hash_path(path), 0)
                 if known is not None:
                     scratch[path] = replace(known, has_run=True)
-                    if known.writes:
-                        kept.append(Touch("edited", ""))
-                        record = replace(record, tool_runs=(*record.tool_runs, change.position)[-_MOST_SCRATCH:])
+                    kept += [Touch("edited", "")] * known.writes
             elif how in (*_ASIDE, "committed", "unhooked"):
                 record, is_change = record._handle_git(touch, change.position)
                 kept += [touch] * is_change
@@ -401,7 +397,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         if self.is_away:
             notes += ((run.started, "the change was taken back"),)
         for at, how, path in self.suspect_edits:
-            if reds and min(reds) < at <= run.started and how != "unhooked":
+            is_healing = bool(reds) and min(reds) < at
+            if at <= run.started and how != "unhooked" and (is_healing or how == "removed" or is_setup(path)):
                 notes += ((at, _describe_edit(how, path)),)
         before = known.last.counts
         if run.counts.ran and before.ran > run.counts.ran:
@@ -468,12 +465,13 @@ def find_touched(call: ToolCall, project: str) -> list[Touch]:
 
 
 def read_ends(call: ToolCall) -> list[tuple[Check, CheckEnd]]:
-    """Return each check of a call with how it came out. What was told of the whole later on wins."""
+    """Return each check of a call with how it came out. What was told later of the only one wins."""
     checks = () if call.check is None else call.check.checks
-    told = call.check_outcome or "unknown"
-    outcomes = call.outcomes if len(call.outcomes) == len(checks) else (told,) * len(checks)
-    ends = call.ends if len(call.ends) == len(checks) else (CheckEnd("unknown"),) * len(checks)
-    return [(check, end._replace(outcome=outcome)) for check, outcome, end in zip(checks, outcomes, ends, strict=True)]
+    told = CheckEnd(call.check_outcome or "unknown")
+    if len(call.ends) != len(checks):
+        return [(check, told) for check in checks]
+    ends = call.ends if len(checks) > 1 else [end._replace(outcome=told.outcome) for end in call.ends]
+    return list(zip(checks, ends, strict=True))
 
 
 def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: str) -> list[CheckRun]:
