@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
@@ -31,11 +32,10 @@ _MOST_STEPS: Final = 4_000
 _MOST_ROUNDS: Final = 3
 """Rounds of a loop that are followed, so that a later pass can come after an earlier failure."""
 
-_MOST_CALLS: Final = 8
 _SUCCEEDS: Final = word_set(
     "echo printf true : cd pushd popd pwd set export unset alias shopt source . date tail head cat tee wc sort uniq tr "
     "cut sleep mkdir touch clear umask ulimit readonly local declare typeset trap hash column nl tac fold less more "
-    "wait disown type"
+    "wait disown type break continue"
 )
 """Commands that do not fail in practice, so that a failure of the line is not theirs."""
 
@@ -144,8 +144,8 @@ class _Status:
         self.is_zero = is_zero
 
 
-class _Left(Exception):
-    """An `exit`, `return` or `break` leaves the shell, a function or a loop."""
+class _Exit(Exception):
+    """The shell ends: by `exit`, or by a failure after `set -e`."""
 
 
 class _Run:
@@ -161,17 +161,12 @@ class _Run:
         self._watched = {id(one.command): (place, one) for place, one in enumerate(watched)}
         self._echoes = {key: place for place, key in enumerate(echoes, len(watched))}
         self._variables = dict.fromkeys(variables, _Status())
-        self._functions: dict[str, CommandList] = {}
-        self._calls = 0
         self._status = _Status(True)
         self._settings = set[str]()
 
     def run_line(self, tree: CommandList) -> bool:
         """Run the whole line and return True if it ends with 0."""
-        try:
-            self._run_list(tree)
-        except _Left:
-            pass
+        self._run_apart(partial(self._run_list, tree))
         return self._is_zero(self._status)
 
     def _choose(self) -> bool:
@@ -202,7 +197,7 @@ class _Run:
             is_guarded = guarded or entry.operator in ("&&", "||")
             self._run_node(entry.node, guarded=is_guarded)
             if "e" in self._settings and not is_guarded and _may_exit(entry.node) and not self._is_zero(self._status):
-                raise _Left("exit")
+                raise _Exit
 
     def _run_apart(self, body: Callable[[], None], keeps: str = "eo") -> None:
         """Run something in a shell of its own, which changes neither variables nor settings of this one.
@@ -211,13 +206,9 @@ class _Run:
         """
         variables, settings = self._variables.copy(), self._settings
         self._settings = settings & set(keeps)
-        try:
+        with suppress(_Exit):
             body()
-        except _Left as left:
-            if left.args != ("exit",):
-                raise
-        finally:
-            self._variables, self._settings = variables, settings
+        self._variables, self._settings = variables, settings
 
     def _run_node(self, node: Node, *, guarded: bool = False) -> None:
         match node:
@@ -246,31 +237,26 @@ class _Run:
 
     def _run_group(self, group: CommandGroup, *, guarded: bool) -> None:
         lists = group.lists
-        run = partial(self._run_list, lists[0], guarded=guarded) if lists else partial(self._run_list, CommandList())
         match group.kind:
             case "brace":
-                run()
+                self._run_list(lists[0], guarded=guarded)
             case "subshell":
-                self._run_apart(run)
+                self._run_apart(partial(self._run_list, lists[0], guarded=guarded))
             case "process":
                 self._status = _Status(True)
                 self._run_apart(partial(self._run_list, lists[0]), keeps="")
-            case "detached":
+            case "detached" | "function":  # a function may be called, and may not be
                 if self._choose():
                     self._run_apart(partial(self._run_list, lists[0]), keeps="")
                 self._status = _Status()
-            case "optional" if self._choose():
-                run()
+            case "optional" | "case":
+                self._status = _Status(True)
+                body = next((one for one in lists if self._choose()), CommandList())
+                self._run_list(body, guarded=guarded)
             case "if":
                 self._run_if(lists, guarded=guarded)
             case "loop":
                 self._run_loop(lists, guarded=guarded)
-            case "case" if (body := next((one for one in lists if self._choose()), None)) is not None:
-                self._run_list(body, guarded=guarded)
-            case _:
-                if group.kind == "function":
-                    self._functions[group.name] = lists[0]
-                self._status = _Status(True)
 
     def _run_if(self, lists: Sequence[CommandList], *, guarded: bool) -> None:
         for condition, body in zip(lists[::2], lists[1::2], strict=False):
@@ -290,11 +276,7 @@ class _Run:
                 self._status = _Status()
             if not self._choose():
                 return
-            try:
-                self._run_list(lists[-1], guarded=guarded)
-            except _Left as left:
-                if left.args != ("break",):
-                    raise
+            self._run_list(lists[-1], guarded=guarded)
 
     def _run_command(self, command: SimpleCommand, *, guarded: bool) -> None:
         words, name = command.words, program(command.words)
@@ -310,12 +292,9 @@ class _Run:
                     self._variables[variable] = self._find_status(value)
             if not command.substitutions:
                 self._status = _Status(True)
-        elif name in ("exit", "return", "break", "continue"):
-            is_loop = name in ("break", "continue")
-            self._status = _Status(True) if is_loop else self._find_status(words[1] if len(words) > 1 else "$?")
-            raise _Left("break" if is_loop else name)
-        elif name in self._functions and self._calls < _MOST_CALLS:
-            self._call(self._functions[name])
+        elif name in ("exit", "return"):
+            self._status = self._find_status(words[1] if len(words) > 1 else "$?")
+            raise _Exit
         else:
             if name == "set":
                 self._change_settings(words)
@@ -357,15 +336,6 @@ class _Run:
             else:
                 continue
             self._settings = self._settings | {setting} if is_on else self._settings - {setting}
-
-    def _call(self, body: CommandList) -> None:
-        self._calls += 1
-        try:
-            self._run_list(body)
-        except _Left as left:
-            if left.args != ("return",):
-                raise
-        self._calls -= 1
 
 
 def _may_exit(node: Node) -> bool:
