@@ -185,12 +185,12 @@ def analyse_command(
     touches: list[Touch] = []
     printed = {word for command in walk_commands(tree) for word in command.words[1:]}
     own_names, settings = _find_own_names(tree)
-    printers = set(_find_printers(tree, _find_own_files(tree)))
+    own_files = _find_own_files(tree)
     changes_before, changes_after, reads, count, is_whole = False, tree.is_cut, True, 0, not tree.is_cut
-    for command, folder, shown in _walk_line(tree, "", "whole", printed):
+    for command, folder, shown, is_free in _walk_line(tree, "", "whole", printed):
         name = program(command.words)
         found, hides_failure = find_check(command, known, settings, own_names)
-        if id(command) in printers:
+        if is_free and _may_print_summary(command, own_files):
             checks = [replace(one, shown="hidden") for one in checks]
         if naming and command.words == bare:
             found = _as_named(found, command.words, of_item="project" not in naming)
@@ -294,24 +294,6 @@ def _find_own_files(tree: CommandList) -> set[str]:
     return teed | {one.target for command in commands for one in command.redirects if ">" in one.operator}
 
 
-def _find_printers(node: CommandList | Node, own: Set[str], *, is_free: bool = True) -> Iterator[int]:
-    """Yield the identities of commands that may print a summary though a check before them failed or did not run."""
-    match node:
-        case SimpleCommand():
-            if is_free and _may_print_summary(node, own):
-                yield id(node)
-        case Pipeline():
-            for part in node.parts:
-                yield from _find_printers(part, own, is_free=is_free)
-        case CommandGroup():
-            for inner in node.lists:
-                yield from _find_printers(inner, own, is_free=is_free)
-        case CommandList():
-            for entry in node.entries:
-                yield from _find_printers(entry.node, own, is_free=is_free)
-                is_free = entry.operator != "&&"  # what `&&` joins to a check runs only after it passed
-
-
 def _may_print_summary(command: SimpleCommand, own: Collection[str]) -> bool:
     """True if a command that is no check may print what looks like a summary: a file, code, a text of its own.
 
@@ -352,37 +334,38 @@ def _pass_through(node: Node) -> Shown:
 
 
 def _walk_line(
-    node: CommandList | Node, folder: str, shown: Shown, printed: Set[str]
-) -> Generator[tuple[SimpleCommand, str, Shown], None, str]:
+    node: CommandList | Node, folder: str, shown: Shown, printed: Set[str], *, is_free: bool = True
+) -> Generator[tuple[SimpleCommand, str, Shown, bool], None, str]:
     """Yield the simple commands in their order; return the folder after them.
 
-    Each comes with the folder in which it runs, and with how its output reaches the screen: a file that the line prints
-    (`printed`) is on it.
+    Each comes with the folder in which it runs, with how its output reaches the screen (a file that the line prints,
+    `printed`, is on it), and with True if it runs whether or not the command before it passed.
     """
     if isinstance(node, SimpleCommand | CommandGroup):
         is_hidden = any(_leaves_screen(one) and one.target not in printed for one in node.redirects)
         shown = "hidden" if is_hidden else shown
     match node:
         case SimpleCommand():
-            yield node, folder, shown
+            yield node, folder, shown, is_free
             for inner in node.substitutions:
-                yield from _walk_line(inner, folder, "whole", printed)
+                yield from _walk_line(inner, folder, "whole", printed, is_free=False)
             return _change_folder(node, folder)
         case Pipeline():
             after = folder
             for place, part in enumerate(node.parts):
                 behind = (shown, *map(_pass_through, node.parts[place + 1 :]))
-                after = yield from _walk_line(part, folder, max(behind, key=_SHOWN.index), printed)
+                after = yield from _walk_line(part, folder, max(behind, key=_SHOWN.index), printed, is_free=is_free)
             return after if len(node.parts) == 1 else folder
         case CommandGroup():
             inside = folder
             for inner in node.lists:
-                inside = yield from _walk_line(inner, inside, shown, printed)
+                inside = yield from _walk_line(inner, inside, shown, printed, is_free=is_free)
             return inside if node.kind in ("brace", "if", "loop", "case") else folder
         case CommandList():
             begin = folder
             for entry in node.entries:
-                folder = yield from _walk_line(entry.node, folder, shown, printed)
+                folder = yield from _walk_line(entry.node, folder, shown, printed, is_free=is_free)
+                is_free = entry.operator != "&&"
                 if entry.operator == "&":  # all that `&&` joins to it ran in a shell of its own
                     folder = begin
                 elif entry.operator not in ("&&", "||"):

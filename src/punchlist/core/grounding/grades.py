@@ -226,6 +226,7 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
     files = {path for call in changing for path in changed_code(call, project, record.gone)}
     failed = [call for call in seen if call.outcome == "failed" and call.check is None and not call.reads]
     ends = [pair for call in seen for pair in read_ends(call)]
+    tool_runs = [at for at in record.tool_runs if window.since < at <= window.position]
     starts = [call.started.order for call in changing if call.started is not None]
     scripts = [path for check, _ in ends for path in find_deciding(check, project)]
     aliases = [check.name for check, _ in ends if check.runs[:1] == (f"{check.program}()",)]
@@ -237,8 +238,8 @@ def look_back(window: Completion, calls: Iterable[ToolCall], project: str, recor
         failed=tuple(call.program or call.name for call in failed if not call.declined)[:_MOST_FAILED],
         declined=tuple(call.program or call.name for call in seen if call.declined)[:_MOST_FAILED],
         changed=bool(changing) or window.last_change > window.since,
-        first_change=min(starts, default=0),
-        has_more_files=any(not call.files for call in changing),
+        first_change=min((*starts, *tool_runs), default=0),
+        has_more_files=bool(tool_runs) or any(not call.files for call in changing),
         ran=tuple(dict.fromkeys(check.name for check, _ in ends if check.family != "probe" or check.named))[:_MOST_RAN],
         has_passed=any(end.outcome == "passed" and check.family in FAMILIES[:2] for check, end in ends),
         only_prose=any(call.changes and call.files for call in seen),

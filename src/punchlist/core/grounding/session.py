@@ -217,6 +217,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     scratch: tuple[Scratch, ...] = ()
     gone: tuple[str, ...] = ()
     """Hashes of scratch files that were removed again."""
+    tool_runs: tuple[int, ...] = ()
+    """Runs of scratch files whose code writes others."""
     changed: tuple[str, ...] = ()
     """Hashes of files with changes that are neither committed nor put aside."""
     aside: bool = False
@@ -263,7 +265,9 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                 written.setdefault(hash_path(path), 0)
                 if known is not None:
                     scratch[path] = replace(known, has_run=True)
-                    kept += [Touch("edited", "")] * known.writes
+                    if known.writes:
+                        kept.append(Touch("edited", ""))
+                        record = replace(record, tool_runs=(*record.tool_runs, change.position)[-_MOST_SCRATCH:])
             elif how in (*_ASIDE, "committed", "unhooked"):
                 record, is_change = record._handle_git(touch, change.position)
                 kept += [touch] * is_change
