@@ -440,19 +440,9 @@ def judge_ends(
     states = read_states(ways, count)
     found: list[Outcome] = []
     for check, state, part, read in zip(line.checks, states, parts, readings, strict=True):
-        cannot_run = state == "failed" and exit_code in _CANNOT_RUN
-        ran_nothing = state == "failed" and exit_code in _PYTEST_EMPTY and check.program in _PYTEST
-        has_run = read.summary == "failed" or read.has_findings
-        if has_run and "_FailedTest" in part and lacks_operand(part, check.scope, count_tests(part, is_lint=False)):
-            found.append("empty")
-            continue
-        if (cannot_run or ran_nothing) and (not has_run or lacks_program(part)):
-            found.append("failed" if check.named else "empty")
-        elif state == "not run":
-            found.append("empty")
-        else:
-            is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's
-            found.append(_judge(check, state, part, Reading(None) if is_clear else read, is_guess=is_guess))
+        is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's
+        code = None if is_guess else exit_code
+        found.append(_judge(check, state, code, part, Reading(None) if is_clear else read))
     if exit_code and ways and all("f" in way[:count] for way in ways):
         suspects = [place for place in range(count) if any(way[place] == "f" for way in ways)]
         if not any(found[place] in ("failed", "empty") for place in suspects):
@@ -539,20 +529,18 @@ def _read(check: Check, text: str, *, repeats: bool) -> Reading:
     )
 
 
-def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_guess: bool) -> Outcome:
-    if check.named and is_guess and state != "failed" and read.summary is not None:
-        return read.summary  # no exit code was told, so a known runner's own words say more
-    if check.named:
-        return {"passed": "passed", "failed": "failed", "not run": "empty", None: "unknown"}[state]  # type: ignore[return-value]
+def _judge(check: Check, state: State | None, exit_code: int | None, text: str, read: Reading) -> Outcome:
+    """Return how a check came out. `exit_code` is that of the line, if it was told."""
+    if state == "not run":
+        return "empty"
+    may_be_error = check.shown != "hidden" and (state is None or exit_code is None)
+    if check.named:  # where no exit code was told, a known runner's own words say more
+        told = read.summary if exit_code is None and state != "failed" else None
+        return told or state or "unknown"
     if state is None and read.is_contradicted:
         return "unknown"
-    may_be_error = check.shown != "hidden" and (state is None or is_guess)
-    if (state == "failed" or may_be_error) and read.summary != "passed" and not read.has_findings:
-        names = check.program if not check.script else check.script
-        is_test, is_script = check.family == "test", check.is_script
-        has_start = not could_not_start(text, names, is_test=is_test, is_script=is_script)
-        if not has_start and not count_tests(text, is_lint=False).ran:
-            return "empty"
+    if (state == "failed" or may_be_error) and _ran_nothing(check, text, read, exit_code if state else None):
+        return "empty"
     if read.is_unclear and state != "failed":
         return "unknown"
     if read.summary in ("failed", "empty"):
@@ -568,7 +556,20 @@ def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_gu
     has_complaints = read.has_talk or read.has_findings
     if state == "passed" and (not check.is_script or (not has_complaints and _shows_its_command(text))):
         return "passed"
-    return "empty" if state == "not run" else "unknown"
+    return "unknown"
+
+
+def _ran_nothing(check: Check, text: str, read: Reading, exit_code: int | None) -> bool:
+    """True if a check that did not pass could not start: no test ran, and nothing was compiled."""
+    is_empty_code = exit_code in _CANNOT_RUN or (exit_code in _PYTEST_EMPTY and check.program in _PYTEST)
+    ran = count_tests(text, is_lint=False).ran
+    has_run = read.summary == "failed" or read.has_findings
+    if (is_empty_code and (not has_run or lacks_program(text))) or (has_run and lacks_operand(text, check.scope, ran)):
+        return True
+    if read.summary == "passed" or read.has_findings or ran:
+        return False
+    names = check.script or check.program
+    return could_not_start(text, names, is_test=check.family == "test", is_script=check.is_script)
 
 
 def _shows_its_command(text: str) -> bool:
