@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from punchlist.core.checks.summaries import Shown
 from punchlist.core.shell.programs import HTTP_CLIENTS, saves_file
+from punchlist.core.shell.touches import writes_files
 from punchlist.core.shell.wrappers import program, read_options, word_set, word_table
 from punchlist.errors import ConfigInvalid
 from punchlist.text.hashing import blake2b
@@ -281,6 +282,15 @@ _HIDES_OF: Final = word_table(
     make gmake: -[bBdekrRsSwL]*i[a-zA-Z]*
     """
 )
+_BUILDS_ONLY: Final = word_table(
+    r"""
+    gradle gradlew: (?:-x|--exclude-task)=.*[tT]est.*
+    go: -c
+    mvn mvnw mvnd: -D(?:skipTests|skipITs|maven\.test\.skip)(?:=true)?
+    """
+)
+"""Options with which a command for tests runs none."""
+
 _REPORTS_WITH: Final[Mapping[str, str]] = {"semgrep": "--error", "cppcheck": "--error-exitcode", "trivy": "--exit-code"}
 """Programs that end with 0 unless they are given this option."""
 
@@ -333,10 +343,6 @@ _CHANGES_FILES: Final = compile_later(
     r"^(?!(?:test|tests|verify|check|repro\w*|debug|demo|show|try)[_-])(?:.*[_-])?(?:gen\w*|migrat\w+|fix\w*|format\w*|setup|install\w*|codemod\w*|update\w*|write\w*|build\w*|make\w*|"
     r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*|modif\w+)(?:$|[_-])",
     re.IGNORECASE,
-)
-_WRITES_IN_CODE: Final = compile_later(
-    r"write_text|write_bytes|\.write\(|writeFile|appendFile|open\([^)]*['\"][wax]b?\+?['\"]|\bunlink|\brename\(|\brmtree"
-    r"|\bremove\(|\bmkdir|subprocess|os\.system|shutil\.|child_process|\.sub\(.*write|json\.dump\(|save\(|\binplace\b"
 )
 
 
@@ -473,7 +479,7 @@ def find_check(
         return None, False
     if name in own:
         family = "probe"
-    elif family == "test" and _skips_tests(words):
+    elif family == "test" and _has_option(words, _BUILDS_ONLY):
         family = "build"
     is_script = found is None and family != "probe"
     script = "" if found is not None else find_script_path(words)
@@ -514,27 +520,20 @@ def is_idle(words: Sequence[str]) -> bool:
     """True if a command shows something about a check, or never ends, and checks nothing."""
     name = program(words)
     given = {word.partition("=")[0] for word in words[1:] if not word.endswith(("=false", "=0"))}
-    if not _IDLE.isdisjoint(given) and name not in _DRY_CHECKS:
-        return True
-    return any(re.fullmatch(option, word) for option in _IDLE_OF.get(name, ()) for word in words[1:])
+    return (not _IDLE.isdisjoint(given) and name not in _DRY_CHECKS) or _has_option(words, _IDLE_OF)
 
 
-def _skips_tests(words: Sequence[str]) -> bool:
-    if program(words) in ("gradle", "gradlew"):
-        return any(option in ("-x", "--exclude-task") and "test" in task.lower() for option, task in pairwise(words))
-    if program(words) == "go":
-        return "-c" in words
-    return any(re.fullmatch(r"-D(?:skipTests|skipITs|maven\.test\.skip)(?:=true)?", word) for word in words)
+def _has_option(words: Sequence[str], table: Mapping[str, frozenset[str]]) -> bool:
+    """True if a command has one of the options that a table has for its program: `-x`, or with a value `-x=y`."""
+    given = [*words[1:], *(f"{option}={value}" for option, value in pairwise(words) if option.startswith("-"))]
+    return any(re.fullmatch(option, word) for option in table.get(program(words), ()) for word in given)
 
 
 def _hides_failure(words: Sequence[str]) -> bool:
-    name = program(words)
-    needed = _REPORTS_WITH.get(name)
+    needed = _REPORTS_WITH.get(program(words))
     if needed is not None and not any(word.partition("=")[0] == needed for word in words):
         return True
-    given = [*words[1:], *(f"{option}={value}" for option, value in pairwise(words))]
-    hiding = _HIDES_OF.get(name, ())
-    return not _HIDES.isdisjoint(words) or any(re.fullmatch(option, word) for option in hiding for word in given)
+    return not _HIDES.isdisjoint(words) or _has_option(words, _HIDES_OF)
 
 
 def _find_scope(words: Sequence[str], name: str, *, is_script: bool, is_file: bool) -> tuple[str, ...]:
@@ -702,7 +701,7 @@ def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
     code = "\n".join([given, *(one.target for one in command.redirects if one.operator.startswith("<<"))])
     if code:
         is_shell = name in ("bash", "sh", "zsh")
-        return None if is_shell or _WRITES_IN_CODE.search(code) else (f"{name} {option}", "probe")
+        return None if is_shell or writes_files(code) else (f"{name} {option}", "probe")
     path = find_script_path(words)
     stem = path.rpartition("/")[2].rpartition(".")[0]
     if not stem or _CHANGES_FILES.search(stem) is not None:

@@ -29,7 +29,7 @@ class Touch(NamedTuple):
 
 _WRITES_FILES: Final = compile_later(
     r"write_text|write_bytes|writelines|writeFile|appendFile|open\([^)\n]*['\"][wax]b?\+?['\"]|\binplace\b|\brmtree"
-    r"|os\.(?:remove|unlink|rename|replace)|shutil\.(?:copy|move)|\bsed -i|\bgit (?:checkout|apply|restore)"
+    r"|os\.(?:remove|unlink|rename|replace)|\.unlink|shutil\.(?:copy|move)|\bsed -i|\bgit (?:checkout|apply|restore)"
     r"|>\s*[\w./-]+\.\w"
 )
 _TEMPORARY_ONLY: Final = compile_later(r"tempfile|mkdtemp|mktemp|tmp_path|/tmp/")
