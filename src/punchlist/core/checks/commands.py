@@ -358,7 +358,7 @@ class Check(Struct, frozen=True, omit_defaults=True):
 
     name: str
     family: Family
-    program: str
+    program: str = ""
     is_script: bool = False
     scope: tuple[str, ...] = ()
     folder: str = ""

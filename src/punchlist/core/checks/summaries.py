@@ -311,7 +311,7 @@ _ANY: Final = Framework(
 """How most programs say it. Looked for where the program that ran is not known, or its own lines are not there."""
 
 _ANY_SIGNS: Final[dict[Kind, tuple[str, ...]]] = {
-    "failed": ("fail", "Fail", "FAIL", "not pass", "passed\n"),
+    "failed": ("fail", "Fail", "FAIL", "pass"),
     "empty": ("0 test", "o test"),
     "passed": ("pass", "Pass", "PASS", "OK", "all ", "All ", "ALL ", "✅"),
     "findings": ("fail", "Fail", "FAIL", "NOT OK", "❌", "✗"),
@@ -431,22 +431,12 @@ def _find_frameworks(names: tuple[str, ...]) -> list[Framework]:
 
 
 def _find_talk(text: str) -> set[str]:
-    return {
-        kind
-        for kind, pattern in _compile(_ANY)
-        if pattern.search(_keep_lines(f"{text}\n", _ANY_SIGNS[kind])) is not None
-    }
-
-
-def _keep_lines(text: str, signs: tuple[str, ...]) -> str:
-    lines: dict[str, None] = {}
-    for sign in signs:
-        at = text.find(sign)
-        while at >= 0:
-            end = text.find("\n", at)
-            lines[text[text.rfind("\n", 0, at) : end]] = None
-            at = text.find(sign, end)
-    return "".join(lines)
+    found: set[str] = set()
+    for kind, pattern in _compile(_ANY):
+        lines = [line for line in text.split("\n") if any(sign in line for sign in _ANY_SIGNS[kind])]
+        if lines and pattern.search("\n" + "\n".join(lines)) is not None:
+            found.add(kind)
+    return found
 
 
 def _pick(found: set[str]) -> Summary | None:

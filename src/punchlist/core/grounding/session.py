@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from punchlist.core.checks.commands import FAMILIES, Check, Family
 from punchlist.core.checks.outcome import CheckEnd, Outcome
@@ -73,11 +73,9 @@ class Failure(Struct, frozen=True, array_like=True):
         return bool(new.failed) and bool(new.ran) and (new.failed, new.ran) == (then.failed, then.ran)
 
 
-class CheckRun(Struct, frozen=True, omit_defaults=True):
-    """One run of a check program. `started` and `finished` are positions; `agent` is the number of the agent."""
+class CheckRun(Check, frozen=True, omit_defaults=True, kw_only=True):
+    """One run of a check. `started` and `finished` are positions; `agent` is the number of the agent."""
 
-    name: str
-    family: Family
     outcome: Outcome
     started: int
     finished: int
@@ -85,27 +83,17 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     agent: int
     call: str
     command: str = ""
-    folder: str = ""
-    scope: tuple[str, ...] = ()
     notes: tuple[tuple[int, str], ...] = ()
     """Remarks on what was done to the tests before this pass, each with its position."""
     tail: str = ""
     """The last lines of its output, if it failed."""
     counts: RunCounts = RunCounts()
-    options: str = ""
-    script: str = ""
-    named: str = ""
-    """A hash of its words, if a person or the project names it as a check."""
-    of_item: bool = False
-    """Only an item names it: a probe then counts for that item alone."""
     is_away: bool = False
     """The change was put aside by Git while it ran, and came back."""
     is_outside: bool = False
     """It ran in a folder outside the project."""
     healed: str | None = None
     """The options of a red run that it healed with other options."""
-    runs: tuple[str, ...] = ()
-    """Files that decide what it runs."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -118,14 +106,14 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
 
     @property
     def verified_by(self) -> Literal["test", "build", "named"]:
-        """What a pass of it is worth."""
+        """The kind of proof that a pass of it is."""
         if self.named and not (self.of_item and self.family in FAMILIES[:2]):
             return "named"
         return "test" if self.family == "test" else "build"
 
     @property
     def left_out(self) -> str:
-        """What it was narrowed to by options, not by paths."""
+        """The selection of tests by options, not by paths."""
         selected = (path.rpartition("::")[2].lstrip("!") for path in self.scope if "!" in path or "-" in path[:1])
         return next(selected, "")
 
@@ -495,9 +483,17 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
         scope = _scope(check, project)
         if end.counts.left_out and not any("!" in path or path.startswith("-") or "::-" in path for path in scope):
             scope = tuple(f"{path}::!deselected" for path in scope) or ("!deselected",)
-        run = CheckRun(
-            name=check.name,
+        folder = relative_path(check.folder, project)
+        known = replace(
+            check,
             family="test" if is_probe else check.family,
+            folder=folder,
+            scope=scope,
+            script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
+            runs=find_deciding(check, project),
+        )
+        run = CheckRun(
+            **asdict(known),
             outcome=outcome,
             started=call.started.order,
             finished=position,
@@ -505,17 +501,10 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             agent=agent,
             call=call.id,
             command=call.preview,
-            folder=relative_path(check.folder, project),
-            scope=scope,
             tail=call.tail if outcome == "failed" else "",
             counts=end.counts,
-            options=check.options,
-            script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
-            named=check.named,
-            of_item=check.of_item,
             is_away=call.check.is_away,
-            runs=find_deciding(check, project),
-            is_outside=_is_outside(relative_path(check.folder, project), project),
+            is_outside=_is_outside(folder, project),
         )
         runs.append(run)
     return runs
