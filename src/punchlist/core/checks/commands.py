@@ -198,6 +198,9 @@ _NAME: Final = compile_later(r"(?!\d+[a-z]?$)[\w@][\w@.-]*")
 _ONLY_LEFT_OUT: Final = compile_later(r"not [\w-]+(?: and not [\w-]+)*")
 """A selection that names only what it leaves out."""
 
+_UNKNOWN_WORD: Final = compile_later(r"\$(?:\w+|\{\w+\}|\(\)|[@*])")
+"""A word that only the shell knows, so that it may narrow a run."""
+
 _FOLDER_OPTIONS: Final = frozenset({"-C", "--prefix", "--directory", "--cwd", "--dir", "--rootdir", "--project-dir"})
 
 _LANGUAGES: Final = word_table(
@@ -550,7 +553,9 @@ def _find_scope(words: Sequence[str], name: str, *, is_script: bool, is_file: bo
         f"{'!' if _ONLY_LEFT_OUT.fullmatch(value) else ''}{option} {value}"
         for option, value in read_options(words[1:], narrows)
     ]
-    chosen += [f"!{word}" for word in words[1:] if f"!{word.partition('=')[0]}" in narrows]
+    chosen += [
+        f"!{word}" for word in words[1:] if f"!{word.partition('=')[0]}" in narrows or _UNKNOWN_WORD.fullmatch(word)
+    ]
     for word in _find_targets(words[1:], _SHORT_VALUED.get(host, _VALUED)):
         if word in verbs:
             verbs.discard(word)

@@ -36,6 +36,7 @@ from punchlist.core.checks.summaries import (
     is_refusal,
     lacks_operand,
     lacks_program,
+    lacks_project,
     read_summary,
 )
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
@@ -450,7 +451,7 @@ def judge_ends(
     return [
         CheckEnd(
             outcome,
-            count_tests(part, is_lint=check.family == "lint") if check.shown != "hidden" else RunCounts(),
+            count_tests(part, is_test=check.family == "test") if check.shown != "hidden" else RunCounts(),
             ended_well=state == "passed",
             has_runner=check.script != "" and check.shown != "hidden" and ends_in_summary(part),
         )
@@ -562,9 +563,11 @@ def _judge(check: Check, state: State | None, exit_code: int | None, text: str, 
 def _ran_nothing(check: Check, text: str, read: Reading, exit_code: int | None) -> bool:
     """True if a check that did not pass could not start: no test ran, and nothing was compiled."""
     is_empty_code = exit_code in _CANNOT_RUN or (exit_code in _PYTEST_EMPTY and check.program in _PYTEST)
-    ran = count_tests(text, is_lint=False).ran
+    ran = count_tests(text, is_test=True).ran
     has_run = read.summary == "failed" or read.has_findings
     if (is_empty_code and (not has_run or lacks_program(text))) or (has_run and lacks_operand(text, check.scope, ran)):
+        return True
+    if not ran and lacks_project(text):
         return True
     if read.summary == "passed" or read.has_findings or ran:
         return False

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal, NamedTuple, get_args
 
+from punchlist.core.shell.wrappers import split_name
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 
@@ -347,6 +348,12 @@ _NOT_STARTED: Final = compile_later(
 )
 """Lines with which an interpreter or a runner says that the run could not begin."""
 
+_NO_PROJECT: Final = compile_later(
+    r"could not find `Cargo\.toml`|there is no POM\b|does not contain a Gradle build|failed to read dockerfile: "
+    r"|unable to prepare context: |Cannot connect to the Docker daemon"
+)
+"""Sentences of runners without the file, or the service, that they work on."""
+
 _MISSING: Final = compile_later(r".*: (?:command not found|not found|No such file or directory|Permission denied)")
 _SHELL: Final = compile_later(r"\S*sh: ")
 _NO_TESTS: Final = compile_later(
@@ -484,6 +491,11 @@ def lacks_operand(text: str, operands: Iterable[str], ran: int) -> bool:
     return bool(missing) and ran == len(re.findall(r"(?m)^ERROR: .*_FailedTest", text)) and named.issuperset(missing)
 
 
+def lacks_project(text: str) -> bool:
+    """True if a runner said that there is no project to work on, and no code ran."""
+    return _RAN.search(text) is None and _NO_PROJECT.search(text) is not None
+
+
 def lacks_program(text: str) -> bool:
     """True if a shell said that a program is not there, and no code ran."""
     return _RAN.search(text) is None and any(map(_MISSING.fullmatch, text.strip().split("\n")[:40]))
@@ -512,12 +524,12 @@ _COUNTS: Final = compile_later(
 )
 _COUNTED: Final = compile_later(
     r"\n[ \t=|#>*-]{0,200}(?=.*\d)(?:.*\b(?:passed|failed|passing|failing|failures|deselected|skipped)\b.*"
-    r"|Ran \d+ tests?.*|(?:OK|FAILED) \(.*|\d+ (?:pass|fail)$)"
+    r"|Ran \d+ tests?.*|.*Tests run: \d+.*|(?:OK|FAILED) \(.*|\d+ (?:pass|fail)$)"
 )
 _FAILURE_NAMES: Final = compile_later(
     r"^(?:(?:FAILED|ERROR) (\S+(?:\[.*\])?)(?: - .*)?$|(?:FAIL|ERROR): (\w+ \([^)\n]*\))|[ \t]*--- FAIL: (\S+)"
     r"|test (\S+) \.\.\. FAILED|[ \t]*● (.+ › .+)$|_+ (\S+\.py:\S+) _+$|rspec (\S+)|\d+\) (\S+::\S+)"
-    r"|not ok \d+ -? ?(.+)|[ \t]*FAIL[ \t]+(\S+ > .+)$|(\S+ > .+) FAILED$|FAIL\s+(\S+ \[(?:build|setup) failed\])"
+    r"|not ok \d+ -? ?(.+)|\[ERROR\] +(\S+).* <<< (?:FAILURE|ERROR)!|[ \t]*FAIL[ \t]+(\S+ > .+)$|(\S+ > .+) FAILED$|FAIL\s+(\S+ \[(?:build|setup) failed\])"
     r"|(INTERNALERROR>|error(?:\[E\d+\])?: .+)|(\S[^:\n]{0,200}:\d+(?::\d+)?:? .+))",
     re.MULTILINE,
 )
@@ -542,8 +554,11 @@ class RunCounts(NamedTuple):
     failures: tuple[str, ...] = ()
 
 
-def count_tests(text: str, *, is_lint: bool) -> RunCounts:
-    """Return the numbers and the names of failures that an output tells of; zeros where it tells none."""
+def count_tests(text: str, *, is_test: bool) -> RunCounts:
+    """Return the numbers and the names of failures that an output tells of; zeros where it tells none.
+
+    `is_test`: a place in a file is no name of a failure, as it is for compilers and linters.
+    """
     counts = Counter[str]()
     lines = [line[0].strip() for line in _COUNTED.finditer(f"\n{text}")]
     results = [line for line in lines if line.startswith("test result:")]
@@ -558,7 +573,7 @@ def count_tests(text: str, *, is_lint: bool) -> RunCounts:
     seen = Counter[str]()
     for match in _FAILURE_NAMES.finditer(text):
         name = next(group for group in match.groups() if group is not None)
-        if (match.lastindex == len(match.groups())) == is_lint:
+        if not (is_test and match.lastindex == len(match.groups())):
             seen[_NUMBER.sub("", name)] += 1
     hashes = sorted({_hash(f"{name} {at}") for name, count in seen.items() for at in range(count)})
     names = tuple(hashes) if len(hashes) <= _MOST_NAMES else (_hash(" ".join(hashes)),)
@@ -604,5 +619,5 @@ def _by_program() -> dict[str, list[Framework]]:
     found: dict[str, list[Framework]] = {}
     for framework in FRAMEWORKS:
         for name in framework.programs.split():
-            found.setdefault(name.replace("+", " "), []).append(framework)
+            found.setdefault(split_name(name), []).append(framework)
     return found

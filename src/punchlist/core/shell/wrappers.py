@@ -23,14 +23,18 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def word_table(text: str) -> dict[str, frozenset[str]]:
-    """Read a table of rows `name name: word word`; a `+` is a space, and rows of one name are joined."""
+    """Read a table of rows `name name: word word`; rows of one name are joined. See `split_name`."""
     table: dict[str, frozenset[str]] = {}
     for row in text.strip().splitlines():
         names, _, words = row.partition(":")
         for name in names.split():
-            key = name.replace("+", " ")
-            table[key] = table.get(key, frozenset()) | {word.replace("+", " ") for word in words.split()}
+            table[split_name(name)] = table.get(split_name(name), frozenset()) | set(map(split_name, words.split()))
     return table
+
+
+def split_name(name: str) -> str:
+    """Return a name of a table with a space for each `+` between two words: not in `g++`."""
+    return re.sub(r"(?<=\w)\+(?=\w)", " ", name)
 
 
 _ENGINES: Final = "docker podman docker+compose docker-compose"
