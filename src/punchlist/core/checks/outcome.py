@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence, Set
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct

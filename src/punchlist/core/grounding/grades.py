@@ -31,7 +31,6 @@ from punchlist.core.grounding.session import (
     CheckRun,
     SessionRecord,
     find_deciding,
-    is_setup,
     name_check,
     read_ends,
 )

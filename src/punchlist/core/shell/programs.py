@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Final, Literal
 
 from punchlist.core.shell.wrappers import SHELLS, expand, program, read_options, word_set, word_table
+from punchlist.core.tables import programs as tables
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
 
@@ -36,82 +37,13 @@ _HARMLESS_VARIABLES: Final = compile_later(
 )
 
 
-_READS: Final = word_set(
-    """
-    : [ [[ b2sum base32 basename bzcat cal cat cd cksum cmp column comm cut df diff dir dirname
-    dirs du echo egrep exa expand expr eza false fgrep fmt fold free getconf getent grep groups head hexdump id join
-    jq last locale ls lsblk lscpu md5sum netstat nl nproc od paste pgrep popd printenv ps pushd pwd
-    readlink realpath rev seq set sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat strings sum tac tail
-    test tr true tty type uname unexpand uptime users w wc whatis whereis which who whoami xzcat xzgrep zcat zgrep
-    """
-)
-"""Nothing that these can be given writes a file, runs a command or asks the network to change something."""
+_READS: Final = word_set(tables.READS)
 
-_RECORDS: Final = word_set(
-    """
-    exit return export unset alias shift trap ulimit umask local read wait top lsof ping dig nslookup host bc man help
-    history jobs locate more less cloc tokei scc mkdir kill pkill killall pip3 pip apt apt-get brew yum dnf apk conda
-    nvm pyenv rbenv corepack env declare typeset readonly hash shopt less clear time disown history venv virtualenv
-    uvicorn gunicorn hypercorn daphne http.server redis-server http-server live-server nodemon ngrok
-    psql mysql sqlite3 redis-cli mongosh
-    """
-)
-"""These write nothing that a check looks at, or only packages, processes and databases."""
+_RECORDS: Final = word_set(tables.RECORDS)
 
-_READ_VERBS: Final = word_table(
-    """
-    docker: ps images logs inspect version info top stats port diff history search container+ls image+ls volume+ls
-    docker: network+ls compose+ps compose+logs
-    kubectl: get describe logs version explain top api-resources api-versions cluster-info
-    gh: pr+view issue+view run+view repo+view release+view workflow+view search+code search+issues search+prs
-    gh: pr+list issue+list run+list repo+list release+list workflow+list pr+diff pr+status pr+checks
-    gh: issue+status auth+status
-    npm: ls list view outdated root prefix
-    pip pip3: list show freeze check
-    uv: pip+list pip+show pip+freeze pip+tree pip+check version python+list
-    cargo: tree search
-    go: version doc
-    systemctl: status list-units list-unit-files is-active is-enabled is-failed show cat
-    brew: list info search
-    apt: list show search
-    dpkg: -l -L -s -S --list --status
-    """
-)
-"""Programs with the verbs that read, one word or two, which have to come first."""
+_READ_VERBS: Final = word_table(tables.READ_VERBS)
 
-_RECORD_VERBS: Final = word_table(
-    """
-    git: add commit push fetch tag branch remote grep ls-remote reflog worktree notes format-patch archive bundle var
-    git: help fsck gc init config
-    jj: status st log diff show commit describe git
-    docker: push tag pull start stop restart kill rm rmi login exec compose
-    docker-compose: up down start stop restart ps logs pull exec
-    kubectl: port-forward
-    npm: install i ci add uninstall remove rm un update why explain whoami pack audit cache config start
-    pnpm: install i add remove rm update up ls list why outdated start dev
-    yarn: install add remove list why info start dev
-    bun: install i add remove
-    bundle gem: install update list show info check outdated
-    composer: install update require remove show
-    npm pnpm yarn bun: run+dev run+start run+serve run+preview
-    yarn vite: -
-    vite next nuxt astro: dev start serve preview
-    flask: run routes
-    rails: s server c console routes
-    playwright: install install-deps
-    make gmake just task: help
-    uv: sync tree export lock add remove pip venv python tool
-    poetry: install lock add show env
-    cargo: metadata version locate-project fetch install add
-    go: list env mod get
-    terraform: show output providers version graph init
-    helm: list status history get version
-    gh: pr issue run api search auth browse status release repo
-    glab: mr issue ci api auth
-    systemctl: start stop restart reload
-    """
-)
-"""Programs with the verbs that record, one word or two; `-` is a program without any."""
+_RECORD_VERBS: Final = word_table(tables.RECORD_VERBS)
 
 _CLOUDS: Final = word_set("aws gcloud az heroku fly flyctl vercel netlify doctl")
 _CLOUD_READS: Final = compile_later(r"(?:ls|list|describe|get|show|status|logs?|info|help|version)(?:-.*)?")
@@ -119,13 +51,7 @@ _CLOUD_READS: Final = compile_later(r"(?:ls|list|describe|get|show|status|logs?|
 _WRITING_VERBS: Final = word_set("checkout fix")
 """`gh pr checkout`, `npm audit fix`."""
 
-_VERSIONED: Final = word_set(
-    """
-    bun cargo clang cmake deno docker gcc gh git go gradle java javac kubectl make mvn node npm npx perl php pip pip3
-    pnpm poetry psql pytest python python3 ruby ruff rustc rustup sqlite3 terraform tsc uv yarn
-    """
-)
-"""Programs that may be asked for their version or help, and for nothing else."""
+_VERSIONED: Final = word_set(tables.VERSIONED)
 
 _VERSIONED_SHORT: Final = word_set("node npm npx pnpm yarn php ruby")
 _ENVIRONMENT_SCRIPTS: Final = word_set(
@@ -367,22 +293,8 @@ def _count_operands(args: list[str]) -> int:
     return sum(not arg.startswith("-") for arg in args)
 
 
-_GIT_READS: Final = word_set(
-    "status log diff show rev-parse ls-files ls-tree blame annotate describe shortlog cat-file rev-list name-rev "
-    "merge-base show-ref for-each-ref count-objects diff-tree diff-index diff-files whatchanged cherry version "
-    "check-ignore check-attr range-diff show-branch"
-)
-_GIT_LISTS: Final = word_table(
-    """
-    stash notes: list show
-    remote: get-url
-    worktree: list
-    submodule: status
-    reflog: show
-    bisect: log
-    config: --get --get-all --get-regexp --list -l get list
-    """
-)
+_GIT_READS: Final = word_set(tables.GIT_READS)
+_GIT_LISTS: Final = word_table(tables.GIT_LISTS)
 _GIT_ALONE: Final = ("remote", "remote -v", "remote --verbose", "reflog")
 _BRANCH_LISTS: Final = compile_later(r"--list|-l|--(?:no-)?(?:contains|merged)(?:=.*)?|--points-at.*")
 _BRANCH_SHOWS: Final = compile_later(
