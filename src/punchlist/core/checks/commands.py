@@ -185,7 +185,7 @@ class Pattern(Struct, frozen=True):
 
     def match(self, words: Sequence[str]) -> str | None:
         """Return the name of this check, or None if the words are not it. Their program fits already."""
-        if not all(any(_is_option(word, options) for word in words[1:]) for options in self.options):
+        if not all(read_options(words[1:], options) for options in self.options):
             return None
         operands = find_operands(words[1:]) if self.verbs or self.anywhere else []
         if self.anywhere:
@@ -259,7 +259,7 @@ def find_check(
     words, name = command.words, program(command.words)
     if len(words) > 1 and _INTERPRETER.fullmatch(name) and program(words[1:]) in _HOSTS:
         words = words[1:]  # `python manage.py test`
-    if not words or is_idle(words):
+    if not words or _is_idle(words):
         return None, False
     found = patterns.find(words)
     label, family = found or find_script(words, patterns) or _find_probe(command) or ("", None)
@@ -304,7 +304,7 @@ def hash_words(words: Sequence[str]) -> str:
     return blake2b("\0".join(words).encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
-def is_idle(words: Sequence[str]) -> bool:
+def _is_idle(words: Sequence[str]) -> bool:
     """True if a command shows something about a check, or never ends, and checks nothing."""
     name = program(words)
     given = {word.partition("=")[0] for word in words[1:] if not word.endswith(("=false", "=0"))}
@@ -497,12 +497,3 @@ def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
     if not stem or _CHANGES_FILES.search(stem) is not None:
         return None
     return f"{name} {path.rpartition('/')[2]}"[:64], "probe"
-
-
-def _is_option(word: str, wanted: frozenset[str]) -> bool:
-    if not word.startswith("-"):
-        return False
-    if word.partition("=")[0] in wanted:
-        return True
-    is_bundle = not word.startswith("--") and 2 < len(word) <= 8 and word[1:].isalpha()
-    return is_bundle and any(len(option) == 2 and option[1] in word for option in wanted)

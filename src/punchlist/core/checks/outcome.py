@@ -19,7 +19,6 @@ from punchlist.core.checks.commands import (
     find_check,
     find_script_path,
     hash_words,
-    is_idle,
     is_interpreter,
     load_default_patterns,
 )
@@ -35,7 +34,6 @@ from punchlist.core.checks.summaries import (
     has_execution_error,
     is_refusal,
     lacks_operand,
-    lacks_program,
     lacks_project,
     read_summary,
 )
@@ -202,7 +200,7 @@ def analyse_command(
             Touch(how, _join(folder, path) if how not in ("back", "committed") else path) for how, path in touched
         )
         if found is None:
-            if effect_of(command) == "changes" and not is_idle(command.words):
+            if effect_of(command) == "changes":
                 is_checked = any(check.family != "probe" for check in checks)
                 changes_before, changes_after = changes_before or not is_checked, changes_after or is_checked
                 is_whole = is_whole and is_known
@@ -542,8 +540,6 @@ def _judge(check: Check, state: State | None, exit_code: int | None, text: str, 
         return "unknown"
     if (state == "failed" or may_be_error) and _ran_nothing(check, text, read, exit_code if state else None):
         return "empty"
-    if read.is_unclear and state != "failed":
-        return "unknown"
     if read.summary in ("failed", "empty"):
         return read.summary
     if read.has_talk and check.family == "probe":  # code that was written to print OK or FAIL
@@ -565,7 +561,7 @@ def _ran_nothing(check: Check, text: str, read: Reading, exit_code: int | None) 
     is_empty_code = exit_code in _CANNOT_RUN or (exit_code in _PYTEST_EMPTY and check.program in _PYTEST)
     ran = count_tests(text, is_test=True).ran
     has_run = read.summary == "failed" or read.has_findings
-    if (is_empty_code and (not has_run or lacks_program(text))) or (has_run and lacks_operand(text, check.scope, ran)):
+    if (is_empty_code and not has_run) or (has_run and lacks_operand(text, check.scope, ran)):
         return True
     if not ran and lacks_project(text):
         return True

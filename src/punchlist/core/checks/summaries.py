@@ -18,7 +18,7 @@ WINDOW: Final = 65_536
 
 Summary = Literal["failed", "empty", "passed"]
 Shown = Literal["whole", "end", "part", "hidden"]
-"""What of an output is seen: all, its end (`tail`), single lines (`grep`, `head`), or nothing as it was printed."""
+"""The part of an output that is seen: all, its end (`tail`), single lines (`grep`, `head`), or nothing as it was printed."""
 
 Kind = Literal["failed", "empty", "passed", "built", "findings"]
 
@@ -26,15 +26,13 @@ Kind = Literal["failed", "empty", "passed", "built", "findings"]
 class Reading(NamedTuple):
     """The reading of an output. `has_findings`: single findings; `has_talk`: words of failure that prove little.
 
-    `is_contradicted`: it holds a summary of failures, and a later one without any. `is_unclear`: of several runs only
-    the last are seen, and in these nothing ran.
+    `is_contradicted`: it holds a summary of failures, and a later one without any.
     """
 
     summary: Summary | None
     has_findings: bool = False
     has_talk: bool = False
     is_contradicted: bool = False
-    is_unclear: bool = False
 
 
 _N: Final = r"[1-9]\d{0,8}"
@@ -201,7 +199,7 @@ def read_summary(
     for framework in dict.fromkeys(frameworks):
         lines = list(_read_lines(text, framework, is_test=is_test))
         if shown == "end" and "cargo+test" in framework.programs and {kind for *_, kind in lines} == {"empty"}:
-            return Reading(None, is_unclear=True)  # each binary has a summary, and the last is that of the doc tests
+            return Reading(None)  # each binary has a summary, and the last is that of the doc tests
         if shown == "hidden" or (shown == "part" and not (framework.is_final or framework.is_total)):
             lines = [line for line in lines if line[2] not in ("passed", "built")]
         if shown == "hidden":
@@ -290,11 +288,6 @@ def lacks_operand(text: str, operands: Iterable[str], ran: int) -> bool:
 def lacks_project(text: str) -> bool:
     """True if a runner said that there is no project to work on, and no code ran."""
     return _RAN.search(text) is None and _NO_PROJECT.search(text) is not None
-
-
-def lacks_program(text: str) -> bool:
-    """True if a shell said that a program is not there, and no code ran."""
-    return _RAN.search(text) is None and any(map(_MISSING.fullmatch, text.strip().split("\n")[:40]))
 
 
 def is_refusal(text: str) -> bool:
