@@ -18,7 +18,7 @@ WINDOW: Final = 65_536
 
 Summary = Literal["failed", "empty", "passed"]
 Shown = Literal["whole", "end", "part", "hidden"]
-"""The part of an output that is seen: all, its end (`tail`), single lines (`grep`, `head`), or nothing as it was printed."""
+"""The part of an output that is seen: all, its end (`tail`), lines (`grep`, `head`), or nothing as it was printed."""
 
 Kind = Literal["failed", "empty", "passed", "built", "findings"]
 

@@ -44,6 +44,7 @@ _RECORDS: Final = word_set(tables.RECORDS)
 _READ_VERBS: Final = word_table(tables.READ_VERBS)
 
 _RECORD_VERBS: Final = word_table(tables.RECORD_VERBS)
+_WRITING_OPTIONS: Final = word_table(tables.WRITING_OPTIONS)
 
 _CLOUDS: Final = word_set("aws gcloud az heroku fly flyctl vercel netlify doctl")
 _CLOUD_READS: Final = compile_later(r"(?:ls|list|describe|get|show|status|logs?|info|help|version)(?:-.*)?")
@@ -148,7 +149,9 @@ def _reads(name: str, args: list[str]) -> bool:
         has_log = any(arg.startswith("--log") for arg in args)
         return bool(args) and not has_log and (args[0] in verbs or " ".join(args[:2]) in verbs)
     form = _FORMS.get(name)
-    return form is not None and form(args)
+    if form is not None:
+        return form(args) and (name == "git" or _writes_nothing(name, args))
+    return name in _WRITING_OPTIONS and _writes_nothing(name, args)
 
 
 def _records(name: str, args: list[str]) -> bool:
@@ -221,23 +224,21 @@ def _find_executed(args: Sequence[str]) -> list[list[str]]:
     return found
 
 
-# Programs that read in some forms and write in others: a function of the arguments each.
+# Programs that read in some forms and write in others.
 
 
-def _accept_without(*writing: str, short: str = "") -> Callable[[list[str]], bool]:
-    """Accept all forms but those with an option that writes: a long one, or its beginning, or a short letter."""
-
-    def accept(args: list[str]) -> bool:
-        for arg in args:
-            if arg.startswith("--"):
-                name = arg.partition("=")[0]
-                if len(name) > 2 and any(one.startswith(name) or name.startswith(one) for one in writing):
-                    return False
-            elif arg.startswith("-") and any(letter in arg for letter in short):
+def _writes_nothing(name: str, args: Sequence[str]) -> bool:
+    """True if a program is given none of its options that write: a long one, or its beginning, or a short letter."""
+    writing = _WRITING_OPTIONS.get(name, frozenset())
+    letters = {option[1] for option in writing if len(option) == 2}
+    for arg in args:
+        if arg.startswith("--"):
+            option = arg.partition("=")[0]
+            if len(option) > 2 and any(one.startswith(option) or option.startswith(one) for one in writing):
                 return False
-        return True
-
-    return accept
+        elif arg.startswith("-") and not letters.isdisjoint(arg):
+            return False
+    return True
 
 
 _FINDS: Final = word_set("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls")
@@ -300,7 +301,6 @@ _BRANCH_LISTS: Final = compile_later(r"--list|-l|--(?:no-)?(?:contains|merged)(?
 _BRANCH_SHOWS: Final = compile_later(
     r"-[arvn\d]+|--all|--remotes|--verbose|--show-current|--(?:sort|format|column|color)(?:=.*)?|--no-\w+"
 )
-_git_writes_nothing = _accept_without("--output", "--open-files-in-pager", "--exec")
 
 
 def _reads_git(args: list[str]) -> bool:
@@ -316,7 +316,7 @@ def _reads_git(args: list[str]) -> bool:
     if at >= len(args):
         return False
     verb, rest = args[at], args[at + 1 :]
-    if not _git_writes_nothing(rest):
+    if not _writes_nothing("git", rest):
         return False
     if verb in _GIT_READS:
         return True
@@ -333,35 +333,21 @@ def _reads_git(args: list[str]) -> bool:
 
 _FORMS: Final[Mapping[str, Callable[[list[str]], bool]]] = {
     "find": lambda args: all(program(inner) in _READS and "/" not in inner[0] for inner in _find_executed(args)),
-    **dict.fromkeys(("fd", "fdfind"), _accept_without("--exec", "--exec-batch", short="xX")),
-    "rg": _accept_without("--pre", "--hostname-bin"),
     "sed": _reads_sed,
     **dict.fromkeys(("awk", "gawk", "mawk"), _reads_awk),
-    "sort": _accept_without("--output", "--compress-program", "--temporary-directory", short="oT"),
-    "printf": lambda args: _accept_without(short="v")(args[:1]),
-    "base64": _accept_without("--output", short="o"),
-    "ss": _accept_without("--kill", short="K"),
-    "lsof": _accept_without(short="D"),
-    "bat": lambda args: args[:1] != ["cache"] and _accept_without("--pager")(args),
-    "ag": _accept_without("--pager"),
-    "ack": _accept_without("--pager", "--output"),
-    "uniq": lambda args: _count_operands(args) <= 1,
-    "xxd": lambda args: _count_operands(args) <= 1 and _accept_without(short="r")(args),
-    "tree": _accept_without("--output", short="oR"),
-    "file": _accept_without("--compile", short="C"),
-    "date": lambda args: _accept_without("--set", short="s")(args) and not any(arg.isdecimal() for arg in args),
-    "hostname": lambda args: not _count_operands(args) and _accept_without("--file", short="Fb")(args),
-    "yq": _accept_without("--inplace", "--in-place", "--split-exp", short="is"),
+    "printf": lambda args: not (args and re.match(r"-[^-]*v", args[0])),
+    "bat": lambda args: args[:1] != ["cache"],
+    **dict.fromkeys(("uniq", "xxd"), lambda args: _count_operands(args) <= 1),
+    "date": lambda args: not any(arg.isdecimal() for arg in args),
+    "hostname": lambda args: not _count_operands(args),
     "tar": lambda args: (
         bool(args)
         and re.fullmatch(r"-?t[vzjJf]*|-[vzjJ]*t[vzjJf]*", args[0]) is not None
         and not any(arg.startswith("-") for arg in args[1:])
     ),
     "unzip": lambda args: args[:1] in (["-l"], ["-Z"], ["-v"]),
-    "journalctl": _accept_without(
-        "--vacuum", "--rotate", "--flush", "--sync", "--update-catalog", "--setup-keys", "--cursor-file"
-    ),
     "git": _reads_git,
     "env": lambda args: not args,
     "command": lambda args: args[:1] in (["-v"], ["-V"]),
 }
+"""Programs that read in some forms only; those of `_WRITING_OPTIONS` read in all forms without such an option."""

@@ -93,3 +93,23 @@ GIT_LISTS: Final = """
     bisect: log
     config: --get --get-all --get-regexp --list -l get list
     """
+
+WRITING_OPTIONS: Final = """
+    fd fdfind: --exec --exec-batch -x -X
+    rg: --pre --hostname-bin
+    sort: --output --compress-program --temporary-directory -o -T
+    base64: --output -o
+    ss: --kill -K
+    lsof: -D
+    bat ag: --pager
+    ack: --pager --output
+    xxd: -r
+    tree: --output -o -R
+    file: --compile -C
+    date: --set -s
+    hostname: --file -F -b
+    yq: --inplace --in-place --split-exp -i -s
+    journalctl: --vacuum --rotate --flush --sync --update-catalog --setup-keys --cursor-file
+    git: --output --open-files-in-pager --exec
+    """
+"""Programs that read, but for these options, with which they write or run something."""
