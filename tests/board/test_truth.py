@@ -202,7 +202,10 @@ def test_a_run_while_the_change_is_stashed_tells_what_fails_without_it(session: 
 
 
 def test_the_stash_may_be_in_the_line_of_the_check(session: Session) -> None:
-    session.edit().fail(result=ONE).run("git stash; pytest -q; git stash pop", ONE, 0).fail(result=ONE)  # 0 is of the pop
+    line = "git stash; pytest -q; git stash pop"
+    session.edit().fail(result=ONE).run(line, ONE, 0).fail(
+        result=ONE
+    )  # the line ends as its last command, which went well
     assert finish(session) == "unchecked"
 
 
@@ -228,17 +231,24 @@ def test_a_part_of_the_change_that_is_checked_out_tells_nothing(session: Session
 @pytest.mark.parametrize(
     ("command", "before", "other"),
     [
-        ("mypy src", "src/a.py:3: error: bad\nFound 1 error in 1 file", "src/b.py:3: error: bad\nFound 1 error in 1 file"),
+        (
+            "mypy src",
+            "src/a.py:3: error: bad\nFound 1 error in 1 file",
+            "src/a.py:3: error: no\nFound 1 error in 1 file",
+        ),
         ("ruff check", "src/a.py:3:1: F401 unused\nFound 1 error.", "src/a.py:3:1: E501 long\nFound 1 error."),
         ("mvn test", MAVEN, MAVEN.replace("ATest", "BTest")),
     ],
 )
-def test_findings_of_a_checker_are_compared_by_name_too(session: Session, command: str, before: str, other: str) -> None:
-    session.fail(command, before).edit("src/A.java" if command == "mvn test" else "src/a.py").fail(command, before)
+def test_findings_of_a_checker_are_compared_by_name_too(
+    session: Session, command: str, before: str, other: str
+) -> None:
+    file = "src/A.java" if command == "mvn test" else "src/a.py"
+    session.fail(command, before).edit(file).fail(command, before)
     assert finish(session) == "unchecked"
     mine = Session()
     mine.write("> a", "b")
-    mine.fail(command, before).edit("src/A.java" if command == "mvn test" else "src/a.py").fail(command, other)
+    mine.fail(command, before).edit(file).fail(command, other)
     assert finish(mine) == "failing"
 
 
