@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from punchlist.core.shell.wrappers import SHELLS, expand, word_set
-from punchlist.core.tables import secret_commands as tables
+from punchlist.core.tables import programs as tables
 from punchlist.text.patterns import compile_later
 from punchlist.text.redaction import secrecy
 from punchlist.text.shell import LONGEST, Node, Pipeline, SimpleCommand, parse, walk

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from punchlist.core.tables import wrappers as tables
+from punchlist.core.tables import programs as tables
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse, walk
 
