@@ -38,7 +38,7 @@ def test_a_silence_is_told_once_in_words_for_people_and_says_of_which_session() 
     assert told(Around(stalls=silent), raised("s1", 1), raised("s2", 2))[:3] == [
         "Stopped, stalled or looping (2)",
         "  · main s1 has been silent for 3 min, without any output; perhaps a tool still runs.",
-        "  · main in s2 has been silent for 3 min, without any output; perhaps a tool still runs.",
+        "  · main s2 has been silent for 3 min, without any output; perhaps a tool still runs.",
     ]
 
 
