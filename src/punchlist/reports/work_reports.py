@@ -21,8 +21,10 @@ from punchlist.reports.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.terminal.reports import place_words
+from punchlist.views.brief_groups import BriefGroups, group_sessions
 from punchlist.views.findings import Silent
-from punchlist.views.list_owners import is_personal_list
+from punchlist.views.list_owners import MAIN, is_personal_list
+from punchlist.views.now import Roster
 from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
 
 _FindCalls = Callable[[str], Sequence[CommitCall]]
@@ -38,6 +40,7 @@ class LoadedBrief(NamedTuple):
     """A brief. `mark` is the name under which its reader's place is kept, `spent` the tokens that were spent by now."""
 
     brief: Brief
+    groups: BriefGroups
     around: Around
     changes: Changes
     mark: str
@@ -57,24 +60,25 @@ def load_report(board: Board, *, session: str | None, project: str | None) -> Lo
     return LoadedReport(report, around, changes)
 
 
-def load_brief(board: Board, after: int | None, *, project: str | None, who: str) -> LoadedBrief:
-    """Return the news after an event, by default after the reader's mark."""
+def load_brief(board: Board, after: int | None, roster: Roster, *, project: str | None, who: str) -> LoadedBrief:
+    """Return the news after an event, by default after the reader's mark, with the agents that the reader sees now."""
     mark = f"brief {who} {'' if project is None else project_of(project)}"
-    spent_before, is_first = 0, False
+    spent_before = 0
     if after is None:
         after = board.store.read(lambda tx: tx.log.mark(mark))
         spent_before = board.store.read(lambda tx: tx.log.mark(f"{mark} tokens"))
-        is_first = not after
     found = board.brief(after, project=project)
     spent = sum(row.cost.tokens for row in board.costs(project=project))
     news = {one.session for one in found.sessions}
     items = (*found.completed, *found.failed, *found.under_way)
-    begun = dict.fromkeys(news, _find_time(board, found.after))
+    since = _find_time(board, found.after)
+    begun = dict.fromkeys(news, since)
     git, changes = _ask_git(board, begun, items, lambda project: recent_commit_calls(board, found.after, project))
-    around = replace(
-        _find_around(board, project, news), git=git, tokens=max(0, spent - spent_before), is_first=is_first
+    tokens = max(0, spent - spent_before)
+    around = replace(_find_around(board, project, news), git=git, tokens=tokens, since=since if after else None)
+    return LoadedBrief(
+        found, group_sessions(found, roster, around.agents, around.stopped), around, changes, mark, spent
     )
-    return LoadedBrief(found, around, changes, mark, spent)
 
 
 def save_mark(tx: Transaction, mark: str, until: int, spent: int) -> None:
@@ -89,6 +93,7 @@ def _find_around(board: Board, project: str | None, news: Container[str], sessio
     agents = {(one.session, one.agent): one for one in board.overview(project=project)}
     now = board.now()
     return Around(
+        agents=sorted(agents.values(), key=lambda one: one.agent == MAIN),
         own=frozenset(one.session for one in agents.values() if is_personal_list(one.session, one.agent, one.project)),
         stopped=[
             Stopped(one.session, one.agent, left, _name_place(one))

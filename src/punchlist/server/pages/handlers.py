@@ -38,7 +38,7 @@ from punchlist.server.problems import status_of
 from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
 from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
 from punchlist.store import Transaction
-from punchlist.terminal.reports import brief_lines
+from punchlist.terminal.brief import brief_lines
 from punchlist.terminal.spans import UNICODE
 from punchlist.testing.demo_script import Troupe
 from punchlist.views.now import Roster
@@ -284,10 +284,10 @@ def _load_search(request: Request, state: ServerState, roster: Roster) -> Values
     return {"search": {"query": query, "at": roster.at, "now": now, "groups": groups, "number": number}}
 
 
-def _load_brief(request: Request, state: ServerState, _: Roster) -> Values:
+def _load_brief(request: Request, state: ServerState, roster: Roster) -> Values:
     """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
-    loaded = load_brief(state.board, None, project=None, who=grant_of(request).name)
-    lines = list(brief_lines(loaded.brief, loaded.around, loaded.changes, UNICODE))
+    loaded = load_brief(state.board, None, roster, project=None, who=grant_of(request).name)
+    lines = list(brief_lines(loaded.brief, loaded.groups, loaded.around, roster.at, UNICODE))
     return {"lines": lines, "brief": loaded}
 
 
