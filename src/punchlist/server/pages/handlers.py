@@ -30,8 +30,10 @@ from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.changes import MarkBody, save_brief_mark
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.now import count_waits, find_agent, load_now
+from punchlist.server.pages.plan import load_plan
 from punchlist.server.pages.rendering import Values, element_id, list_path, render, session_path, task_path
-from punchlist.server.pages.session import LATEST, load_plan, load_session
+from punchlist.server.pages.session import LATEST, load_session
+from punchlist.server.pages.sessions import SessionQuery, load_sessions
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
 from punchlist.server.problems import status_of
@@ -190,6 +192,13 @@ def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
 # Sessions.
 
 
+def _load_sessions(request: Request, state: ServerState, roster: Roster) -> Values:
+    given = request.query_params
+    query = SessionQuery(**{name: given.get(name, "")[:_LONGEST_QUERY] for name in SessionQuery.__struct_fields__})
+    page, step = _read_number(request, "page") or 1, _read_number(request, "step") or 0
+    return {"sessions": load_sessions(state.board, roster, query, page, step)}
+
+
 def _load_session(request: Request, state: ServerState, roster: Roster) -> Values:
     session = request.path_params["session"]
     name, revision = request.query_params.get("agent", "main"), _read_number(request, "revision")
@@ -204,9 +213,10 @@ def change_session(request: Request, board: Board, form: Mapping[str, str]) -> s
     return session_path(session)
 
 
-def _load_plan(request: Request, state: ServerState, _: Roster) -> Values:
+def _load_plan(request: Request, state: ServerState, roster: Roster) -> Values:
     session, agent = request.path_params["session"], request.query_params.get("agent", "main")
-    return {"plan": load_plan(state.board, session, agent, _read_number(request, "revision"))}
+    seen = find_agent(roster, session)
+    return {"plan": load_plan(state.board, session, agent, _read_number(request, "revision"), seen)}
 
 
 def _read_number(request: Request, name: str) -> int | None:
@@ -388,6 +398,7 @@ _static: Final = needs("public")(StaticFiles(packages=[("punchlist.server", "sta
 routes: list[BaseRoute] = [
     Route("/", _show_now),
     Route("/answer", needs("answer")(make_form(answer, _show_now)), methods=["POST"]),
+    Route("/sessions", make_page("sessions.html", _load_sessions)),
     Route("/sessions/{session:path}/plan", make_page("plan.html", _load_plan)),
     Route("/sessions/{session:path}", _show_session, methods=["GET"]),
     Route("/sessions/{session:path}", make_form(change_session, _show_session), methods=["POST"]),

@@ -11,8 +11,8 @@ from punchlist.attach.attachments import list_attached
 from punchlist.board import Board
 from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.logs.programs import is_found
+from punchlist.server.pages.plan import describe_plan
 from punchlist.server.pages.rendering import Values
-from punchlist.server.pages.session import describe_plan
 from punchlist.terminal.lists import GRADES, STATES
 from punchlist.terminal.now import EVERY, NowRow, Section, done_title, find_rows, now_sections
 from punchlist.terminal.spans import UNICODE, Line, Span, Style, plural
