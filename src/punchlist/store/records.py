@@ -185,7 +185,7 @@ class SessionRow(NamedTuple):
 
 
 class BrowsedSession(NamedTuple):
-    """A session with its first agent: its name, its label and what it did last. `at` may be a minute late."""
+    """A session with its first agent: its name, its label and its activity. `at` is its last change."""
 
     id: str
     project: str
@@ -220,7 +220,8 @@ def browsed_session(row: Any) -> BrowsedSession:
         known = decode_activity(activity)
     except RowDamaged:
         known = NO_ACTIVITY  # `doctor` tells of it; the other sessions are shown
-    return BrowsedSession(name, project, moment(created), moment(recent), state, agent or "", label or "", known)
+    at = moment(recent) if known.at is None else max(moment(recent), known.at)
+    return BrowsedSession(name, project, moment(created), at, state, agent or "", label or "", known)
 
 
 # Named queries, and the schema of `migrations/`.

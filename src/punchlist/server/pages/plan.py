@@ -28,7 +28,7 @@ _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s+(.*?)[\s#]*$")
 _BOX: Final = re.compile(r"\[([ xX])\] ")
 _BLOCKS: Final = frozenset({"paragraph_open", "heading_open", "fence", "code_block", "tr_open"})
 _WORD: Final = re.compile(r"\S+\s*")
-_ALIKE: Final = 0.4
+_ALIKE: Final = 0.3
 """Share of equal words from which one line is a new form of another."""
 
 _MOST_LIKE: Final = 20

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from punchlist.core.grounding.offers import describe_offer
 from punchlist.core.overview import PersonWait
+from punchlist.terminal.brief import format_moment
 from punchlist.terminal.lists import GRADES
 from punchlist.terminal.now import format_age, key_of
 from punchlist.terminal.sentences import sentence
@@ -56,6 +57,7 @@ def _environment() -> Environment:
         "sentence": _begin_sentence,
         "breakable": _breakable,
         "age": _age,
+        "moment": _moment,
         "time": format_time,
         "clock": _clock,
         "until": _until,
@@ -119,6 +121,13 @@ def _age(since: datetime | None, now: datetime, *, exact: bool = False) -> Marku
     return Markup('<time datetime="{}" data-age{}>{}</time>').format(
         format_time(since), Markup("=exact") if exact else "", format_age(since, now, exact=exact)
     )
+
+
+def _moment(at: datetime | None, now: datetime) -> Markup:
+    """Return the time of day of an event, with its weekday or day if that was not today."""
+    if at is None:
+        return Markup()
+    return Markup('<time datetime="{}">{}</time>').format(format_time(at), format_moment(at, now))
 
 
 def _clock(at: datetime) -> Markup:

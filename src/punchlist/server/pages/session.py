@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -14,7 +15,7 @@ from punchlist.conversations.bindings import load_receipt
 from punchlist.core.events import Event
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject, ToolCall, item_key
-from punchlist.core.overview import NO_ACTIVITY, PersonWait
+from punchlist.core.overview import NO_ACTIVITY, Activity, PersonWait
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
 from punchlist.core.task import Task
@@ -26,6 +27,7 @@ from punchlist.server.pages.sessions import (
     Standing,
     count_claimed,
     find_standing,
+    find_stuck_call,
     find_title,
     is_ended,
     name_session,
@@ -33,6 +35,7 @@ from punchlist.server.pages.sessions import (
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
 from punchlist.terminal.lists import (
+    GRADES,
     blocker_words,
     find_news,
     grade_word,
@@ -50,7 +53,7 @@ from punchlist.terminal.reports import (
     total_words,
 )
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import UNICODE, Style
+from punchlist.terminal.spans import UNICODE
 from punchlist.views.findings import span
 from punchlist.views.now import AgentNow, ReceiptView
 
@@ -127,6 +130,18 @@ class AgentBlock(Struct, frozen=True, kw_only=True):
     """The event that made the revision that is shown."""
 
     @property
+    def grade_words(self) -> list[str]:
+        """How many of its items have each grade: `1 verified`, `2 failing`."""
+        counts = Counter(view.item.grade for _, items in self.phases for view in items if view.item.grade)
+        return [f"{counts[grade]} {grade}" for grade in GRADES if counts[grade]]
+
+    @property
+    def first_failing(self) -> str:
+        """The element of its first failing item."""
+        views = (view for _, items in self.phases for view in items)
+        return next((view.element for view in views if view.item.grade == "failing"), "")
+
+    @property
     def phase_names(self) -> list[str]:
         return [name for name, _ in self.phases if name]
 
@@ -159,8 +174,9 @@ class SessionPage(Struct, frozen=True, kw_only=True):
 class _SessionLog(Struct, frozen=True):
     project: str
     title: str
-    owner: tuple[str, str]
-    """The name of the first agent, and its host."""
+    owner: str
+    """The name of the first agent."""
+    activity: Activity
     parents: Mapping[str, tuple[str, str]]
     """Of each subagent, the name of the agent that started it, and the key of the item that it was started for."""
     calls: Mapping[tuple[str, str], Sequence[ToolCall]]
@@ -191,7 +207,7 @@ def load_session(
     if found is None:
         if agent is None:
             raise SessionUnknown(session=session)
-        found = _SessionLog(agent.project, agent.title, (agent.agent, agent.host), {}, {}, (), {})
+        found = _SessionLog(agent.project, agent.title, agent.agent, NO_ACTIVITY, {}, {}, (), {})
     report = board.report(session=session)
     helpers = board.helpers(session)
     entries = {entry.subject: entry for entry in report.items}
@@ -209,17 +225,18 @@ def load_session(
         )
         for _, row in tree(rows)
     ]
-    name, host = found.owner
+    host = found.activity.copy_format or found.activity.host if agent is None else agent.host
+    stuck = find_stuck_call(found.activity)
     places = {agent.name: place for place, agent in enumerate(agents)}
     return SessionPage(
         id=session,
         project=found.project,
         at=now,
         title=found.title,
-        name=name_session(found.project, session, name, host if agent is None else agent.host),
+        name=name_session(found.project, session, found.owner, host),
         agent=agent,
         state=state,
-        standing=find_standing(agent, waits, state, claimed=count_claimed(rows), long=True),
+        standing=find_standing(agent, waits, state, claimed=count_claimed(rows), stuck=stuck, long=True),
         is_ended=is_ended(agent, waits),
         failures=[] if state is None else failing_checks(state),
         waits=waits,
@@ -250,12 +267,12 @@ def _find(
             if not call.is_talk:
                 calls.setdefault((name, call.item), []).append(call)
     first = min((row for row in agents if row.parent is None), key=lambda row: row.number, default=None)
-    activity = NO_ACTIVITY if first is None else tx.overviews.load_activity(first.number)
     label = "" if first is None else first.label or ""
     return _SessionLog(
         project=project,
         title=find_title(tx, session, (label, *titles), tx.lists(session=session)),
-        owner=("" if first is None else first.name, activity.copy_format or activity.host),
+        owner="" if first is None else first.name,
+        activity=NO_ACTIVITY if first is None else tx.overviews.load_activity(first.number),
         parents={
             row.name: (names[row.parent], tx.subagents.started_for(row.number)) for row in agents if row.parent in names
         },
@@ -347,18 +364,24 @@ def _view_events(found: _SessionLog) -> Iterator[Values]:
         call = calls.get((event.agent or "", str(event.data.get("call_id", ""))))
         if event.kind in _TOOLS and call is not None:
             outcome = call.check_outcome if call.check_outcome in ("passed", "failed") else call.outcome
-            words = f"{event.agent}: {describe_call(call.name, call.preview)}{_SIGNS[outcome]}"
-            style: Style = "bad" if outcome == "failed" else "dim"
+            words = f"{describe_call(call.name, call.preview)}{_SIGNS[outcome]}"
+            mark = {"failed": "red", "passed": "green"}.get(outcome, "")
+            style = "red" if outcome == "failed" else "dim" if outcome != "passed" else ""
         elif event.seq in news and event.kind != "list.edited":
-            words, style = sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain")
+            words, mark, style = sentence(event, UNICODE), _EVENT_MARKS.get(event.kind, ""), ""
         else:
             continue
-        yield {"seq": event.seq, "at": event.at, "words": words, "style": style}
+        yield {"seq": event.seq, "at": event.at, "words": words, "mark": mark, "style": style}
 
 
-_EVENT_STYLES: dict[str, Style] = {
-    **dict.fromkeys(("item.completed", "question.answered", "approval.approved"), "good"),
-    **dict.fromkeys(
-        ("item.blocked", "question.asked", "approval.proposed", "finding.raised", "list.refused"), "warning"
-    ),
+_EVENT_MARKS: Final = {
+    "item.completed": "done",
+    "item.started": "work",
+    "item.blocked": "blocked",
+    "question.asked": "question",
+    "question.answered": "done",
+    "approval.proposed": "plan",
+    "approval.approved": "done",
+    "finding.raised": "look",
+    "list.refused": "look",
 }

@@ -10,10 +10,12 @@ from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from punchlist.board import Board
 from punchlist.core.grounding.session import SessionState, session_state
-from punchlist.core.overview import NO_LINE, PersonWait, SessionLine
+from punchlist.core.overview import NO_LINE, Activity, PersonWait, SessionLine
+from punchlist.core.presence import describe_call
 from punchlist.core.programs import find_short_name
 from punchlist.server.pages.rendering import Values
 from punchlist.server.search import find_items, holds_words, split_words
@@ -40,7 +42,7 @@ STATES: Final = {
 _WAITS: Final = {
     "question": ("question", "Waits for your answer"),
     "plan": ("plan", "Plan to decide"),
-    "item": ("blocked", "Waits for you"),
+    "item": ("wait", "Waits for you"),
 }
 _decode_line = msgspec.json.Decoder(SessionLine).decode
 
@@ -76,12 +78,28 @@ def is_ended(agent: AgentNow | None, waits: Sequence[PersonWait]) -> bool:
     return not waits and (agent is None or agent.state == "gone")
 
 
+def find_stuck_call(activity: Activity) -> str:
+    """Return the call in which an agent was last heard of; empty if that call has ended."""
+    call = activity.last_call
+    is_stuck = activity.state == "working" and call is not None and call.outcome == "running"
+    return describe_call(call.name, call.preview) if is_stuck and call is not None else ""
+
+
 def find_standing(
-    agent: AgentNow | None, waits: Sequence[PersonWait], state: SessionState | None, *, claimed: int, long: bool = False
+    agent: AgentNow | None,
+    waits: Sequence[PersonWait],
+    state: SessionState | None,
+    *,
+    claimed: int,
+    stuck: str,
+    long: bool = False,
 ) -> Standing:
-    """Say in one sentence how a session stands, by what matters most; `claimed` items are done without any call."""
+    """Say in one sentence how a session stands, by what matters most.
+
+    `claimed` items are done without any call; `stuck` is the call in which its agent was last heard of.
+    """
     if waits:
-        return Standing(*_WAITS.get(waits[0].kind, ("blocked", "Waits for you")), since=waits[0].since)
+        return Standing(*_WAITS.get(waits[0].kind, ("wait", "Waits for you")), since=waits[0].since)
     if agent is not None and agent.state == "waiting":
         return Standing("question", "Waits for you", _after(": ", agent.waits_for), agent.since)
     if agent is not None and agent.silent_since is not None:
@@ -95,14 +113,19 @@ def find_standing(
         return Standing("work", "At work", _after(": " if long else ", ", rest))
     end = ", ended" if is_ended(agent, waits) else ""
     if found.state == "green":
-        return Standing("verified", "Green", f": {reason if long else reason.split(',')[0]}{end}")
+        check = "" if found.decided_by is None else found.decided_by.program
+        return Standing("green", "Green", f": {reason if long else check}{end}")
     if found.state == "unchecked":
-        return Standing("unchecked", name[:1].upper() + name[1:], f"{_after(': ', reason) if long else ''}{end}")
+        count = f"{found.changes_since} {'change' if found.changes_since == 1 else 'changes'} not checked"
+        return Standing("unchecked", count, f"{f'; {reason}' if long else ''}{end}")
     if claimed:
         count = f"{claimed} {'item' if claimed == 1 else 'items'} claimed"
         return Standing("unseen", count, f", nothing was run{end}")
-    mark, lead = ("ended", "Ended") if end else ("idle", "Idle")
-    return Standing(mark, lead, ", nothing was changed")
+    if not end:
+        return Standing("idle", "Idle", ", nothing was changed")
+    return (
+        Standing("ended", "Stopped", f" in {stuck}") if stuck else Standing("ended", "Ended", ", nothing was changed")
+    )
 
 
 def _after(sign: str, words: str) -> str:
@@ -140,6 +163,8 @@ class SessionEntry(Struct, frozen=True, kw_only=True):
     name: SessionName
     project: str
     standing: Standing
+    doing: str
+    """Its last call, where it has no title."""
     done: int
     total: int
     began: datetime
@@ -185,13 +210,15 @@ class _Finder(Struct, frozen=True):
         waits, checks = self.waits.get(row.id, ()), tx.find_checks(row.id)
         line = _decode_line(checks.line) if checks is not None and checks.line else NO_LINE
         state = session_state(row.id, tx.completions.load_record(row.id))
+        call, stuck = row.activity.last_call, find_stuck_call(row.activity)
         titles = (row.label, "" if agent is None else agent.title, *(one.title for one in waits if one.kind == "plan"))
         return SessionEntry(
             id=row.id,
             title=find_title(tx, row.id, titles, lists),
             name=self.name(row),
             project=row.project,
-            standing=find_standing(agent, waits, state, claimed=count_claimed(lists)),
+            standing=find_standing(agent, waits, state, claimed=count_claimed(lists), stuck=stuck),
+            doing="" if call is None else describe_call(call.name, call.preview),
             done=line.done,
             total=line.total,
             began=row.created_at,
@@ -240,7 +267,12 @@ def load_sessions(board: Board, roster: Roster, query: SessionQuery, page: int =
             "pages": pages,
             "step": step,
             "has_older": len(rows) == STEP,
-            "fields": urlencode({name: value for name, value in msgspec.structs.asdict(query).items() if value}),
+            "fields": _encode(query),
+            "without": {name: f"?{_encode(replace(query, **{name: ''}))}" for name in query.__struct_fields__},
         }
 
     return board.store.read(read)
+
+
+def _encode(query: SessionQuery) -> str:
+    return urlencode({name: value for name, value in asdict(query).items() if value})
