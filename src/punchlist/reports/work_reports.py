@@ -60,9 +60,14 @@ def load_report(board: Board, *, session: str | None, project: str | None) -> Lo
     return LoadedReport(report, around, changes)
 
 
+def name_mark(who: str, project: str | None = None) -> str:
+    """Return the name under which a reader's place in the log is kept, for one project or for all."""
+    return f"brief {who} {'' if project is None else project_of(project)}"
+
+
 def load_brief(board: Board, after: int | None, roster: Roster, *, project: str | None, who: str) -> LoadedBrief:
     """Return the news after an event, by default after the reader's mark, with the agents that the reader sees now."""
-    mark = f"brief {who} {'' if project is None else project_of(project)}"
+    mark = name_mark(who, project)
     spent_before = 0
     if after is None:
         after = board.store.read(lambda tx: tx.log.mark(mark))

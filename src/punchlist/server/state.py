@@ -17,11 +17,13 @@ from punchlist.board import Board
 from punchlist.core.programs import doubt_person
 from punchlist.errors import StoreBusy
 from punchlist.presence.screen_feed import LiveRoster
+from punchlist.reports.work_reports import LoadedBrief, load_brief, name_mark
 from punchlist.server.access import Access, Grant
 from punchlist.server.broadcast import Broadcaster
 from punchlist.settings.environment import login_name
 from punchlist.store import Store
 from punchlist.store.sidecars import limit_wait
+from punchlist.views.brief_groups import group_sessions
 from punchlist.views.now import Roster
 
 MOST_WRITES: Final = 8
@@ -32,6 +34,9 @@ _WRITE_SECONDS: Final = 5.0
 
 _READ_SECONDS: Final = 0.25
 """Seconds that a read waits for the lock, to write what has come due; after that the board is read as it stands."""
+
+_BRIEF_SHARE: Final = 9
+"""A live page leaves the brief alone for so many times as long as it took to load."""
 
 Result = TypeVar("Result")
 
@@ -72,6 +77,30 @@ async def run_read(work: Callable[..., Result], *args: Any) -> Result:
         return await run_in_threadpool(work, *args)
 
 
+class BriefCache:
+    """The brief of each reader across projects. Another last event, or another mark of the reader, empties it.
+
+    Commits that no event tells of are seen with the next event.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._known: dict[str, tuple[tuple[int, int], float, LoadedBrief]] = {}
+
+    def load(self, who: str, roster: Roster, *, is_live: bool = False) -> LoadedBrief:
+        """Return a brief with the agents of now. A live page sees news late if many come, and they take long to read."""
+        mark = name_mark(who)
+        key = self._board.store.read(lambda tx: (tx.last_seq(), tx.log.mark(mark)))
+        held, rests_until, found = self._known.get(who, ((-1, -1), 0.0, None))
+        began = time.monotonic()
+        if found is None or (key != held and not (is_live and key[1] == held[1] and began < rests_until)):
+            found = load_brief(self._board, None, roster, project=None, who=who)
+            now = time.monotonic()
+            self._known[who] = key, now + _BRIEF_SHARE * (now - began), found
+        around = found.around
+        return found._replace(groups=group_sessions(found.brief, roster, around.agents, around.stopped))
+
+
 class ServerState:
     """The board that is served, and the parts of the server that live as long as it."""
 
@@ -87,6 +116,7 @@ class ServerState:
         """Threads that tell hosts what was changed, once its reply was sent: they too may wait for the lock."""
         self.live = LiveRoster(board, who=login_name(), watches=is_watched)
         """The agents of this machine; it follows them while the server runs."""
+        self.briefs = BriefCache(board)
         self.started_at = board.now()
 
     def load_roster(self) -> Roster:

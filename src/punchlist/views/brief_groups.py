@@ -100,6 +100,13 @@ def group_sessions(
     )
 
 
+def count_to_do(roster: Roster) -> int:
+    """Count the sessions that wait on a person or hang: the rows of `do_now`, without a brief."""
+    waits = {wait.session or f"{wait.project} {wait.agent}" for wait in roster.waits}
+    stuck = [row for row in roster.agents if row.state == "waiting" or row.silent_since is not None]
+    return len(waits | {row.list_session or row.session for row in stuck})
+
+
 class _Sorter:
     """Makes the rows of each group. A session may have a row in several: the first one counts."""
 
@@ -255,7 +262,26 @@ def _count(entries: Sequence[ItemReport], noun: str) -> str:
     return f"{len(entries)} {noun}" if len(entries) == 1 else f"{len(entries)} {noun}s"
 
 
+class RowOwner(NamedTuple):
+    """Whose row it is, as people call it: the project's folder, the agent or its program, the end of the session id."""
+
+    project: str
+    agent: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.project} · {self.agent} {self.id}".strip(" ·")
+
+
+def name_session(project: str, session: str, agent: str, host: str = "") -> RowOwner:
+    """Return a session as people call it: `api · claude bede30`."""
+    return RowOwner(os.path.basename(project), host.removesuffix("-code") or agent, short_session(session)[-6:])
+
+
+def find_owner(row: BriefRow) -> RowOwner:
+    return name_session(row.project, row.session, row.agent, row.host)
+
+
 def name_row(row: BriefRow) -> str:
     """Return whose row it is: `api · claude bede30`."""
-    project, who = os.path.basename(row.project), row.host.removesuffix("-code") or row.agent
-    return f"{project} · {who} {short_session(row.session)[-6:]}".strip(" ·")
+    return str(find_owner(row))

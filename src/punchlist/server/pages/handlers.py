@@ -1,6 +1,6 @@
 """Answer the requests of the pages, and render their parts that follow the board.
 
-Forms are answered by a redirect, so that they work without a script. A topic of `/live` is `now`; `session:` and the id
+Forms are answered by a redirect, so that they work without a script. A topic of `/live` is `now`, with a reader's name after a colon if it is not the owner's; `session:` and the id
 of a session; `tasks` for all lists of tasks; `tasks-states:`, `tasks-table:` or `tasks-graph:` and the name of a list;
 `task:`, the name of a list, a slash and the id of a task. Its parts are elements with these ids; a page replaces those
 that it has. They hold no more than a reader with the scope `look` may see: what a reader may not do, their page hides.
@@ -24,25 +24,24 @@ from punchlist.board import Board
 from punchlist.core.overview import PersonWait
 from punchlist.errors import InvalidInput, PunchlistError, StoreBusy, StoreClosed
 from punchlist.people.back_channel import Outcome, deliver_outcome, find_wait, resolve_wait
-from punchlist.reports.work_reports import load_brief
 from punchlist.server.access import SCOPES, needs
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.changes import MarkBody, save_brief_mark
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
-from punchlist.server.pages.now import count_waits, find_agent, load_now
+from punchlist.server.pages.home import find_agent, find_rows, load_home
 from punchlist.server.pages.plan import load_plan
 from punchlist.server.pages.rendering import Values, element_id, list_path, render, session_path, task_path
 from punchlist.server.pages.session import LATEST, load_session
 from punchlist.server.pages.sessions import SessionQuery, load_sessions
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
-from punchlist.server.problems import status_of
+from punchlist.server.problems import describe_problem, status_of
 from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
 from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
+from punchlist.settings.environment import login_name
 from punchlist.store import Transaction
-from punchlist.terminal.brief import brief_lines
-from punchlist.terminal.spans import UNICODE
 from punchlist.testing.demo_script import Troupe
+from punchlist.views.brief_groups import count_to_do
 from punchlist.views.now import Roster
 
 THEMES: Final = ("auto", "light", "dark")
@@ -86,8 +85,7 @@ def make_page(template: str, load: Callable[[Request, ServerState, Roster], Valu
             except PunchlistError as error:
                 if status_of(type(error)) != 404:
                     raise
-                values = {"page": frame, "title": "Not found", "text": str(error)}
-                return render("problem.html", values), 404
+                return render("problem.html", {"page": frame, **describe_problem(404, str(error))}), 404
 
         return HTMLResponse(*await run_read(make))
 
@@ -107,7 +105,7 @@ def _make_frame(request: Request, roster: Roster, problem: str) -> Values:
         "query": request.query_params.get("q", "")[:_LONGEST_QUERY],
         "theme": theme,
         "next_theme": THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
-        "waits": count_waits(roster),
+        "waits": count_to_do(roster),
         "epoch": int(roster.at.timestamp()),
         "scope": next(scope for scope in reversed(SCOPES) if scope in grant.scopes),
         "notice": notice,
@@ -159,7 +157,16 @@ async def set_theme(request: Request) -> Response:
     return response
 
 
-# Now.
+# Home.
+
+
+def _load_home(request: Request, state: ServerState, roster: Roster) -> Values:
+    """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
+    who = grant_of(request).name
+    words = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
+    home = load_home(state.briefs.load(who, roster), roster, words)
+    topic = "now" if who == login_name() else f"now:{who}"
+    return {"home": home, "topic": "" if words else topic}
 
 
 def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
@@ -281,24 +288,17 @@ def _read_place(request: Request) -> tuple[str, str | None]:
     return "/".join(parts), None
 
 
-# Search, the brief.
+# Search, the mark of a reader.
 
 
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
     query = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
     words = split_words(query)
-    now = load_now(state.board, roster, query)
+    loaded = state.briefs.load(grant_of(request).name, roster)
+    rows = find_rows(loaded, roster, query) if words else []
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
-    agents = sum(section.number for section in (now["waits"], *now["agents"]))
-    number = agents + sum(map(len, groups.values()))
-    return {"search": {"query": query, "at": roster.at, "now": now, "groups": groups, "number": number}}
-
-
-def _load_brief(request: Request, state: ServerState, roster: Roster) -> Values:
-    """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
-    loaded = load_brief(state.board, None, roster, project=None, who=grant_of(request).name)
-    lines = list(brief_lines(loaded.brief, loaded.groups, loaded.around, roster.at, UNICODE))
-    return {"lines": lines, "brief": loaded}
+    number = len(rows) + sum(map(len, groups.values()))
+    return {"search": {"query": query, "at": roster.at, "rows": rows, "groups": groups, "number": number}}
 
 
 def mark_read(request: Request, board: Board, form: Mapping[str, str]) -> str:
@@ -339,7 +339,14 @@ def _perform(board: Board) -> None:
 # The parts of pages.
 
 _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "now": {"waits": "waits", "agents": "agents", "done": "done"},
+    "now": {
+        "lead": "lead",
+        "do-now": "do_now",
+        "look-first": "look_first",
+        "at-work": "at_work",
+        "checked": "checked",
+        "rest": "rest",
+    },
     "session": {
         "head": "head",
         "session-waits": "session_waits",
@@ -362,10 +369,10 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
     """Return the parts of a topic as they are now, by the ids of their elements; raise `InvalidInput` for no topic."""
     kind, _, name = topic.partition(":")
     roster = state.load_roster()
-    values: dict[str, Any] = {"page": {"waits": count_waits(roster)}}
+    values: dict[str, Any] = {"page": {"waits": count_to_do(roster)}}
     match kind:
-        case "now" if not name:
-            values["now"] = load_now(state.board, roster)
+        case "now":
+            values["home"] = load_home(state.briefs.load(name or login_name(), roster, is_live=True), roster)
         case "session" if name:
             values["session"] = load_session(state.board, name, find_agent(roster, name))
         case "tasks" if not name:
@@ -390,14 +397,14 @@ def _stop_clocks(html: str) -> str:
 
 # Routes.
 
-_show_now: Final = make_page("now.html", lambda _, state, roster: {"now": load_now(state.board, roster)})
+_show_home: Final = make_page("home.html", _load_home)
 _show_session: Final = make_page("session.html", _load_session)
 _show_task_lists: Final = make_page("tasks.html", lambda _, state, __: {"lists": load_lists(state.board)})
 _static: Final = needs("public")(StaticFiles(packages=[("punchlist.server", "static")]))
 
 routes: list[BaseRoute] = [
-    Route("/", _show_now),
-    Route("/answer", needs("answer")(make_form(answer, _show_now)), methods=["POST"]),
+    Route("/", _show_home),
+    Route("/answer", needs("answer")(make_form(answer, _show_home)), methods=["POST"]),
     Route("/sessions", make_page("sessions.html", _load_sessions)),
     Route("/sessions/{session:path}/plan", make_page("plan.html", _load_plan)),
     Route("/sessions/{session:path}", _show_session, methods=["GET"]),
@@ -408,9 +415,9 @@ routes: list[BaseRoute] = [
     Route("/tasks/{place:path}", make_form(change_place, show_place), methods=["POST"]),
     Route("/stats", make_page("stats.html", lambda _, state, __: {"stats": load_stats(state.board)})),
     Route("/search", make_page("search.html", _load_search)),
-    Route("/brief", make_page("brief.html", _load_brief), methods=["GET"]),
-    Route("/brief", needs("answer")(make_form(mark_read, _show_now)), methods=["POST"]),
-    Route("/demo", make_form(play_demo, _show_now), methods=["POST"]),
+    Route("/brief", RedirectResponse("/", 308), methods=["GET"]),
+    Route("/brief", needs("answer")(make_form(mark_read, _show_home)), methods=["POST"]),
+    Route("/demo", make_form(play_demo, _show_home), methods=["POST"]),
     Route("/theme", needs("look")(set_theme), methods=["POST"]),
     Mount("/static", _static),
 ]

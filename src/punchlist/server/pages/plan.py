@@ -14,13 +14,12 @@ from markupsafe import Markup
 
 from punchlist.board import Board
 from punchlist.core.approval import Plan
-from punchlist.core.overview import PersonWait
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PlanMissing
 from punchlist.server.pages.rendering import Values
-from punchlist.server.pages.sessions import name_session
 from punchlist.terminal.reports import count_words
 from punchlist.text import for_terminal
+from punchlist.views.brief_groups import name_session
 from punchlist.views.now import AgentNow
 
 _ITEM: Final = re.compile(r"\s*(?:(\d{1,9})[.)]|[-*+])\s+(?:\[[^\]]\]\s+)?")
@@ -69,13 +68,6 @@ def load_plan(
         "told": _describe_next(host),
         "revisions": plans,
     }
-
-
-def describe_plan(board: Board, wait: PersonWait) -> str:
-    """Return the number of steps of a plan that waits, and how many came and went: `6 steps (+2 −1 since r1)`."""
-    plans = _list_plans(board, wait.session, wait.agent)
-    chosen = next((plan for plan in plans if str(plan.revision) == wait.id), None)
-    return "" if chosen is None else _describe_steps(chosen, _find_before(plans, chosen))
 
 
 def _describe_next(host: str) -> str:

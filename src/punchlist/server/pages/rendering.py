@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any, Final
 from urllib.parse import quote
@@ -16,18 +16,30 @@ from punchlist.core.grounding.offers import describe_offer
 from punchlist.core.overview import PersonWait
 from punchlist.terminal.brief import format_moment
 from punchlist.terminal.lists import GRADES
-from punchlist.terminal.now import format_age, key_of
+from punchlist.terminal.now import key_of
 from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE, Span, Style
 from punchlist.terminal.tasks import find_box, standing_words, until_words
 from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.shell import drop_cd
+from punchlist.views.findings import span
+from punchlist.views.grades import state_name
 from punchlist.views.now import AgentNow
 
 _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
 """Where a path or an address may go on in the next line; a time stays whole."""
 
+
+_GRADE_ICONS: Final = {
+    "verified": "green",
+    "confirmed": "confirmed",
+    "unchecked": "unchecked",
+    "unseen": "unseen",
+    "failing": "red",
+    None: "pending",
+}
+"""The mark of each grade of a completion; None for one that nothing was reported of."""
 
 Values = Mapping[str, Any]
 """What a template shows, by name."""
@@ -66,6 +78,8 @@ def _environment() -> Environment:
         "list_path": list_path,
         "list_title": title_of,
         "task_path": task_path,
+        "tested": _tested,
+        "grade_icon": _GRADE_ICONS.get,
         "grade_style": _style_grade,
         "grade_mark": UNICODE.grades.get,
         "fit": fit,
@@ -106,6 +120,15 @@ def _breakable(text: str) -> Markup:
     return Markup(_PLACES.sub(r"\1<wbr>", str(escape(_clean(text)))))
 
 
+def _tested(agent: AgentNow) -> Markup:
+    """Return how the last check of an agent's session went; that none ran, if so."""
+    if agent.session_state not in ("red", "green"):
+        words = state_name(agent.session_state, agent.changes_since)
+        return escape("no test ran yet" if agent.session_state == "idle" and agent.total else words.replace("idle", ""))
+    words = Markup('<span class="{}">{} {}</span>').format(agent.session_state, agent.check, agent.session_state)
+    return words if agent.check_at is None else Markup("{} {:%H:%M}").format(words, agent.check_at.astimezone())
+
+
 def _style_grade(grade: str | None) -> Style:
     return GRADES.get(grade or "", "dim")
 
@@ -114,13 +137,18 @@ def _begin_sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _age(since: datetime | None, now: datetime, *, exact: bool = False) -> Markup:
+def _age(since: datetime | None, now: datetime) -> Markup:
     """Return a time as its age, which a script keeps running."""
     if since is None:
         return Markup()
-    return Markup('<time datetime="{}" data-age{}>{}</time>').format(
-        format_time(since), Markup("=exact") if exact else "", format_age(since, now, exact=exact)
-    )
+    return Markup('<time datetime="{}" data-age>{}</time>').format(format_time(since), _length_words(now - since))
+
+
+def _length_words(length: timedelta) -> str:
+    """Return a length of time without seconds: `< 1 min`, `7 h 2 min`, `3 days`; `page.js` says it alike."""
+    if length < timedelta(minutes=1):
+        return "< 1 min"
+    return f"{length.days} days" if length >= timedelta(days=2) else span(length)
 
 
 def _moment(at: datetime | None, now: datetime) -> Markup:

@@ -23,14 +23,12 @@ from punchlist.core.todo import Progress, Status, TodoItem, TodoList
 from punchlist.errors import SessionUnknown
 from punchlist.server.pages.rendering import Values, element_id
 from punchlist.server.pages.sessions import (
-    SessionName,
     Standing,
     count_claimed,
     find_standing,
     find_stuck_call,
     find_title,
     is_ended,
-    name_session,
 )
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
@@ -54,6 +52,7 @@ from punchlist.terminal.reports import (
 )
 from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE
+from punchlist.views.brief_groups import RowOwner, name_session
 from punchlist.views.findings import span
 from punchlist.views.now import AgentNow, ReceiptView
 
@@ -153,7 +152,7 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     project: str
     at: datetime
     title: str = ""
-    name: SessionName = SessionName("", "", "")
+    name: RowOwner = RowOwner("", "", "")
     agent: AgentNow | None = None
     state: SessionState | None = None
     standing: Standing = Standing("idle", "")

@@ -1,8 +1,7 @@
-"""The page of all sessions: newest first, filtered, fifty a page. Also how a session is called and how it stands."""
+"""The page of all sessions: newest first, filtered, fifty a page. Also the title of a session, and how it stands."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -16,12 +15,11 @@ from punchlist.board import Board
 from punchlist.core.grounding.session import SessionState, session_state
 from punchlist.core.overview import NO_LINE, Activity, PersonWait, SessionLine
 from punchlist.core.presence import describe_call
-from punchlist.core.programs import find_short_name
 from punchlist.server.pages.rendering import Values
 from punchlist.server.search import find_items, holds_words, split_words
 from punchlist.store import ListRow, Transaction
 from punchlist.store.records import BrowsedSession
-from punchlist.views.findings import short_session
+from punchlist.views.brief_groups import RowOwner, name_session
 from punchlist.views.grades import red_words, state_name, state_reason
 from punchlist.views.now import AgentNow, Roster
 
@@ -45,22 +43,6 @@ _WAITS: Final = {
     "item": ("wait", "Waits for you"),
 }
 _decode_line = msgspec.json.Decoder(SessionLine).decode
-
-
-class SessionName(Struct, frozen=True):
-    """A session as people call it: the folder of its project, its agent, and the end of its id."""
-
-    project: str
-    agent: str
-    id: str
-
-    def __str__(self) -> str:
-        return f"{self.project} · {self.agent} {self.id}".strip(" ·")
-
-
-def name_session(project: str, session: str, agent: str, host: str = "") -> SessionName:
-    """Return the name of a session: `api · claude bede30`."""
-    return SessionName(os.path.basename(project), find_short_name(host) or agent, short_session(session)[-6:])
 
 
 class Standing(Struct, frozen=True):
@@ -160,7 +142,7 @@ class SessionEntry(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
-    name: SessionName
+    name: RowOwner
     project: str
     standing: Standing
     doing: str
@@ -181,7 +163,7 @@ class _Finder(Struct, frozen=True):
     found: set[str]
     """Sessions that have an item with all words."""
 
-    def name(self, row: BrowsedSession) -> SessionName:
+    def name(self, row: BrowsedSession) -> RowOwner:
         agent = self.agents.get(row.id)
         host = agent.host if agent is not None else row.activity.copy_format or row.activity.host
         return name_session(row.project, row.id, row.agent, host)
