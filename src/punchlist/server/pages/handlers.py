@@ -350,6 +350,7 @@ _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
     "session": {
         "head": "head",
         "session-waits": "session_waits",
+        "failures": "failures",
         "lists": "lists",
         "timeline": "timeline",
         "events": "events",
