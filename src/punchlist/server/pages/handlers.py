@@ -57,15 +57,15 @@ NOTICES: Final = {
     "answered": "Answered. The agent is told at its next turn, or now if it is idle.",
     "unblocked": "It goes on.",
     "resumed": "It goes on.",
-    "approved": "Plan approved.",
-    "rejected": "Plan rejected; the agent is told why.",
+    "approved": "{plan} is approved. The agent is told at its next turn, or now if it is idle and may be told so.",
+    "rejected": "{plan} is rejected. The agent is told why.",
     "playing": "The demo plays: three agents begin to work.",
     "read": "Marked as read.",
     "deleted": "The task is deleted; its history stays.",
     "delivered": "The event was delivered.",
     "kept": "No task waits for it yet; it is kept for the first that does.",
 }
-"""Notices after a redirect, by the word in its address: no text from an address is shown."""
+"""Notices after a redirect, by the word in its address: of an address only a number is shown."""
 
 
 Show = Callable[..., Awaitable[Response]]
@@ -97,7 +97,9 @@ def _make_frame(request: Request, roster: Roster, problem: str) -> Values:
     grant = grant_of(request)
     chosen = request.cookies.get(_THEME_COOKIE, "auto")
     theme = chosen if chosen in THEMES else "auto"
-    notice = problem or NOTICES.get(request.query_params.get("said", ""), "")
+    revision = _read_number(request, "revision")
+    plan = "The plan" if revision is None else f"Revision {revision} of the plan"
+    notice = problem or NOTICES.get(request.query_params.get("said", ""), "").replace("{plan}", plan)
     query = request.url.query if request.method == "GET" else ""
     return {
         "path": request.url.path,
@@ -193,7 +195,8 @@ def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
     before = board.store.last_seq()
     wait, outcome = board.store.joined(resolve)
     deliver_outcome(board, wait, before, outcome)
-    return f"{own_path(form.get('back', '/'))}?said={outcome}"
+    revision = f"&revision={wait.id}" if wait.kind == "plan" else ""
+    return f"{own_path(form.get('back', '/'))}?said={outcome}{revision}"
 
 
 # Sessions.
