@@ -88,7 +88,7 @@ class BriefCache:
         self._known: dict[str, tuple[tuple[int, int], float, LoadedBrief]] = {}
 
     def load(self, who: str, roster: Roster, *, is_live: bool = False) -> LoadedBrief:
-        """Return a brief with the agents of now. A live page sees news late if many come, and they take long to read."""
+        """Return a brief with the agents of now. A live page may see news a little late, if it takes long to load."""
         mark = name_mark(who)
         key = self._board.store.read(lambda tx: (tx.last_seq(), tx.log.mark(mark)))
         held, rests_until, found = self._known.get(who, ((-1, -1), 0.0, None))
