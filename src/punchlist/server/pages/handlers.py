@@ -30,6 +30,7 @@ from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.changes import MarkBody, save_brief_mark
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.home import find_agent, find_rows, load_home
+from punchlist.server.pages.night import FEW_LANES, draw_night
 from punchlist.server.pages.rendering import Values, element_id, list_path, render, session_path, task_path
 from punchlist.server.pages.session import LATEST, load_plan, load_session
 from punchlist.server.pages.stats import load_stats
@@ -163,9 +164,15 @@ def _load_home(request: Request, state: ServerState, roster: Roster) -> Values:
     """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
     who = grant_of(request).name
     words = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
-    home = load_home(state.briefs.load(who, roster), roster, words)
     topic = "now" if who == login_name() else f"now:{who}"
-    return {"home": home, "topic": "" if words else topic}
+    return {"topic": "" if words else topic, **_show_brief(state, roster, who, words)}
+
+
+def _show_brief(state: ServerState, roster: Roster, who: str, words: str = "", *, is_live: bool = False) -> Values:
+    loaded, calls = state.briefs.load(who, roster, is_live=is_live)
+    home = load_home(loaded, roster, words)
+    night = None if words else draw_night(home["rows"], loaded, calls, roster.at)
+    return {"home": home, "night": night, "few_lanes": FEW_LANES}
 
 
 def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
@@ -285,7 +292,7 @@ def _read_place(request: Request) -> tuple[str, str | None]:
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
     query = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
     words = split_words(query)
-    loaded = state.briefs.load(grant_of(request).name, roster)
+    loaded, _ = state.briefs.load(grant_of(request).name, roster)
     rows = find_rows(loaded, roster, query) if words else []
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
     number = len(rows) + sum(map(len, groups.values()))
@@ -332,6 +339,8 @@ def _perform(board: Board) -> None:
 _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
     "now": {
         "lead": "lead",
+        "night": "night",
+        "night-below": "night_below",
         "do-now": "do_now",
         "look-first": "look_first",
         "at-work": "at_work",
@@ -363,7 +372,7 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
     values: dict[str, Any] = {"page": {"waits": count_to_do(roster)}}
     match kind:
         case "now":
-            values["home"] = load_home(state.briefs.load(name or login_name(), roster, is_live=True), roster)
+            values |= _show_brief(state, roster, name or login_name(), is_live=True)
         case "session" if name:
             values["session"] = load_session(state.board, name, find_agent(roster, name))
         case "tasks" if not name:
