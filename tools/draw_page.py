@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+from punchlist.server.pages.now import count_waits, load_now
 from tools.draw_top import make_roster
 
 from punchlist.board import Board
-from punchlist.server.pages.now import count_waits, load_now
 from punchlist.server.pages.rendering import render
 
 ROOT = Path(__file__).parents[1]

@@ -14,11 +14,11 @@ from pathlib import Path
 from random import Random
 
 from playwright.sync_api import Browser, sync_playwright
+from tests.server.conftest import Running
 from tools.night import EVENING, MORNING, SESSIONS, write_night
 
 from punchlist import Board
 from punchlist.testing import FakeClock
-from tests.server.conftest import Running
 
 CHROMIUM = "/usr/bin/chromium"
 WIDTHS = (390, 1440, 1920)

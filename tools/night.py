@@ -35,12 +35,21 @@ class Night:
         self.board = board
         self.clock = clock
         self.calls = 0
+        self.busy: list[Agent] = []
+        """Agents that read on until the next step."""
 
     def agent(self, project: str, name: str = "claude") -> Agent:
         return self.board.agent(name, session=SESSIONS[project], project=f"/home/ada/{project}")
 
     def at(self, hours: float) -> None:
-        self.clock.set(EVENING + timedelta(hours=hours))
+        """Move the clock, while the busy agents look at files every ten minutes; then nobody is busy."""
+        goal = EVENING + timedelta(hours=hours)
+        while self.busy and (step := self.clock() + timedelta(minutes=10)) < goal:
+            self.clock.set(step)
+            for agent in self.busy:
+                self._call(agent, "Read", {"file_path": "README.md"}, "ok", None)
+        self.busy = []
+        self.clock.set(goal)
 
     def run(self, agent: Agent, command: str, output: str = "", code: int = 0) -> None:
         self._call(agent, "Bash", {"command": command}, output, code)
@@ -64,6 +73,7 @@ def write_night(board: Board, clock: FakeClock) -> None:
     night.edit(infra, "main.tf", "modules/db.tf", "variables.tf")
     night.run(infra, "terraform plan -out p", "Plan: 0 to add, 1 to change, 2 to destroy.")
     infra.call("todo", {"done": "1"})
+    night.busy = [infra]
     night.at(1)
     infra.call("todo", {"ask": [{"id": "2", "text": "The plan destroys 2 databases in staging. Intended?"}]})
     mobile = night.agent("mobile", "codex")
@@ -85,6 +95,7 @@ def write_night(board: Board, clock: FakeClock) -> None:
     site.call("todo", {"set": ["Look around", "Choose the colours", "Draw the header", "Write the footer"]})
     night.run(site, "ls", "index.html")
     site.call("todo", {"done": "1"})
+    night.busy = [api]
     night.at(4)
     site.call("todo", {"done": ["2", "3", "4"]})
     site.finished()
@@ -92,14 +103,18 @@ def write_night(board: Board, clock: FakeClock) -> None:
     docs.call("todo", {"set": ["Outline", "Upgrade guide for 3.0", "Examples", "Links", "Proofread"]})
     night.edit(docs, *(f"docs/{name}.py" for name in ("a", "b", "c", "d", "e", "f")))
     docs.call("todo", {"done": ["1"]})
-    night.at(8)
+    night.busy = [docs]
+    night.at(5.5)
     shop = night.agent("shop")
     shop.call("todo", {"set": ["Parse dates", "Handle time zones", "Round the totals", "Print receipts"]})
-    for number in range(1, 5):
+    for number, hour in enumerate((6, 6.6, 7.3, 8), start=1):
+        night.busy = [shop]
+        night.at(hour)
         night.edit(shop, f"src/part{number}.py")
         night.run(shop, "pytest -q", f"{40 + number} passed in 2.1s")
         shop.call("todo", {"done": str(number)})
     shop.finished()
+    night.busy = [api]
     night.at(9.2)
     night.edit(api, "src/limits.py", "src/answers.py")
     night.run(
@@ -110,6 +125,7 @@ def write_night(board: Board, clock: FakeClock) -> None:
     )
     api.call("todo", {"done": ["2", "3"]})
     api.finished()
+    night.busy = [docs]
     night.at(9.9)
     night.edit(docs, "docs/guide.py")
     clock.set(MORNING)

@@ -26,7 +26,7 @@ def test_question_is_answered_by_keyboard(tabs: Tabs, board: Board, agent: Agent
     press(page, "j", "Enter")
     page.keyboard.type("eu-west")
     press(page, "Enter")
-    expect(page.get_by_text("Nothing waits on you.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
     expect(page.locator(".notice")).to_contain_text("Answered")
     assert not board.waits()
     assert "eu-west" in (agent.take_answers() or "")
@@ -44,7 +44,7 @@ def test_plan_is_approved_by_keyboard(tabs: Tabs, board: Board, agent: Agent) ->
         if approve.evaluate("element => element === document.activeElement"):
             break
     press(page, "Enter")
-    expect(page.get_by_text("Nothing waits on you.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
     assert not board.waits()
 
 
@@ -108,7 +108,7 @@ def test_text_that_does_not_reach_the_server_comes_back(held: tuple[Page, list[R
     page.keyboard.type("Write it")
     press(page, "Enter")
     agent.answer("3", "The short one", by="ada")
-    expect(page.locator("#count")).to_contain_text("0 wait on you")
+    expect(page.locator("#count")).to_be_hidden()  # a count of 0 is not shown
     for route in routes:
         route.abort()
     expect(page.get_by_role("alert")).to_contain_text("does not answer")

@@ -11,11 +11,11 @@ from punchlist.board import Board
 from tests.web.conftest import SHOP, Tabs
 
 PATHS = {
-    "now": "/",
+    "home": "/",
+    "filtered": "/?q=shop",
     "session": "/sessions/s1",
     "past": "/sessions/s1?agent=main&revision=1",
     "plan": "/sessions/plans/plan?agent=main",
-    "brief": "/brief",
     "tasks": "/tasks",
     "list": "/tasks/default",
     "table": "/tasks/default?view=table",
@@ -24,6 +24,8 @@ PATHS = {
     "stats": "/stats",
     "search": "/search?q=the",
     "missing": "/sessions/nothing",
+    "no page": "/nowhere",
+    "wrong token": "/?token=wrong",
 }
 
 
@@ -87,7 +89,7 @@ def test_no_page_is_wider_than_the_window(tabs: Tabs, width: int) -> None:
 @pytest.mark.usefixtures("life")
 def test_everything_is_read_and_done_without_a_script(tabs: Tabs, board: Board, agent: Agent) -> None:
     page = tabs.open("/", scripts=False)
-    expect(page.locator("#waits")).to_contain_text("Which region")
+    expect(page.locator("#do-now")).to_contain_text("Which region")
     page.get_by_role("link", name="shop", exact=False).first.click()
     expect(page.locator(".item").first).to_contain_text("Write the migration")
     page.get_by_text("Why failing").click()
@@ -114,7 +116,9 @@ def test_theme_follows_the_switch(tabs: Tabs) -> None:
     page = tabs.open("/", theme="light")
     background = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
-    page.get_by_role("button", name="Theme").click()
-    page.get_by_role("button", name="Theme").click()
+    for _ in range(2):
+        page.get_by_text("More", exact=True).click()  # the switch is behind the menu, with a label
+        page.get_by_role("button", name="Theme").click()
+        page.wait_for_load_state()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert page.evaluate(background) != light

@@ -114,8 +114,15 @@ _PROBLEM_PAGES: Final[Mapping[int, tuple[str, tuple[str, str]]]] = {
 """The title of a problem in a browser, and the one link that leads out of it."""
 
 _FRAME: Final = {
-    "path": "", "back": "/", "theme": "auto", "next_theme": "light", "waits": 0, "epoch": 0, "scope": "look", "notice": ""
-}  # fmt: skip
+    "path": "",
+    "back": "/",
+    "theme": "auto",
+    "next_theme": "light",
+    "waits": 0,
+    "epoch": 0,
+    "scope": "look",
+    "notice": "",
+}
 """The frame of a page for somebody who may be nobody."""
 
 

@@ -1,9 +1,10 @@
 """Answer the requests of the pages, and render their parts that follow the board.
 
-Forms are answered by a redirect, so that they work without a script. A topic of `/live` is `now`, with a reader's name after a colon if it is not the owner's; `session:` and the id
-of a session; `tasks` for all lists of tasks; `tasks-states:`, `tasks-table:` or `tasks-graph:` and the name of a list;
-`task:`, the name of a list, a slash and the id of a task. Its parts are elements with these ids; a page replaces those
-that it has. They hold no more than a reader with the scope `look` may see: what a reader may not do, their page hides.
+Forms are answered by a redirect, so that they work without a script. A topic of `/live` is `now`; `now:` and the name
+of a reader other than the owner; `session:` and the id of a session; `tasks` for all lists of tasks; `tasks-states:`,
+`tasks-table:` or `tasks-graph:` and the name of a list; `task:`, the name of a list, a slash and the id of a task. Its
+parts are elements with these ids; a page replaces those that it has. They hold no more than a reader with the scope
+`look` may see: what a reader may not do, their page hides.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.changes import MarkBody, save_brief_mark
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.home import find_agent, find_rows, load_home
+from punchlist.server.pages.night import FEW_LANES, draw_night
 from punchlist.server.pages.plan import load_plan
 from punchlist.server.pages.rendering import Values, element_id, list_path, render, session_path, task_path
 from punchlist.server.pages.session import LATEST, load_session
@@ -166,9 +168,15 @@ def _load_home(request: Request, state: ServerState, roster: Roster) -> Values:
     """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
     who = grant_of(request).name
     words = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
-    home = load_home(state.briefs.load(who, roster), roster, words)
     topic = "now" if who == login_name() else f"now:{who}"
-    return {"home": home, "topic": "" if words else topic}
+    return {"topic": "" if words else topic, **_show_brief(state, roster, who, words)}
+
+
+def _show_brief(state: ServerState, roster: Roster, who: str, words: str = "", *, is_live: bool = False) -> Values:
+    loaded, calls = state.briefs.load(who, roster, is_live=is_live)
+    home = load_home(loaded, roster, words)
+    night = None if words else draw_night(home["rows"], loaded, calls, roster.at)
+    return {"home": home, "night": night, "few_lanes": FEW_LANES}
 
 
 def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
@@ -297,7 +305,7 @@ def _read_place(request: Request) -> tuple[str, str | None]:
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
     query = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
     words = split_words(query)
-    loaded = state.briefs.load(grant_of(request).name, roster)
+    loaded, _ = state.briefs.load(grant_of(request).name, roster)
     rows = find_rows(loaded, roster, query) if words else []
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
     number = len(rows) + sum(map(len, groups.values()))
@@ -344,6 +352,8 @@ def _perform(board: Board) -> None:
 _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
     "now": {
         "lead": "lead",
+        "night": "night",
+        "night-below": "night_below",
         "do-now": "do_now",
         "look-first": "look_first",
         "at-work": "at_work",
@@ -376,7 +386,7 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
     values: dict[str, Any] = {"page": {"waits": count_to_do(roster)}}
     match kind:
         case "now":
-            values["home"] = load_home(state.briefs.load(name or login_name(), roster, is_live=True), roster)
+            values |= _show_brief(state, roster, name or login_name(), is_live=True)
         case "session" if name:
             values["session"] = load_session(state.board, name, find_agent(roster, name))
         case "tasks" if not name:

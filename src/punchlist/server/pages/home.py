@@ -16,7 +16,7 @@ from punchlist.core.report import Brief
 from punchlist.logs.programs import is_found
 from punchlist.reports.work_reports import LoadedBrief
 from punchlist.server.pages.rendering import Values, element_id, session_path, subject_path
-from punchlist.terminal.brief import done_words, format_moment, git_words
+from punchlist.terminal.brief import TITLES, done_words, format_moment, git_words
 from punchlist.terminal.reports import count_words, tally_words
 from punchlist.views.brief_groups import BriefRow, RowOwner, find_owner
 from punchlist.views.now import AgentNow, Roster, answer_commands
@@ -42,13 +42,23 @@ _LOOKING: Final = ("look", "look at it")
 _LINKS: Final = {"hung": "See the run", "unseen": "See the items"}
 _LONGEST_LABEL: Final = 24
 
-_ROOM: Final = 24
+_ROOM: Final = 20
 """Rows that are shown before something is unfolded, so that Home is never taller than 3,000 px, on a phone either."""
 
 _MOST_NEEDS: Final = 8
 _MOST_NEEDS_IN_CROWD: Final = 6
 _CROWD: Final = 40
 """Sessions from which those that need nobody are grouped by project."""
+
+_BAR_STATES: Final = {
+    "look_first": "red",
+    "do_now": "wait",
+    "at_work": "work",
+    "checked": "green",
+    "idle": "idle",
+    "ended": "idle",
+}
+"""The part of a project's bar that each group counts for, in the order of the bar."""
 
 _MOST_PROJECTS: Final = 16
 _SHOWN_OF_PROJECT: Final = 3
@@ -58,20 +68,17 @@ _MOST_ITEMS: Final = 50
 class HomeRow(Struct, frozen=True, kw_only=True):
     """A row of the brief as the page shows it; `label` is the beginning of its sentence, up to a colon."""
 
+    of: BriefRow
     id: str
-    kind: str
     mark: str
     word: str
     path: str
     owner: RowOwner
-    project: str
-    label: str = ""
+    label: str
     text: str
-    at: datetime | None = None
-    is_lasting: bool = False
-    link: str = ""
-    wait: PersonWait | None = None
-    agent: AgentNow | None = None
+    link: str
+    wait: PersonWait | None
+    agent: AgentNow | None
 
     @property
     def words(self) -> str:
@@ -105,16 +112,7 @@ def load_home(loaded: LoadedBrief, roster: Roster, words: str = "") -> dict[str,
     """Return Home; with words, only the rows that hold all of them."""
     groups, brief, around = loaded.groups, loaded.brief, loaded.around
     maker = _RowMaker(roster)
-    found = {
-        name: _find(map(maker.make, rows), words)
-        for name, rows in (
-            ("do_now", groups.do_now),
-            ("look_first", groups.look_first),
-            ("at_work", groups.at_work),
-            ("checked", groups.checked),
-            ("ended", groups.ended),
-        )
-    }
+    found = {name: _find(map(maker.make, getattr(groups, name)), words) for name in TITLES}
     found["idle"] = _find(maker.make_idle(), words)
     number = sum(map(len, found.values()))
     is_crowd = number > _CROWD
@@ -126,6 +124,7 @@ def load_home(loaded: LoadedBrief, roster: Roster, words: str = "") -> dict[str,
         "until": brief.until,
         "has_news": brief.has_news,
         "words": words,
+        "rows": [row for rows in found.values() for row in rows],
         "has_filter": is_crowd or bool(words),
         **_share_room(found, is_crowd=is_crowd),
         "projects": _group_by_project(found) if is_crowd else [],
@@ -163,17 +162,14 @@ class _RowMaker:
         if row.kind == "work" or not colon or len(label) > _LONGEST_LABEL:
             label, text = "", said
         return HomeRow(
+            of=row,
             id=element_id(wait or ("row", row.session, row.project, row.agent)),
-            kind=row.kind,
             mark=mark,
             word=word,
             path=session_path(row.session) if row.session else subject_path(wait) if wait else "/tasks",
             owner=find_owner(row),
-            project=row.project,
             label=label,
             text=text,
-            at=row.at,
-            is_lasting=row.is_lasting,
             link=_LINKS.get(row.kind, "See the failure" if mark == "red" else "See the session"),
             wait=wait,
             agent=agent,
@@ -219,14 +215,13 @@ def _share_room(found: Mapping[str, Sequence[HomeRow]], *, is_crowd: bool) -> Va
 
 def _group_by_project(found: Mapping[str, Sequence[HomeRow]]) -> list[ProjectRows]:
     """Return the projects of a crowd, those with the most to do or to look at first."""
-    states = {"look_first": "red", "do_now": "wait", "at_work": "work", "checked": "green", "idle": "idle", "ended": "idle"}
     counts: dict[str, Counter[str]] = {}
-    for name, state in states.items():
+    for name, state in _BAR_STATES.items():
         for row in found[name]:
             counts.setdefault(row.owner.project, Counter())[state] += 1
     largest = max((count.total() for count in counts.values()), default=1)
     projects: list[ProjectRows] = []
-    for name, count in sorted(counts.items(), key=lambda one: (-one[1]["red"] - one[1]["wait"], -one[1].total(), one[0])):
+    for name, count in sorted(counts.items(), key=_order_project):
         rows = [row for row in found["at_work"] if row.owner.project == name]
         green = [row for row in found["checked"] if row.owner.project == name]
         shown = RowGroup(rows[:_SHOWN_OF_PROJECT], rows[_SHOWN_OF_PROJECT:])
@@ -235,10 +230,15 @@ def _group_by_project(found: Mapping[str, Sequence[HomeRow]]) -> list[ProjectRow
     return projects
 
 
+def _order_project(named: tuple[str, Counter[str]]) -> tuple[int, int, str]:
+    name, count = named
+    return -count["red"] - count["wait"], -count.total(), name
+
+
 def _lay_bar(count: Counter[str], largest: int) -> list[tuple[str, float, float]]:
     parts: list[tuple[str, float, float]] = []
     place = 0.0
-    for state in ("red", "wait", "work", "green", "idle"):
+    for state in dict.fromkeys(_BAR_STATES.values()):
         width = round(100 * count[state] / largest, 1)
         if width:
             parts.append((state, round(place, 1), max(0.2, width - 0.3)))
@@ -287,9 +287,9 @@ def _find_attachable(roster: Roster) -> list[AgentProgram]:
 
 def find_rows(loaded: LoadedBrief, roster: Roster, words: str) -> list[HomeRow]:
     """Return the rows of Home that hold all the words, in its order."""
-    maker, groups = _RowMaker(roster), loaded.groups
-    rows = (*groups.do_now, *groups.look_first, *groups.at_work, *groups.checked, *groups.ended)
-    return _find([*map(maker.make, rows), *maker.make_idle()], words)
+    maker = _RowMaker(roster)
+    rows = [maker.make(row) for name in TITLES for row in getattr(loaded.groups, name)]
+    return _find([*rows, *maker.make_idle()], words)
 
 
 def find_agent(roster: Roster, session: str) -> AgentNow | None:

@@ -17,6 +17,7 @@ from punchlist.core.overview import PersonWait
 from punchlist.terminal.brief import format_moment
 from punchlist.terminal.lists import GRADES
 from punchlist.terminal.now import key_of
+from punchlist.terminal.reports import count_words
 from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE, Span, Style
 from punchlist.terminal.tasks import find_box, standing_words, until_words
@@ -24,7 +25,6 @@ from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.shell import drop_cd
 from punchlist.views.findings import span
-from punchlist.views.grades import state_name
 from punchlist.views.now import AgentNow
 
 _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
@@ -121,10 +121,12 @@ def _breakable(text: str) -> Markup:
 
 
 def _tested(agent: AgentNow) -> Markup:
-    """Return how the last check of an agent's session went; that none ran, if so."""
-    if agent.session_state not in ("red", "green"):
-        words = state_name(agent.session_state, agent.changes_since)
-        return escape("no test ran yet" if agent.session_state == "idle" and agent.total else words.replace("idle", ""))
+    """Return how the last check of an agent's session went, or that none ran after its changes."""
+    if agent.session_state == "idle":
+        return Markup()
+    if agent.session_state == "unchecked":
+        words = f"{count_words(agent.changes_since, 'change')} not checked"
+        return escape(words if agent.check else "no test ran yet")
     words = Markup('<span class="{}">{} {}</span>').format(agent.session_state, agent.check, agent.session_state)
     return words if agent.check_at is None else Markup("{} {:%H:%M}").format(words, agent.check_at.astimezone())
 
