@@ -89,7 +89,7 @@ def test_no_page_is_wider_than_the_window(tabs: Tabs, width: int) -> None:
 @pytest.mark.usefixtures("life")
 def test_everything_is_read_and_done_without_a_script(tabs: Tabs, board: Board, agent: Agent) -> None:
     page = tabs.open("/", scripts=False)
-    expect(page.locator("#do-now")).to_contain_text("Which region")
+    expect(page.locator("#do-now")).to_contain_text("Run the suite: a key (and 1 more)")  # one row per session
     page.get_by_role("link", name="shop", exact=False).first.click()
     expect(page.locator(".item").first).to_contain_text("Write the migration")
     page.get_by_text("Why failing").click()

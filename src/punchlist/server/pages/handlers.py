@@ -59,7 +59,7 @@ NOTICES: Final = {
     "resumed": "It goes on.",
     "approved": "Plan approved.",
     "rejected": "Plan rejected; the agent is told why.",
-    "playing": "The demo plays: three agents begin to work.",
+    "playing": "The demo plays for half a minute. Watch “Run the tests”: it becomes failing, then verified.",
     "read": "Marked as read.",
     "deleted": "The task is deleted; its history stays.",
     "delivered": "The event was delivered.",
