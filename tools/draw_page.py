@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+from tests.server.conftest import Running
 from tools.draw_screens import CHROMIUM
 from tools.night import EVENING, write_night
 
 from punchlist import Board
 from punchlist.testing import FakeClock
-from tests.server.conftest import Running
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 1160
