@@ -129,6 +129,8 @@ _FRAME: Final = {
 def describe_problem(status: int, text: str) -> dict[str, Any]:
     """Return what the page of a problem shows: a title, one sentence, one link."""
     title, link = _PROBLEM_PAGES.get(status, ("This did not work", ("/", "To Home")))
+    if status == 401 and "serve" not in text:
+        text = f"{text} `punchlist serve --status` shows the link that signs this browser in."
     return {"title": title, "text": for_terminal(text), "link": link}
 
 

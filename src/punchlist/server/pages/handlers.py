@@ -61,7 +61,7 @@ NOTICES: Final = {
     "resumed": "It goes on.",
     "approved": "{plan} is approved. The agent is told at its next turn, or now if it is idle and may be told so.",
     "rejected": "{plan} is rejected. The agent is told why.",
-    "playing": "The demo plays: three agents begin to work.",
+    "playing": "The demo plays for half a minute. Watch “Run the tests”: it becomes failing, then verified.",
     "read": "Marked as read.",
     "deleted": "The task is deleted; its history stays.",
     "delivered": "The event was delivered.",

@@ -29,7 +29,17 @@ _PAUSE: Final = timedelta(minutes=15)
 _SHORTEST: Final = timedelta(hours=1)
 _STEPS: Final = tuple(timedelta(minutes=number) for number in (10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080))
 _MOST_HOURS: Final = 6
-_WORDS: Final = {"question": "waits", "hung": "silent", "unseen": "claimed", "work": "at work", "stopped": "ended"}
+_WORDS: Final = {
+    "question": "waits",
+    "wait": "waits",
+    "hung": "silent",
+    "look": "look",
+    "unseen": "claimed",
+    "work": "at work",
+    "ended": "ended",
+}
+"""The state of a session in one word, by its mark; else the reason for its place."""
+
 _OPEN_PARTS: Final = {"hung": "silent", "question": "wait", "plan": "wait", "item": "wait", "permission": "wait"}
 """How the time until now is drawn, by the reason for which a session has its place."""
 
@@ -157,7 +167,7 @@ def _draw_lane(
         # Beside a check of the same moment, not on it.
         x = max([axis.place(ended), *(mark.x + _MARK_WIDTH for mark in marks if mark.kind != "done")])
         marks.append(LaneMark("ended", min(100.0, x), f"{ended.astimezone():%H:%M} ended", f"{path}#events"))
-    return Lane(row, _WORDS.get(row.of.kind, row.word if row.mark == "wait" else row.of.kind), parts, marks)
+    return Lane(row, _WORDS.get(row.mark, row.of.kind), parts, marks)
 
 
 def _merge_spans(calls: Iterable[ToolCall], first: datetime) -> list[tuple[datetime, datetime]]:
