@@ -195,7 +195,7 @@ def test_plan_is_shown_as_markdown_with_what_changed(browser: httpx.Client, boar
     assert "<strong>words</strong>" in page
     assert '<li class="new">Ask <span class="tag new">new</span></li>' in page
     assert "Generate the types <del>once, by hand</del><ins>in the build</ins>" in page
-    assert "1 new, 1 changed" in page
+    assert "1 changed, 1 new" in page
     assert "☐ Tell the team" in page
     assert "Approve revision 2</button>" in page
     assert "Revision 1 was rejected by ada: <q>Ask first</q>" in page

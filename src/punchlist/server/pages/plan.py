@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache
@@ -13,11 +14,9 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from punchlist.board import Board
-from punchlist.core.approval import Plan
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PlanMissing
 from punchlist.server.pages.rendering import Values
-from punchlist.terminal.reports import count_words
 from punchlist.text import for_terminal
 from punchlist.views.brief_groups import name_session
 from punchlist.views.now import AgentNow
@@ -42,11 +41,11 @@ def load_plan(
 
     `seen` is the agent as its host tells of it.
     """
-    plans = _list_plans(board, session, agent)
+    plans = [plan for plan in board.agent(agent, session=session).plans if plan.text]
     chosen = next((plan for plan in reversed(plans) if revision in (None, plan.revision)), None)
     if chosen is None:
         raise PlanMissing
-    before = _find_before(plans, chosen)
+    before = next((plan for plan in reversed(plans) if plan.revision < chosen.revision), None)
     own = ("plan", agent, str(chosen.revision))
     project = board.store.read(lambda tx: tx.session_project(session)) or ""
     changes = [] if before is None else list(compare(before.text, chosen.text))
@@ -60,11 +59,11 @@ def load_plan(
         "plan": chosen,
         # None if there is nothing to decide.
         "wait": next((one for one in board.waits(session=session) if (one.kind, one.agent, one.id) == own), None),
-        "steps": _describe_steps(chosen, before),
+        "steps": len(chosen.todos.items),
         "body": render_markdown(chosen.text, {change.line: change.kind for change in changes}, chosen.title),
         "before": before,
         "changes": changes,
-        "counts": _count_changes(changes),
+        "counts": Counter(change.kind for change in changes),
         "told": _describe_next(host),
         "revisions": plans,
     }
@@ -78,25 +77,6 @@ def _describe_next(host: str) -> str:
     if host == "claude-code":
         return f"{title} is told with your next prompt to it, and begins"
     return f"{title} is told at its next turn, and begins"
-
-
-def _list_plans(board: Board, session: str, agent: str) -> list[Plan]:
-    return [plan for plan in board.agent(agent, session=session).plans if plan.text]
-
-
-def _find_before(plans: Sequence[Plan], chosen: Plan) -> Plan | None:
-    return next((plan for plan in reversed(plans) if plan.revision < chosen.revision), None)
-
-
-def _describe_steps(plan: Plan, before: Plan | None) -> str:
-    steps = {item.content for item in plan.todos.items}
-    if not steps:
-        return ""
-    said = count_words(len(plan.todos.items), "step")
-    if before is None:
-        return said
-    old = {item.content for item in before.todos.items}
-    return f"{said} (+{len(steps - old)} −{len(old - steps)} since r{before.revision})"
 
 
 # What changed.
@@ -165,12 +145,6 @@ def _compare_words(old: str, new: str) -> Iterator[tuple[str, str]]:
             yield "del", "".join(before[begin:end])
         if start < stop:
             yield "ins", "".join(after[start:stop])
-
-
-def _count_changes(changes: Sequence[PlanChange]) -> str:
-    kinds = [change.kind for change in changes]
-    counts = [f"{kinds.count(kind)} {kind}" for kind in ("new", "changed", "gone") if kind in kinds]
-    return ", ".join(counts)
 
 
 # Markdown.

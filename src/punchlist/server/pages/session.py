@@ -21,12 +21,11 @@ from punchlist.core.report import ItemReport
 from punchlist.core.task import Task
 from punchlist.core.todo import Progress, Status, TodoItem, TodoList
 from punchlist.errors import SessionUnknown
-from punchlist.server.pages.rendering import Values, element_id
+from punchlist.server.pages.rendering import GRADE_ICONS, Values, element_id
 from punchlist.server.pages.sessions import (
     Standing,
     count_claimed,
     find_standing,
-    find_stuck_call,
     find_title,
     is_ended,
 )
@@ -68,12 +67,7 @@ _TOOLS = ("tool.finished", "tool.failed")
 _SIGNS = {"ok": "", "failed": " failed", "passed": " passed", "running": " runs", "abandoned": " was left open"}
 
 
-MARKS: Final = {
-    "verified": "green",
-    "confirmed": "confirmed",
-    "unchecked": "unchecked",
-    "unseen": "unseen",
-    "failing": "red",
+_MARKS: Final = {
     Status.PENDING: "pending",
     Status.IN_PROGRESS: "work",
     Status.BLOCKED: "blocked",
@@ -81,7 +75,7 @@ MARKS: Final = {
     Status.FAILED: "red",
     Status.CANCELLED: "idle",
 }
-"""The mark of an item: that of its grade, else of its status."""
+"""The mark of an item without a grade."""
 
 
 class ItemRow(Struct, frozen=True, kw_only=True):
@@ -225,7 +219,6 @@ def load_session(
         for _, row in tree(rows)
     ]
     host = found.activity.copy_format or found.activity.host if agent is None else agent.host
-    stuck = find_stuck_call(found.activity)
     places = {agent.name: place for place, agent in enumerate(agents)}
     return SessionPage(
         id=session,
@@ -235,7 +228,7 @@ def load_session(
         name=name_session(found.project, session, found.owner, host),
         agent=agent,
         state=state,
-        standing=find_standing(agent, waits, state, claimed=count_claimed(rows), stuck=stuck, long=True),
+        standing=find_standing(agent, waits, state, found.activity, claimed=count_claimed(rows), long=True),
         is_ended=is_ended(agent, waits),
         failures=[] if state is None else failing_checks(state),
         waits=waits,
@@ -333,7 +326,7 @@ def view_item(
     view = ItemRow(
         element=element_id(("item", subject.agent, subject.item)),
         item=item,
-        mark=MARKS.get(item.grade or "", MARKS[status]),
+        mark=GRADE_ICONS[item.grade] if item.grade else _MARKS[status],
         word=item.status.replace("_", " "),
         grade=grade_word(item),
         remarks=remarks,

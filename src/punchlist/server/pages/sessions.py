@@ -60,26 +60,16 @@ def is_ended(agent: AgentNow | None, waits: Sequence[PersonWait]) -> bool:
     return not waits and (agent is None or agent.state == "gone")
 
 
-def find_stuck_call(activity: Activity) -> str:
-    """Return the call in which an agent was last heard of; empty if that call has ended."""
-    call = activity.last_call
-    is_stuck = activity.state == "working" and call is not None and call.outcome == "running"
-    return describe_call(call.name, call.preview) if is_stuck and call is not None else ""
-
-
 def find_standing(
     agent: AgentNow | None,
     waits: Sequence[PersonWait],
     state: SessionState | None,
+    activity: Activity,
     *,
     claimed: int,
-    stuck: str,
     long: bool = False,
 ) -> Standing:
-    """Say in one sentence how a session stands, by what matters most.
-
-    `claimed` items are done without any call; `stuck` is the call in which its agent was last heard of.
-    """
+    """Say in one sentence how a session stands, by what matters most; `claimed` items are done without any call."""
     if waits:
         return Standing(*_WAITS.get(waits[0].kind, ("wait", "Waits for you")), since=waits[0].since)
     if agent is not None and agent.state == "waiting":
@@ -103,11 +93,9 @@ def find_standing(
     if claimed:
         count = f"{claimed} {'item' if claimed == 1 else 'items'} claimed"
         return Standing("unseen", count, f", nothing was run{end}")
-    if not end:
-        return Standing("idle", "Idle", ", nothing was changed")
-    return (
-        Standing("ended", "Stopped", f" in {stuck}") if stuck else Standing("ended", "Ended", ", nothing was changed")
-    )
+    if end and activity.state == "working" and activity.last_call and activity.last_call.outcome == "running":
+        return Standing("ended", "Stopped", f" in {describe_call(activity.last_call.name, activity.last_call.preview)}")
+    return Standing("ended" if end else "idle", "Ended" if end else "Idle", ", nothing was changed")
 
 
 def _after(sign: str, words: str) -> str:
@@ -143,7 +131,6 @@ class SessionEntry(Struct, frozen=True, kw_only=True):
     id: str
     title: str
     name: RowOwner
-    project: str
     standing: Standing
     doing: str
     """Its last call, where it has no title."""
@@ -192,14 +179,13 @@ class _Finder(Struct, frozen=True):
         waits, checks = self.waits.get(row.id, ()), tx.find_checks(row.id)
         line = _decode_line(checks.line) if checks is not None and checks.line else NO_LINE
         state = session_state(row.id, tx.completions.load_record(row.id))
-        call, stuck = row.activity.last_call, find_stuck_call(row.activity)
+        call = row.activity.last_call
         titles = (row.label, "" if agent is None else agent.title, *(one.title for one in waits if one.kind == "plan"))
         return SessionEntry(
             id=row.id,
             title=find_title(tx, row.id, titles, lists),
             name=self.name(row),
-            project=row.project,
-            standing=find_standing(agent, waits, state, claimed=count_claimed(lists), stuck=stuck),
+            standing=find_standing(agent, waits, state, row.activity, claimed=count_claimed(lists)),
             doing="" if call is None else describe_call(call.name, call.preview),
             done=line.done,
             total=line.total,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
@@ -20,8 +20,6 @@ _MOST_LANES: Final = 200
 _LABEL: Final = 18.0
 """Percent of the axis that a time of day needs."""
 
-_STEPS: Final = tuple(timedelta(minutes=minutes) for minutes in (5, 15, 30, 60, 120, 360, 1440))
-_MOST_TIMES: Final = 4
 
 _IDLE: Final = timedelta(minutes=10)
 """Time without activity that is folded, if it is longer."""
@@ -131,11 +129,10 @@ def _place_folds(axis: Axis) -> list[Values]:
 
 
 def _place_times(axis: Axis) -> list[Values]:
-    """Return times of day along the axis, as far apart as they need: its ends, the ends of folds, then whole hours."""
+    """Return times of day along the axis, as far apart as they need: those of its ends, then those after folds."""
     first, last = axis.stretches[0][0].astimezone(), axis.stretches[-1][1].astimezone()
-    wanted = [first, last, *(start.astimezone() for start, _ in axis.stretches[1:]), *_find_round_times(axis)]
     times: dict[float, Values] = {}
-    for at in wanted:
+    for at in (first, last, *(start.astimezone() for start, _ in axis.stretches[1:])):
         x = 100.0 if first != at == last else axis.place(at)
         middle = min(max(x, _LABEL / 2), 100 - _LABEL / 2)
         if all(abs(middle - other) >= _LABEL for other in times):
@@ -143,17 +140,6 @@ def _place_times(axis: Axis) -> list[Values]:
             anchor = {0.0: "start", 100.0: "end"}.get(x, "middle")
             times[middle] = {"x": f"{x:.2f}", "label": f"{day}{at:%H:%M}", "anchor": anchor}
     return [times[middle] for middle in sorted(times)]
-
-
-def _find_round_times(axis: Axis) -> Iterator[datetime]:
-    length = sum((end - start for start, end in axis.stretches), timedelta())
-    step = next((one for one in _STEPS if length / one <= _MOST_TIMES), _STEPS[-1])
-    for start, end in axis.stretches:
-        midnight = start.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-        at = midnight + step * (-((midnight - start.astimezone()) // step))
-        while at <= end:
-            yield at
-            at += step
 
 
 def _round(length: timedelta) -> str:
