@@ -105,7 +105,12 @@ def write_night(board: Board, clock: FakeClock) -> None:
     docs.call("todo", {"done": ["1"]})
     night.busy = [docs]
     night.at(5.5)
-    shop = night.agent("shop")
+    _write_end(night)
+    clock.set(MORNING)
+
+
+def _write_end(night: Night) -> None:
+    api, docs, shop = night.agent("api"), night.agent("docs", "codex"), night.agent("shop")
     shop.call("todo", {"set": ["Parse dates", "Handle time zones", "Round the totals", "Print receipts"]})
     for number, hour in enumerate((6, 6.6, 7.3, 8), start=1):
         night.busy = [shop]
@@ -128,7 +133,6 @@ def write_night(board: Board, clock: FakeClock) -> None:
     night.busy = [docs]
     night.at(9.9)
     night.edit(docs, "docs/guide.py")
-    clock.set(MORNING)
 
 
 def main() -> None:

@@ -329,6 +329,8 @@ _OTHER_VALUES = {
     "profile": "off",
     "todos": "off",
     "timer_horizon": "1d",
+    "conversation": "list",
+    "wake": "never",
 }
 
 

@@ -13,7 +13,7 @@ from tests.server.conftest import Running
 HERE = Path(__file__).parent
 SHOP = "/projects/shop"
 _CHROMIUM = "/usr/bin/chromium"
-PATIENCE = 9_000
+PATIENCE = 60_000
 """Milliseconds after which something that a test waits for will not come, on however busy a machine."""
 _NETWORK = ("net::ERR_", "Failed to load resource")
 """Complaints about a server that a test has stopped, or a form that it refused."""
@@ -80,6 +80,7 @@ class Tabs:
         context.on("console", self._hear)
         page = context.new_page()
         page.goto(self._link)
+        page.wait_for_url(f"{self.origin}/")
         page.close()
         self._contexts.append(context)
         return context

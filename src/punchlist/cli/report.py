@@ -128,7 +128,7 @@ _PUSH_SECONDS = 60
 
 
 def brief_parser() -> Parser:
-    about = "Shows what to do now, what to look at first, and what was checked, since you last looked."
+    about = "Shows what to do now, what to look at first and what was checked; `punchlist report` shows every item."
     made = command_parser("brief", about, run=_brief, examples=_BRIEF_EXAMPLES)
     made.add_all()
     made.add_by("whose mark to continue from")
