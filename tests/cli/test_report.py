@@ -102,7 +102,10 @@ def test_a_report_as_a_page_loads_nothing_runs_nothing_and_has_a_timeline(run: R
     assert names.isdisjoint({"script", "link", "img", "iframe", "b", "a"})
     assert "svg" in names
     attributes = {name for _, given in page.tags for name in given}
-    assert not [name for name in attributes if name in ("style", "src", "href") or name.startswith("on")]
+    assert not [name for name in attributes if name in ("style", "src") or name.startswith("on")]
+    # A mark is drawn from a shape of the file itself.
+    assert {tag for tag, given in page.tags if "href" in given} == {"use"}
+    assert all((given.get("href") or "#").startswith("#") for _, given in page.tags)
     (policy,) = [given["content"] for _, given in page.tags if given.get("http-equiv")]
     assert policy is not None
     assert policy.startswith("default-src 'none'; style-src 'sha256-")

@@ -111,7 +111,7 @@ def test_fifty_payloads_in_every_field_run_nothing(tabs: Tabs, board: Board, par
     context = tabs.open_context()
     page = context.new_page()
     tasks = ("/tasks", "/tasks/default", "/tasks/default?view=table", "/tasks/default?view=graph", "/tasks/default/1")
-    for path in ("/", *tasks, "/stats"):
+    for path in ("/", "/sessions", *tasks, "/stats"):
         page.goto(tabs.origin + path)
         check(page)
     for session in sessions:

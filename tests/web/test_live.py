@@ -58,6 +58,7 @@ def test_half_typed_text_and_focus_stay_while_the_page_changes(tabs: Tabs, agent
     agent.ask("1", "Which region?")
     page = tabs.open("/sessions/s1")
     expect(page.locator("#link")).to_have_text("live")
+    page.get_by_text("+ Add an item").click()
     field = page.get_by_label("Add an item to the list of main")
     field.fill("half a sen")
     field.evaluate("element => element.setSelectionRange(2, 4)")
@@ -153,6 +154,7 @@ def test_killed_server_is_told_of_and_eight_tabs_go_on_without_a_gap(
             os.kill(process.pid, signal.SIGKILL)
             for page in (*sessions, now):
                 expect(page.locator("#link")).to_contain_text("connection lost")
+            sessions[0].get_by_text("+ Add an item").click()
             field = sessions[0].get_by_label("Add an item to the list of main")
             field.fill("Lost?")
             sessions[0].get_by_role("button", name="Add", exact=True).click()

@@ -269,13 +269,19 @@ class RowOwner(NamedTuple):
     agent: str
     id: str
 
+    def __str__(self) -> str:
+        return f"{self.project} · {self.agent} {self.id}".strip(" ·")
+
+
+def name_session(project: str, session: str, agent: str, host: str = "") -> RowOwner:
+    """Return a session as people call it: `api · claude bede30`."""
+    return RowOwner(os.path.basename(project), host.removesuffix("-code") or agent, short_session(session)[-6:])
+
 
 def find_owner(row: BriefRow) -> RowOwner:
-    agent = row.host.removesuffix("-code") or row.agent
-    return RowOwner(os.path.basename(row.project), agent, short_session(row.session)[-6:])
+    return name_session(row.project, row.session, row.agent, row.host)
 
 
 def name_row(row: BriefRow) -> str:
     """Return whose row it is: `api · claude bede30`."""
-    owner = find_owner(row)
-    return f"{owner.project} · {owner.agent} {owner.id}".strip(" ·")
+    return str(find_owner(row))

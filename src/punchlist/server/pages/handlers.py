@@ -31,8 +31,10 @@ from punchlist.server.api.changes import MarkBody, save_brief_mark
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
 from punchlist.server.pages.home import find_agent, find_rows, load_home
 from punchlist.server.pages.night import FEW_LANES, draw_night
+from punchlist.server.pages.plan import load_plan
 from punchlist.server.pages.rendering import Values, element_id, list_path, render, session_path, task_path
-from punchlist.server.pages.session import LATEST, load_plan, load_session
+from punchlist.server.pages.session import LATEST, load_session
+from punchlist.server.pages.sessions import SessionQuery, load_sessions
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
 from punchlist.server.problems import describe_problem, status_of
@@ -57,15 +59,15 @@ NOTICES: Final = {
     "answered": "Answered. The agent is told at its next turn, or now if it is idle.",
     "unblocked": "It goes on.",
     "resumed": "It goes on.",
-    "approved": "Plan approved.",
-    "rejected": "Plan rejected; the agent is told why.",
+    "approved": "{plan} is approved. The agent is told at its next turn, or now if it is idle and may be told so.",
+    "rejected": "{plan} is rejected. The agent is told why.",
     "playing": "The demo plays for half a minute. Watch “Run the tests”: it becomes failing, then verified.",
     "read": "Marked as read.",
     "deleted": "The task is deleted; its history stays.",
     "delivered": "The event was delivered.",
     "kept": "No task waits for it yet; it is kept for the first that does.",
 }
-"""Notices after a redirect, by the word in its address: no text from an address is shown."""
+"""Notices after a redirect, by the word in its address: of an address only a number is shown."""
 
 
 Show = Callable[..., Awaitable[Response]]
@@ -97,7 +99,9 @@ def _make_frame(request: Request, roster: Roster, problem: str) -> Values:
     grant = grant_of(request)
     chosen = request.cookies.get(_THEME_COOKIE, "auto")
     theme = chosen if chosen in THEMES else "auto"
-    notice = problem or NOTICES.get(request.query_params.get("said", ""), "")
+    revision = _read_number(request, "revision")
+    plan = "The plan" if revision is None else f"Revision {revision} of the plan"
+    notice = problem or NOTICES.get(request.query_params.get("said", ""), "").replace("{plan}", plan)
     query = request.url.query if request.method == "GET" else ""
     return {
         "path": request.url.path,
@@ -199,10 +203,18 @@ def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
     before = board.store.last_seq()
     wait, outcome = board.store.joined(resolve)
     deliver_outcome(board, wait, before, outcome)
-    return f"{own_path(form.get('back', '/'))}?said={outcome}"
+    revision = f"&revision={wait.id}" if wait.kind == "plan" else ""
+    return f"{own_path(form.get('back', '/'))}?said={outcome}{revision}"
 
 
 # Sessions.
+
+
+def _load_sessions(request: Request, state: ServerState, roster: Roster) -> Values:
+    given = request.query_params
+    query = SessionQuery(**{name: given.get(name, "")[:_LONGEST_QUERY] for name in SessionQuery.__struct_fields__})
+    page, step = _read_number(request, "page") or 1, _read_number(request, "step") or 0
+    return {"sessions": load_sessions(state.board, roster, query, page, step)}
 
 
 def _load_session(request: Request, state: ServerState, roster: Roster) -> Values:
@@ -219,9 +231,10 @@ def change_session(request: Request, board: Board, form: Mapping[str, str]) -> s
     return session_path(session)
 
 
-def _load_plan(request: Request, state: ServerState, _: Roster) -> Values:
+def _load_plan(request: Request, state: ServerState, roster: Roster) -> Values:
     session, agent = request.path_params["session"], request.query_params.get("agent", "main")
-    return {"plan": load_plan(state.board, session, agent, _read_number(request, "revision"))}
+    seen = find_agent(roster, session)
+    return {"plan": load_plan(state.board, session, agent, _read_number(request, "revision"), seen)}
 
 
 def _read_number(request: Request, name: str) -> int | None:
@@ -350,6 +363,7 @@ _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
     "session": {
         "head": "head",
         "session-waits": "session_waits",
+        "failures": "failures",
         "lists": "lists",
         "timeline": "timeline",
         "events": "events",
@@ -405,6 +419,7 @@ _static: Final = needs("public")(StaticFiles(packages=[("punchlist.server", "sta
 routes: list[BaseRoute] = [
     Route("/", _show_home),
     Route("/answer", needs("answer")(make_form(answer, _show_home)), methods=["POST"]),
+    Route("/sessions", make_page("sessions.html", _load_sessions)),
     Route("/sessions/{session:path}/plan", make_page("plan.html", _load_plan)),
     Route("/sessions/{session:path}", _show_session, methods=["GET"]),
     Route("/sessions/{session:path}", make_form(change_session, _show_session), methods=["POST"]),

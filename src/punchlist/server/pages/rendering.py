@@ -31,7 +31,7 @@ _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
 """Where a path or an address may go on in the next line; a time stays whole."""
 
 
-_GRADE_ICONS: Final = {
+GRADE_ICONS: Final = {
     "verified": "green",
     "confirmed": "confirmed",
     "unchecked": "unchecked",
@@ -78,7 +78,7 @@ def _environment() -> Environment:
         "list_title": title_of,
         "task_path": task_path,
         "tested": _tested,
-        "grade_icon": _GRADE_ICONS.get,
+        "grade_icon": GRADE_ICONS.get,
         "grade_style": _style_grade,
         "grade_mark": UNICODE.grades.get,
         "fit": fit,

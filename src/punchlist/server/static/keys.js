@@ -5,6 +5,7 @@ import { act } from "./forms.js";
 const ROWS = ".row, .item[data-item]";
 const GOALS = { h: "/", s: "/sessions", t: "/tasks" };
 const OFF = "punchlist_keys_off";
+const ADDING = ".list:has(.add)"; // the list of a subagent is within that of its parent, and has no form of its own
 let chosen = "";
 let goes = 0;
 
@@ -83,13 +84,15 @@ function press(event) {
     }
     case "?": document.getElementById("keys").showModal(); return true;
     case "a": {
-      const list = row?.closest(".list") ?? document.querySelector(".list");
-      list?.querySelector(".add input[name=text]")?.focus();
-      return Boolean(list);
+      const list = row?.closest(ADDING) ?? document.querySelector(ADDING);
+      const field = list?.querySelector(".add input[name=text]");
+      field?.closest(".adding")?.setAttribute("open", "");
+      field?.focus();
+      return Boolean(field);
     }
     case "u": {
-      const list = row?.closest(".list") ?? document.querySelector(".list");
-      list?.querySelector(".add button[value=undo]")?.click();
+      const list = row?.closest(ADDING) ?? document.querySelector(ADDING);
+      list?.querySelector("button[value=undo]")?.click();
       return Boolean(list);
     }
     case "Enter": if (row && target === row) { open(row); return true; } return false;
