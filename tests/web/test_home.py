@@ -13,7 +13,7 @@ from punchlist.board import Board
 from punchlist.testing import FakeClock
 from tests.server.conftest import Running
 from tests.web.conftest import Tabs
-from tests.web.test_reading import find_serious
+from tests.web.test_reading import find_violations
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_home_is_at_most_3000_px_tall(tabs: Tabs, board: Board, clock: FakeClock
         page = tabs.open("/", width=width)
         assert page.evaluate("document.documentElement.scrollHeight") <= 3000, width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert find_serious(page) == []
+        assert find_violations(page) == []
 
 
 def test_crowd_is_grouped_by_project_and_filtered(tabs: Tabs, board: Board, clock: FakeClock) -> None:
@@ -111,7 +111,7 @@ def test_first_run_offers_a_command_and_the_demo(tabs: Tabs) -> None:
     expect(page.locator(".command pre").first).to_contain_text("punchlist attach")
     expect(page.get_by_role("button", name="Copy").first).to_be_visible()
     expect(page.get_by_role("button", name="Play the demo")).to_be_visible()
-    assert find_serious(page) == []
+    assert find_violations(page) == []
 
 
 def test_errors_have_the_frame_one_sentence_and_one_link(chromium: Browser, running: Running) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any, Final
@@ -19,7 +19,7 @@ from punchlist.terminal.lists import GRADES
 from punchlist.terminal.now import key_of
 from punchlist.terminal.reports import count_words
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import UNICODE, Span, Style
+from punchlist.terminal.spans import UNICODE, Style
 from punchlist.terminal.tasks import find_box, standing_words, until_words
 from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
@@ -64,7 +64,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {
-        "spans": _spans,
         "lines": _lines,
         "sentence": _begin_sentence,
         "breakable": _breakable,
@@ -100,15 +99,6 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return value if value.isascii() and value.isprintable() else for_terminal(value)
     return "" if value is None else value
-
-
-def _spans(line: Iterable[Span]) -> Markup:
-    return Markup().join(
-        Markup('<span class="s-{}">{}</span>').format(span.style, _clean(span.text))
-        if span.style != "plain"
-        else escape(_clean(span.text))
-        for span in line
-    )
 
 
 def _lines(text: str) -> Markup:
