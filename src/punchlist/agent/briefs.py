@@ -85,6 +85,7 @@ def _overview_of(row: OverviewRow, waits: tuple[PersonWait, ...]) -> AgentOvervi
         findings=activity.findings,
         session_state=row.session_state,
         at=activity.at,
+        host=activity.copy_format or activity.host,
     )
 
 

@@ -462,6 +462,7 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
     findings: tuple[OpenFinding, ...] = ()
     session_state: str = "idle"
     at: datetime | None = None
+    host: str = ""
 
 
 # The line of a session: the few facts about its work that a status line shows. The store keeps it as JSON in the
