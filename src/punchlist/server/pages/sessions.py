@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
@@ -18,7 +19,7 @@ from punchlist.core.presence import describe_call
 from punchlist.server.pages.rendering import Values
 from punchlist.server.search import find_items, holds_words, split_words
 from punchlist.store import ListRow, Transaction
-from punchlist.store.records import BrowsedSession
+from punchlist.store.records import BrowsedSession, RowDamaged
 from punchlist.views.brief_groups import RowOwner, name_session
 from punchlist.views.grades import red_words, state_name, state_reason
 from punchlist.views.now import AgentNow, Roster
@@ -221,10 +222,14 @@ def load_sessions(board: Board, roster: Roster, query: SessionQuery, page: int =
         shown = min(max(page, 1), pages)
         first = (shown - 1) * PAGE
         known = {name: count for name, count, _ in tx.list_projects() if count}
+        views: list[SessionEntry] = []
+        for row in found[first : first + PAGE]:
+            with suppress(RowDamaged, msgspec.DecodeError):  # `doctor` tells of it; the other sessions are shown
+                views.append(finder.view(tx, row))
         return {
             "at": roster.at,
             "query": query,
-            "rows": [finder.view(tx, row) for row in found[first : first + PAGE]],
+            "rows": views,
             "first": first,
             "found": len(found),
             "total": sum(known.values()),
@@ -234,6 +239,7 @@ def load_sessions(board: Board, roster: Roster, query: SessionQuery, page: int =
             "page": shown,
             "pages": pages,
             "step": step,
+            "skipped": step * STEP,
             "has_older": len(rows) == STEP,
             "fields": _encode(query),
             "without": {name: f"?{_encode(replace(query, **{name: ''}))}" for name in query.__struct_fields__},
