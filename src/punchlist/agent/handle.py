@@ -19,6 +19,7 @@ from punchlist.errors import UnknownName
 from punchlist.guidance.layers import Layer, prompt
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
+from punchlist.settings.environment import Project
 from punchlist.settings.options import AgentOptions
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
@@ -42,7 +43,7 @@ class Agent:
         session: str,
         dialect: str,
         profile: str,
-        project: str,
+        project: Project,
         **options: Unpack[AgentOptions],
     ) -> None:
         runner = AgentRunner(
@@ -88,8 +89,14 @@ class Agent:
         return self._runner.load_todos()
 
     @property
+    def folder(self) -> str:
+        """The root of the worktree in which the session was first seen; without a repository, the folder."""
+        row = self._runner.load_row()
+        return self._runner.place.folder if row is None else row.folder
+
+    @property
     def project(self) -> str:
-        """The project of the session, which is where the session was first seen."""
+        """The project of the session, which is where the session was first seen: the same for all worktrees."""
         row = self._runner.load_row()
         return self._runner.project if row is None else row.project
 
@@ -415,7 +422,7 @@ class Agent:
             session=self.session,
             dialect=dialect or self.dialect,
             profile=self.profile,
-            project=self._runner.project,
+            project=self._runner.place.folder,
             **options,
         )
 

@@ -23,7 +23,7 @@ from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
 from punchlist.cli.trust import describe_project_checks, view_project_checks
 from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.logs.programs import find_attachable, find_settings, is_found
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project
 from punchlist.store import store_path
 from punchlist.terminal.spans import safe_line
 from punchlist.text import for_terminal
@@ -149,13 +149,13 @@ def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
 def _show_status(options: Namespace) -> None:
     found = [find_status(host) for host in ATTACHABLE.values()]
     if options.json:
-        show_json({"agents": found, **view_project_checks(project_of())})
+        show_json({"agents": found, **view_project_checks(find_project().folder)})
         return
     for status in found:
         print(_describe(status, ATTACHABLE[status.name]))
         for line in status.missing:
             print(f"  - {safe_line(line)}")
-    for line in describe_project_checks(project_of()):
+    for line in describe_project_checks(find_project().folder):
         print(line)
 
 

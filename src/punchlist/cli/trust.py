@@ -11,7 +11,7 @@ from punchlist.cli.arguments import Parser, command_parser
 from punchlist.cli.terminal import ask, is_typed, shorten_home
 from punchlist.core.programs import doubt_person
 from punchlist.errors import SettingsFileInvalid
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project
 from punchlist.settings.project_checks import FILE_NAME, load_project_checks, trust_checks
 from punchlist.terminal.spans import plural, safe_line
 
@@ -32,7 +32,7 @@ def parser() -> Parser:
 
 
 def _trust(_options: Namespace) -> int:
-    project = project_of()
+    project = find_project().folder
     found = load_project_checks(project)
     if found is None:
         where = shorten_home(os.path.join(project, FILE_NAME))

@@ -39,6 +39,8 @@ class Presence(Struct, frozen=True, kw_only=True):
     since: datetime | None = None
     """Begin of the state; of a process that is gone, the last that is known of it."""
     project: str = ""
+    folder: str = ""
+    """The root of its worktree."""
     waits_for: str = ""
     title: str = ""
     pid: int | None = None
@@ -75,6 +77,7 @@ def _join(roads: Sequence[Presence]) -> Presence:
         joined = replace(
             joined,
             project=joined.project or other.project,
+            folder=joined.folder or other.folder,
             title=joined.title or other.title,
             pid=joined.pid or other.pid,
             doing=joined.doing or other.doing,

@@ -24,7 +24,7 @@ from punchlist.core.events import Draft
 from punchlist.core.task import Task
 from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project
 from punchlist.settings.options import AgentOptions
 from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
@@ -191,9 +191,17 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
             elif event.name in _IDLE:
                 state = "idle"
         _note_attached(tx, event)
-        project = known.project if known is not None else project_of(event.text("cwd") or None)
+        place = find_project(event.text("cwd") or None)
         tx.hosts.save_conversation(
-            event.host, event.conversation, project=project, pid=pid, state=state, event=event.name, at=event.at
+            event.host,
+            event.conversation,
+            project=place.key,
+            folder=place.folder,
+            pid=pid,
+            state=state,
+            event=event.name,
+            at=event.at,
+            begins=event.name == "UserPromptSubmit" or event.text("source") in _RESTORING,
         )
 
     event.board.store.transact(work)

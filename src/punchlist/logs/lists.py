@@ -26,7 +26,7 @@ from punchlist.logs.claude_tasks import AUTHOR, ClaudeTasks, follow_files
 from punchlist.logs.discovery import WatchScope
 from punchlist.logs.programs import find_home, find_logs
 from punchlist.logs.replay import OWN, Replay, ReplayBoard, mark_watched, open_replay
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, FilePlace
 from punchlist.tasks import Work
@@ -147,10 +147,11 @@ def bind_served(
     """
     for step in steps:
         if isinstance(step, ListWrite) and step.dialect == OWN and step.at is not None:
-            project = project_of(folder)
-            session = tx.hosts.find_served_session(host, project, step.at, within=SAME_CALL)
+            project = find_project(folder)
+            session = tx.hosts.find_served_session(host, project.key, step.at, within=SAME_CALL)
             if session is not None:
-                tx.hosts.bind_conversation(host, conversation, session, project=project, at=step.at)
+                place = {"project": project.key, "folder": project.folder}
+                tx.hosts.bind_conversation(host, conversation, session, **place, at=step.at)
                 return tx.hosts.find_conversation(host, conversation)
     return None
 
@@ -310,7 +311,7 @@ class ListFiles:
             if tx.hosts.find_conversation(host, session) is not None:
                 return  # it is attached: the agent itself tells of its list
             folder = written.origin.cwd or transcript.origin.cwd or os.path.dirname(transcript.source)
-            where = tx.session_project(session) or folder
+            where = tx.session_folder(session) or folder
             name = written.origin.agent
             is_nothing = not written.command.entries and tx.agent(session, name) is None
             if is_nothing or not self._scope.has_folder(where):
@@ -421,12 +422,12 @@ def _read_claude_tasks(board: Board, path: str, scope: WatchScope, report: Repor
 
     def work(tx: Transaction) -> None:
         tx.watched = True
-        where = tx.session_project(session) or home
+        where = tx.session_folder(session) or home
         if not scope.has_folder(where) or not _may_show(tx, session):
             return
         agent = shown.agent(MAIN, session=session, dialect=_CLAUDE, profile="off", project=where)
         mark_watched(agent, path, _CLAUDE, at=shown.now())
-        place = Work(tx, f"{SESSION}{session}", project=where, now=shown.now(), by=AUTHOR)
+        place = Work(tx, f"{SESSION}{session}", project=agent.project, now=shown.now(), by=AUTHOR)
         follow_files(place, folder, files, problems, tell)
 
     if files or folder.watermark():

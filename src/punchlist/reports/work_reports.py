@@ -89,6 +89,7 @@ def _find_around(board: Board, project: str | None, news: Container[str], sessio
     agents = {(one.session, one.agent): one for one in board.overview(project=project)}
     now = board.now()
     return Around(
+        worktrees={one.session: one.worktree for one in agents.values() if one.worktree},
         own=frozenset(one.session for one in agents.values() if is_personal_list(one.session, one.agent, one.project)),
         stopped=[
             Stopped(one.session, one.agent, left, _name_place(one))
@@ -138,7 +139,7 @@ def _find_time(board: Board, after: int) -> datetime:
 def _ask_git(
     board: Board, begun: Mapping[str, datetime], items: Iterable[ItemReport], find_calls: _FindCalls
 ) -> tuple[list[GitSummary], Changes]:
-    """Return what Git saw in each project since the work there began, and of the work on each item.
+    """Return what Git saw in each worktree since the work there began, and of the work on each item.
 
     `begun` has the sessions to ask for. `find_calls` returns the calls that make commits, of all agents of a project. A
     project that is no repository is left out.
@@ -146,7 +147,7 @@ def _ask_git(
 
     @cache
     def where(session: str) -> str:
-        return board.store.read(lambda tx: tx.session_project(session)) or ""
+        return board.store.read(lambda tx: tx.session_folder(session)) or ""
 
     since: dict[str, datetime] = {}
     for session, at in begun.items():
@@ -161,12 +162,12 @@ def _ask_git(
             continue
         here = entries.get(project, [])
         times = [entry.item.started_at for entry in here if entry.item.started_at is not None]
-        facts = git_facts(project_of(project), min([*times, *([since[project]] if project in since else [])]))
+        facts = git_facts(project, min([*times, *([since[project]] if project in since else [])]))
         if facts is None:
             continue
         if project in since:
             summaries.append(_sum_up(facts, since[project]))
-        known = find_calls(project) if facts.commits else ()
+        known = find_calls(project_of(project)) if facts.commits else ()
         there = [call for call in known if where(call.of[0].session) == project]
         changes.update(_share_changes(facts, here, there))
     return summaries, changes

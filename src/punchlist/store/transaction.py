@@ -135,6 +135,11 @@ class Transaction(UnitOfWork):
         """Return the project of a session; None if there is no such session."""
         return self.value("find_session", {"session": session})
 
+    def session_folder(self, session: str) -> str | None:
+        """Return the root of the worktree of a session; None if there is no such session."""
+        found = self.one("find_session", {"session": session})
+        return None if found is None else found[1] or found[0]
+
     def list_projects(self) -> list[tuple[str, int, datetime]]:
         """Return every project, how many sessions it has, and its latest change; the latest first."""
         rows = self.all("list_projects")

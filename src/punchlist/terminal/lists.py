@@ -199,7 +199,8 @@ def board_lines(
     """
     helped, states, reasons = helped or {}, states or {}, reasons or {}
     if len(rows) == 1 and not projects:
-        label = (Span(f" {safe_line(rows[0].label)}", "dim"),) if rows[0].label else ()
+        words = [safe_line(word) for word in (rows[0].worktree, rows[0].label) if word]
+        label = (Span(f" {', '.join(words)}", "dim"),) if words else ()
         state = state_spans(*states.get(rows[0].session, ("", 0)), before=" ")
         head = (Span(f"{_count_words(rows[0])}:", "bold"), *label, *state)
         yield display.cut(head)
@@ -216,6 +217,7 @@ def board_lines(
         dot = f" {display.glyphs.dot} "
         when = ago(max(row.updated_at for row in members), now)
         where = f"{dot}{safe_line(members[0].project)}" if projects else ""
+        where += f"{dot}{safe_line(members[0].worktree)}" if members[0].worktree else ""
         state = state_spans(*states.get(session, ("", 0)), before=dot)
         name = f"Session {safe_line(session)}"
         if display.columns is not None:

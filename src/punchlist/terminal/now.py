@@ -348,6 +348,8 @@ def _name_agents(agents: Iterable[AgentNow], glyphs: Glyphs) -> dict[AgentNow, s
 
 def _name_agent(row: AgentNow, glyphs: Glyphs) -> str:
     project = safe_line(os.path.basename(row.project)) or "?"
+    if row.worktree:
+        project = f"{project} ({safe_line(row.worktree)})"
     host = find_short_name(row.host) or safe_line(row.host)
     name = safe_line(row.agent) if row.agent not in ("", "main") or not host else ""
     return _join_names(glyphs, project, host, name)

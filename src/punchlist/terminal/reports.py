@@ -60,7 +60,9 @@ def first_lines(
     With `tails` a red session has its failing commands and their last lines below it. Sessions have their names where
     there are several, or if they are to be `named`.
     """
-    yield from _state_lines(sessions, glyphs, columns, tails=tails, named=named or len(sessions) > 1)
+    is_named = named or len(sessions) > 1
+    called = {one.session: name_session(one.session, around) for one in sessions if is_named}
+    yield from _state_lines(sessions, glyphs, columns, tails=tails, called=called)
     for summary in around.git:
         yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
     waiting, stopped = waiting_words(waits), stopped_words(around, noticed)
@@ -103,14 +105,20 @@ def count_words(number: int, what: str, many: str = "") -> str:
     return f"{number:,} {what if number == 1 else many or what + 's'}"
 
 
-def names(owners: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def names(owners: Iterable[tuple[str, str]], around: Around) -> dict[tuple[str, str], str]:
     """Return a name for each session and agent: with the session where two agents have one name."""
     known = list(owners)
     said = [agent for _, agent in known]
     return {
-        (session, agent): agent if said.count(agent) == 1 else f"{agent} in {short_session(session)}"
+        (session, agent): agent if said.count(agent) == 1 else f"{agent} in {name_session(session, around)}"
         for session, agent in known
     }
+
+
+def name_session(session: str, around: Around) -> str:
+    """Return the short name of a session, with that of its worktree."""
+    worktree = around.worktrees.get(session, "")
+    return f"{short_session(session)} ({worktree})" if worktree else short_session(session)
 
 
 def name_task_list(name: str) -> str:
@@ -128,11 +136,11 @@ def failing_checks(session: SessionState) -> list[CheckState]:
 
 
 def _state_lines(
-    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, *, tails: bool, named: bool
+    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, *, tails: bool, called: Mapping[str, str]
 ) -> Iterator[Line]:
     told = [session for session in sessions if session.state != "idle"]
     for session in told[:_MOST_SESSIONS]:
-        name = f" {glyphs.dot} {safe_line(short_session(session.session))}" if named else ""
+        name = f" {glyphs.dot} {safe_line(called[session.session])}" if called else ""
         state = f"session {state_name(session.state, session.changes_since)}"
         first, *more = _wrap(f"{state}{name}: {safe_line(state_reason(session))}", columns)
         yield (Span(state, STATES[session.state]), Span(first.removeprefix(state)))
@@ -213,9 +221,9 @@ def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:
     """Return the agents that stopped, those that are or were silent, and other findings, as sentences."""
     known = list(noticed)
     owners = dict.fromkeys((one.session, one.agent) for one in (*around.stopped, *around.stalls, *known))
-    stopped = names(owners)
+    stopped = names(owners, around)
     # A silence or a loop is told while it lasts: the reader will look for that session.
-    called = {(session, agent): f"{agent} in {short_session(session)}" for session, agent in owners}
+    called = {(session, agent): f"{agent} in {name_session(session, around)}" for session, agent in owners}
     silent = {(one.session, one.agent) for one in around.stalls}
     said: list[str] = []
     for one in around.stopped:
@@ -330,7 +338,7 @@ def item_words(entry: ItemReport) -> list[str]:
 
 def file_words(entry: ItemReport) -> list[str]:
     """Return the files that were touched, from the project's folder, three at most."""
-    names = [relative_path(path, entry.project) or path for path in entry.tally.files]
+    names = [relative_path(path, entry.folder) or path for path in entry.tally.files]
     more = len(names) - MOST_FILES
     return names if more <= 1 else [*names[:MOST_FILES], f"{more} more"]
 
@@ -584,7 +592,7 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     named = bool(brief.red)  # of these nothing else in the brief tells
     yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS, named=named)
     items = (*brief.completed, *brief.failed, *brief.under_way)
-    called = names({(entry.subject.session, entry.subject.agent) for entry in items})
+    called = names({(entry.subject.session, entry.subject.agent) for entry in items}, around)
     lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
     yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
     sections: Sequence[tuple[str, Sequence[ItemReport], Style]] = (
@@ -636,7 +644,8 @@ def _opening_words(brief: Brief, around: Around) -> str:
 
 def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
     """Yield which lists were begun, and onto which items came."""
-    called = names({(one.session, one.agent) for one in lists if one.session not in around.own and not one.list})
+    shown = {(one.session, one.agent) for one in lists if one.session not in around.own and not one.list}
+    called = names(shown, around)
     for one in lists:
         items = count_words(one.added, "task" if one.list else "item")
         who = called.get((one.session, one.agent), "You")

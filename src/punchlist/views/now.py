@@ -18,6 +18,7 @@ from msgspec.structs import asdict, replace
 from punchlist.core.overview import NO_LINE, WATCHED, Activity, Offer, PersonWait, SessionLine, TokenTotal, name_wait
 from punchlist.core.presence import Presence, PresenceState, describe_call
 from punchlist.core.programs import PROGRAMS
+from punchlist.settings.environment import name_worktree
 
 _STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "gone")
 """All states; what needs a person comes first."""
@@ -70,6 +71,8 @@ class AgentNowView(Struct, frozen=True, kw_only=True):
     state: PresenceState
     since: datetime | None = None
     project: str
+    worktree: str = ""
+    """The name of its worktree; empty in the first checkout."""
     host: str
     session: str
     agent: str = ""
@@ -158,6 +161,7 @@ class BoardAgent(Struct, frozen=True, kw_only=True):
     """A root agent of the board: its activity, its work in short, and the check by which its session has its state."""
 
     project: str
+    worktree: str = ""
     session: str
     agent: str
     activity: Activity
@@ -196,6 +200,7 @@ def _show_present(seen: Presence, own: BoardAgent | None) -> AgentNow:
         state=seen.state,
         since=seen.since,
         project=seen.project,
+        worktree=name_worktree(seen.project, seen.folder),
         host=seen.host,
         session=seen.session,
         waits_for=seen.waits_for,
@@ -207,7 +212,9 @@ def _show_present(seen: Presence, own: BoardAgent | None) -> AgentNow:
     if own is None:
         return row
     doing = seen.doing or _describe_last_call(own.activity)
-    return _with_work(replace(row, project=own.project, doing=doing, tokens=own.activity.tokens), own)
+    return _with_work(
+        replace(row, project=own.project, worktree=own.worktree, doing=doing, tokens=own.activity.tokens), own
+    )
 
 
 def _show_board_only(own: BoardAgent, now: datetime, seen_at: datetime) -> AgentNow | None:
@@ -228,6 +235,7 @@ def _show_board_only(own: BoardAgent, now: datetime, seen_at: datetime) -> Agent
         state=state,
         since=activity.at,
         project=own.project,
+        worktree=own.worktree,
         host=host,
         session=own.session,
         waits_for=activity.waits_for if state == "waiting" else "",

@@ -81,6 +81,8 @@ class Around(Struct, frozen=True):
     stalls: Sequence[Silent] = ()
     tokens: int = 0
     own: frozenset[str] = frozenset()
+    worktrees: Mapping[str, str] = {}
+    """The worktree of each session that is not in the first checkout."""
     is_first: bool = False
 
 
