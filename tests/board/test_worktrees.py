@@ -148,7 +148,7 @@ def test_tasks_of_the_checkout_are_claimed_and_worked_in_its_worktrees(
     assert "Fix the login" in capsys.readouterr().out
     (worktree / "src").mkdir()
     monkeypatch.chdir(worktree / "src")
-    assert main(["tasks", "claim", "--owner", "worker", "--reserve", "login.py"]) == 0
+    assert main(["tasks", "claim", "--by", "worker", "--reserve", "login.py"]) == 0
     with Board.open() as board:
         task = board.tasks(project=repository).get("1")
         assert (task.owner, task.reserved) == ("worker", ("src/login.py",))

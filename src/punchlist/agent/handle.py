@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from punchlist.agent import calls, edits, plans, questions, subagents, tool_reports, turns
+from punchlist.agent import calls, edits, leftovers, plans, questions, subagents, tool_reports, turns
 from punchlist.agent.context import AgentBoard, AgentRunner, Mode
 from punchlist.core.approval import Plan, Question
 from punchlist.core.commands import Edit
@@ -319,6 +319,10 @@ class Agent:
     def prompt(self) -> str:
         """The layers that belong in the system prompt, as one text."""
         return prompt(self.layers)
+
+    def offer_leftovers(self) -> str | None:
+        """Return what a new conversation is told, once, of the open items that an ended one left in its worktree."""
+        return leftovers.write_offer(self._runner)
 
     def compaction_block(self) -> str | None:
         """Return unfinished work as a text for a compacted conversation; None when nothing is open.

@@ -201,7 +201,7 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
             state=state,
             event=event.name,
             at=event.at,
-            begins=event.name == "UserPromptSubmit" or event.text("source") in _RESTORING,
+            begins=_is_persons(event) or event.text("source") in _RESTORING,
         )
 
     event.board.store.transact(work)
@@ -242,7 +242,7 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
     A prompt that the host wrote, such as the line of our monitor, is not the person's: no approval comes with it.
     """
     agent, prompt = event.main(), event.text("prompt")
-    is_person = not prompt.startswith(TASK_NOTIFICATION)
+    is_person = _is_persons(event)
     event.board.store.transact(lambda tx: tx.hosts.mark_read(event.host, event.conversation))
     _follow_plan_mode(event, agent)
     said = agent.assistant_turn(hold_approvals=not is_person)
@@ -250,7 +250,14 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
         agent.user_turn()
     text = "\n\n".join(one.text for one in said)
     _note_news(event, said)
-    return _context(event, None if is_message(prompt, text) else text)
+    is_first = event.known is None or (not event.known.is_begun and event.session == event.conversation)
+    offer = agent.offer_leftovers() if is_first and is_person else None
+    return _context(event, "\n\n".join(filter(None, ("" if is_message(prompt, text) else text, offer))))
+
+
+def _is_persons(event: HookEvent) -> bool:
+    """True for a prompt that the host did not write itself."""
+    return event.name == "UserPromptSubmit" and not event.text("prompt").startswith(TASK_NOTIFICATION)
 
 
 def _note_news(event: HookEvent, said: Sequence[Injection]) -> None:

@@ -148,6 +148,14 @@ SELECT s.id, s.project, s.created_at,
   (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id), s.state
 FROM sessions s WHERE s.id = :session;
 
+-- name: sessions_of_folder
+-- Sessions of a worktree whose open items nobody has declined, the latest first.
+SELECT id FROM sessions WHERE folder = :folder AND recent >= :since AND id <> :but AND is_declined = 0
+ORDER BY recent DESC LIMIT :limit;
+
+-- name: decline_session
+UPDATE sessions SET is_declined = 1 WHERE id = :session;
+
 -- name: move_session
 UPDATE sessions SET id = :target WHERE id = :source;
 
