@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from punchlist.agent.context import AgentRunner
+from punchlist.agent.context import AgentBoard, AgentRunner
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.turns import spend
 from punchlist.core.apply import items_known_to_agent, take_over
@@ -21,9 +21,10 @@ from punchlist.core.commands import Drop, Edit, Note, Problem, Query, Target
 from punchlist.core.presence import GONE_SHOWN
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import ContinueWork, Invalid, Reply, Result, reply_invalid
-from punchlist.errors import EditRefused
+from punchlist.errors import EditRefused, SessionUnknown
 from punchlist.guidance.ledger import size_of
 from punchlist.guidance.words import offer_leftovers
+from punchlist.settings.environment import find_project, name_path_session
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.hosts import Conversation
@@ -34,7 +35,8 @@ OLDEST: Final = timedelta(days=14)
 """Items of an older session are not offered."""
 
 _MOST_SESSIONS: Final = 20
-_NONE: Final = "none"
+NONE: Final = "none"
+"""Stands for no session: the leftovers are declined."""
 
 
 class Continued(Struct, frozen=True):
@@ -64,30 +66,39 @@ def short_id(session: str) -> str:
 def find_leftovers(tx: Transaction, folder: str, now: datetime, *, but: str = "") -> Iterator[AgentRow]:
     """Yield the agents of sessions in a worktree that ended with open items, the latest first."""
     for row in _list_agents(tx, folder, now, but):
-        if row.state.todos.open_items and not lives(tx, row, now):
+        if not find_obstacle(tx, row, now):
             yield row
 
 
 def find_heir(tx: Transaction, folder: str, now: datetime, *, but: str = "") -> AgentRow | None:
     """Return the agent at work in a worktree that a person means: that of the latest session that lives."""
-    return next((row for row in _list_agents(tx, folder, now, but) if lives(tx, row, now)), None)
+    return next((row for row in _list_agents(tx, folder, now, but) if _lives(tx, row, now)), None)
 
 
 def _list_agents(tx: Transaction, folder: str, now: datetime, but: str) -> Iterator[AgentRow]:
     values = {"folder": folder, "since": microseconds(now - OLDEST), "but": but, "limit": _MOST_SESSIONS}
-    for (session,) in tx.all("sessions_of_folder", values):
-        row = tx.agent(session, MAIN)
-        if row is not None and not tx.overviews.load_activity(row.number).copy_of:
-            yield row
+    rows = (tx.agent(session, MAIN) for (session,) in tx.all("sessions_of_folder", values))
+    return (row for row in rows if row is not None)
 
 
-def lives(tx: Transaction, row: AgentRow, now: datetime) -> bool:
+def find_obstacle(tx: Transaction, row: AgentRow, now: datetime) -> str:
+    """Return why the items of a session cannot be taken over; empty if it ended with open ones."""
+    if not row.state.todos.open_items:
+        return "has no open items: they are done or were taken"
+    if row.session in (name_path_session(row.project), name_path_session(row.folder)):
+        return "is a person's own list, which does not end"
+    if tx.overviews.load_activity(row.number).copy_of:
+        return "is read-only: only its log is known"
+    return "still lives, so its items stay with it; end it first" if _lives(tx, row, now) else ""
+
+
+def _lives(tx: Transaction, row: AgentRow, now: datetime) -> bool:
     """True if a session may go on: one of its conversations has not ended, or it was heard of lately."""
     seen = tx.hosts.conversations(row.session)
     if seen:
         return any(one.state != "ended" and _runs(one, now) for one in seen)
     activity = tx.overviews.load_activity(row.number)
-    if activity.state == "finished" or activity.host_state == "gone":
+    if activity.state == "finished" or activity.host_state == "gone" or activity.copy_of:
         return False
     return activity.at is not None and now - activity.at < GONE_SHOWN
 
@@ -131,13 +142,11 @@ def continue_work(
     `wanted` is its id or a part of it, empty for the newest that is offered. `shows`: the agent is shown its list.
     """
     source = _find_source(tx, into, wanted, now)
-    if lives(tx, source, now):
-        problem = f"Session {short_id(source.session)} still lives, so its items stay with it."
-        raise EditRefused(problem=f"{problem} End it first.")
-    if not source.state.todos.open_items:
-        raise EditRefused(problem=f"Session {short_id(source.session)} has no open items: they are done or were taken.")
+    if obstacle := find_obstacle(tx, source, now):
+        raise EditRefused(problem=f"Session {short_id(source.session)} {obstacle}.")
     taken = take_over(into.state, source.state.todos, now, source=f"session {source.session}")
-    _close(tx, source, into, now, by=by)
+    # Under its own name the old agent would seem to be at work.
+    _close(tx, source, into, now, by=f"session {short_id(into.session)}" if by == source.name else by)
     known = None if shows else items_known_to_agent(into.state, taken.applied.state.todos)
     tx.save_list(into, ListState(taken.applied.state.todos, known), unseen=0 if shows else into.unseen, at=now)
     tx.add_events(into, taken.applied.events, by=by, at=now)
@@ -176,13 +185,35 @@ def _close(tx: Transaction, source: AgentRow, into: AgentRow, now: datetime, *, 
     tx.add_events(source, applied.events, by=by, at=now)
 
 
+def continue_for_person(board: AgentBoard, source: str, *, folder: str, into: str = "", by: str) -> Continued | None:
+    """Take over the open items of an ended session for a person; return None if they declined with `none`.
+
+    They go into a session, by default the one at work in the worktree, else onto the person's own list.
+    """
+    place = find_project(folder)
+
+    def work(tx: Transaction) -> Continued | None:
+        now = board.now()
+        own = name_path_session(place.key)
+        row = tx.agent(into, MAIN) if into else find_heir(tx, place.folder, now, but=source)
+        if into not in ("", own) and row is None:
+            raise SessionUnknown(session=into)
+        row = row or tx.agent(own, MAIN) or tx.add_agent(own, MAIN, project=place, at=now)
+        if source == NONE:
+            decline(tx, row, now)
+            return None
+        return continue_work(tx, row, source, now, by=by)
+
+    return board.store.transact(work)
+
+
 def answer_continue(
     agent: AgentRunner, call: ContinueWork
 ) -> Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]:
     """Return the function that answers a model which takes leftovers over, or declines them."""
 
     def answer(tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
-        if call.session == _NONE:
+        if call.session == NONE:
             count = decline(tx, row, now)
             return Reply(f"Declined: {count} sessions with open items are offered no more.", {"declined": count}), False
         try:

@@ -18,6 +18,7 @@ from functools import partial
 from msgspec import Struct
 
 from punchlist.agent import Agent
+from punchlist.agent.leftovers import continue_for_person
 from punchlist.board import Board
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import (
@@ -61,6 +62,7 @@ _EXAMPLES = """\
   punchlist todo start login                       the only item that holds `login`, on whichever list
   punchlist todo done login --evidence "pytest -q tests/login"
   punchlist todo edit                              in $VISUAL or $EDITOR
+  punchlist todo continue                          take over what the last session here left open
   punchlist todo undo
 """
 
@@ -129,6 +131,10 @@ def parser() -> Parser:
         added.add_argument("--format", default=_FORMAT, metavar="F", help="whose checkboxes (default: punchlist)")
         if name == "export":
             added.add_argument("--force", action="store_true", help="also over a file that is no checklist")
+    added = verb("continue", "take over the open items of a session that ended here", _continue)
+    added.add_argument(
+        "left", nargs="?", default="", metavar="SESSION", help="its id; `none` declines (default: newest)"
+    )
     verb("undo", "roll back your last change", _undo)
     return made
 
@@ -166,6 +172,16 @@ def _undo(options: Namespace) -> None:
         agent = find_last_changed(board, options, by)
         agent.undo(by=by)
         _report(agent, f"Took back the last change by {safe_line(by)}")
+
+
+def _continue(options: Namespace) -> None:
+    with open_board(options) as board:
+        into = _named_session(options) or ""
+        done = continue_for_person(board, options.left, folder=os.getcwd(), into=into, by=author(options))
+        if done is None:
+            print("Declined: what ended sessions left here is offered no more.")
+        else:
+            _report(board.agent(MAIN, session=done.into), done.sentence.rstrip("."))
 
 
 # The edit that each verb plans.

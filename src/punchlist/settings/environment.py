@@ -13,6 +13,7 @@ from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
 from punchlist.settings.table import find_pattern_problem, list_entries, load_settings, read_age, read_setting
 from punchlist.text import repair
+from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 
 _OTHERS: dict[str, str] = {
@@ -94,6 +95,15 @@ def stall_timings() -> StallOptions:
 def session_id(given: str | None = None) -> str:
     """The session asked for, by the caller or the environment, else a new id."""
     return given or os.environ.get("PUNCHLIST_SESSION") or os.urandom(6).hex()
+
+
+def name_path_session(path: str) -> str:
+    """Name a session after a project's folder or a file: by the last part of its path, and a hash of all of it.
+
+    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
+    """
+    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(path)).strip("-")[:40]
+    return f"{name or 'project'}-{blake2b(os.fsencode(path), digest_size=3).hexdigest()}"
 
 
 def login_name() -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Final
 
 from punchlist.core.overview import NO_ACTIVITY, Activity
 from punchlist.core.programs import ATTACHABLE
 from punchlist.errors import EditRefused, TaskError
-from punchlist.text.hashing import blake2b
+from punchlist.settings.environment import name_path_session
 
 if TYPE_CHECKING:  # commands on tasks start without agents, and a status line without boards
     from punchlist.agent import Agent
@@ -27,15 +26,6 @@ which a person's own list is kept."""
 def is_personal_list(session: str, agent: str, project: str) -> bool:
     """True for the list that a person began by hand in a project, and that no agent works on."""
     return (session, agent) == (name_path_session(project), MAIN)
-
-
-def name_path_session(path: str) -> str:
-    """Name a session after a project's folder or a file: by the last part of its path, and a hash of all of it.
-
-    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
-    """
-    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(path)).strip("-")[:40]
-    return f"{name or 'project'}-{blake2b(os.fsencode(path), digest_size=3).hexdigest()}"
 
 
 # Copies: an agent that is not attached sees no change of its list here.
