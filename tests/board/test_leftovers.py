@@ -248,7 +248,8 @@ def test_of_two_conversations_the_first_that_continues_has_the_items(board: Boar
     agents = [board.agent("main", session=f"new-{number}", project=tmp_path) for number in range(8)]
     assert all(agent.offer_leftovers() is not None for agent in agents)
     with ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(lambda agent: agent.call("todo", {"continue": "old"}), agents))
+        calls = [pool.submit(agent.call, "todo", {"continue": "old"}) for agent in agents]
+        replies = [call.result() for call in calls]
     assert sorted(reply.is_error for reply in replies) == [False] + [True] * 7
     assert [_texts(agent) for agent in agents if _texts(agent)] == [{"2": "Fix"}]
     assert all("has no open items" in reply.text for reply in replies if reply.is_error)
