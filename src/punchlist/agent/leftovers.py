@@ -28,7 +28,6 @@ from punchlist.settings.environment import find_project, name_path_session
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.hosts import Conversation
-from punchlist.store.records import microseconds
 from punchlist.transcripts.values import MAIN
 
 OLDEST: Final = timedelta(days=14)
@@ -76,9 +75,8 @@ def find_heir(tx: Transaction, folder: str, now: datetime, *, but: str = "") -> 
 
 
 def _list_agents(tx: Transaction, folder: str, now: datetime, but: str) -> Iterator[AgentRow]:
-    values = {"folder": folder, "since": microseconds(now - OLDEST), "but": but, "limit": _MOST_SESSIONS}
-    rows = (tx.agent(session, MAIN) for (session,) in tx.all("sessions_of_folder", values))
-    return (row for row in rows if row is not None)
+    sessions = tx.list_sessions_in(folder, now - OLDEST, but=but, limit=_MOST_SESSIONS)
+    return (row for session in sessions if (row := tx.agent(session, MAIN)) is not None)
 
 
 def find_obstacle(tx: Transaction, row: AgentRow, now: datetime) -> str:
@@ -157,7 +155,7 @@ def decline(tx: Transaction, into: AgentRow, now: datetime) -> int:
     """Offer the present leftovers of a worktree no more; return how many sessions they are of."""
     sessions = [row.session for row in find_leftovers(tx, into.folder, now, but=into.session)]
     for session in sessions:
-        tx.run("decline_session", {"session": session})
+        tx.decline_session(session)
     return len(sessions)
 
 

@@ -140,6 +140,15 @@ class Transaction(UnitOfWork):
         found = self.one("find_session", {"session": session})
         return None if found is None else found[1] or found[0]
 
+    def list_sessions_in(self, folder: str, since: datetime, *, but: str, limit: int) -> list[str]:
+        """Return the sessions of a worktree with a change since a time whose leftovers are not declined, latest first."""
+        values = {"folder": folder, "since": records.microseconds(since), "but": but, "limit": limit}
+        return [session for (session,) in self.all("sessions_of_folder", values)]
+
+    def decline_session(self, session: str) -> None:
+        """Offer the open items that a session left no more."""
+        self.run("decline_session", {"session": session})
+
     def list_projects(self) -> list[tuple[str, int, datetime]]:
         """Return every project, how many sessions it has, and its latest change; the latest first."""
         rows = self.all("list_projects")
