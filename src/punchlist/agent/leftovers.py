@@ -28,12 +28,14 @@ from punchlist.settings.environment import find_project, name_path_session
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.hosts import Conversation
-from punchlist.transcripts.values import MAIN
 
 OLDEST: Final = timedelta(days=14)
 """Items of an older session are not offered."""
 
 _MOST_SESSIONS: Final = 20
+_MAIN: Final = "main"
+"""The first agent of a session, whose list goes on."""
+
 NONE: Final = "none"
 """Stands for no session: the leftovers are declined."""
 
@@ -76,7 +78,7 @@ def find_heir(tx: Transaction, folder: str, now: datetime, *, but: str = "") -> 
 
 def _list_agents(tx: Transaction, folder: str, now: datetime, but: str) -> Iterator[AgentRow]:
     sessions = tx.list_sessions_in(folder, now - OLDEST, but=but, limit=_MOST_SESSIONS)
-    return (row for session in sessions if (row := tx.agent(session, MAIN)) is not None)
+    return (row for session in sessions if (row := tx.agent(session, _MAIN)) is not None)
 
 
 def find_obstacle(tx: Transaction, row: AgentRow, now: datetime) -> str:
@@ -165,7 +167,7 @@ def _find_source(tx: Transaction, into: AgentRow, wanted: str, now: datetime) ->
     if found:
         return found[0]
     named = [wanted, *tx.list_sessions_by_part(wanted, 2)] if wanted else []
-    rows = [row for session in named if (row := tx.agent(session, MAIN)) is not None and row.number != into.number]
+    rows = [row for session in named if (row := tx.agent(session, _MAIN)) is not None and row.number != into.number]
     if not rows or rows[0].project != into.project:
         raise EditRefused(
             problem="No session that ended here has open items" + (f" and is `{wanted}`." if wanted else ".")
@@ -193,10 +195,10 @@ def continue_for_person(board: AgentBoard, source: str, *, folder: str, into: st
     def work(tx: Transaction) -> Continued | None:
         now = board.now()
         own = name_path_session(place.key)
-        row = tx.agent(into, MAIN) if into else find_heir(tx, place.folder, now, but=source)
+        row = tx.agent(into, _MAIN) if into else find_heir(tx, place.folder, now, but=source)
         if into not in ("", own) and row is None:
             raise SessionUnknown(session=into)
-        row = row or tx.agent(own, MAIN) or tx.add_agent(own, MAIN, project=place, at=now)
+        row = row or tx.agent(own, _MAIN) or tx.add_agent(own, _MAIN, project=place, at=now)
         if source == NONE:
             decline(tx, row, now)
             return None
