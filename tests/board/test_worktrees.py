@@ -80,6 +80,12 @@ def test_a_submodule_is_a_project_of_its_own_with_its_worktrees(repository: Path
     assert project_of(module) == project_of(beside) == str(module)
 
 
+def test_git_is_not_started(repository: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert project_of(worktree) == str(repository)
+
+
 def test_a_folder_without_a_repository_is_its_own_project(tmp_path: Path) -> None:
     assert find_project(tmp_path) == (str(tmp_path), "folder", str(tmp_path), "")
 
@@ -262,6 +268,7 @@ def test_what_a_board_kept_under_a_worktree_is_found_under_its_repository(
     with closing(sqlite3.connect(path)) as old, old:
         old.execute("UPDATE sessions SET project = ? WHERE id = 'night'", (str(worktree),))
         old.execute("UPDATE agents SET project = ? WHERE session = 'night'", (str(worktree),))
+        old.execute("UPDATE sessions SET project = '' WHERE id = 'checked'")
         values = [(str(folder), f"project:{folder}", 1) for folder in (worktree, tmp_path / "plain")]
         old.executemany("INSERT INTO task_lists (project, name, created_at) VALUES (?, ?, ?)", values)
     with Board.open(path) as board:
@@ -269,6 +276,7 @@ def test_what_a_board_kept_under_a_worktree_is_found_under_its_repository(
         assert (night.project, night.folder) == (str(repository), str(worktree))
         assert "night" in {row.session for row in board.lists(project=repository)}
         assert night.todos.items[0].content == "Next plan"
+        assert board.store.read(lambda tx: tx.session_project("checked")) == ""
         names = {row.name: row.project for row, _ in board.store.read(lambda tx: tx.tasks.lists())}
         assert names[f"project:{repository}"] == str(repository)
         assert f"project:{worktree}" not in names

@@ -17,7 +17,7 @@ import msgspec
 
 from punchlist.core.events import fold
 from punchlist.core.todo import TodoList
-from punchlist.settings.environment import find_project
+from punchlist.settings.environment import Project, find_project
 from punchlist.store import records
 from punchlist.store.files import APPLICATION_ID, SCHEMA, UNRELEASED, create_private_file, read_schema_version
 from punchlist.store.records import migrations, statements
@@ -89,7 +89,10 @@ def list_backups(path: str) -> list[str]:
 @cache
 def _find_project(folder: str, part: str) -> str:
     """Return the key, the source or the remote of the project that a folder of schema 111 belongs to."""
-    return getattr(find_project(folder), part)
+    found = Project(folder, "folder", folder)
+    with suppress(OSError, *_DAMAGED):
+        found = find_project(folder) if folder else found
+    return getattr(found, part)
 
 
 def _fold_list(whole: bytes | None, since: bytes | None) -> bytes:

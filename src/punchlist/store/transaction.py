@@ -141,7 +141,7 @@ class Transaction(UnitOfWork):
         return None if found is None else found[1] or found[0]
 
     def list_sessions_in(self, folder: str, since: datetime, *, but: str, limit: int) -> list[str]:
-        """Return the sessions of a worktree with a change since a time whose leftovers are not declined, latest first."""
+        """Return the sessions of a worktree that changed since a time and were not declined, the latest first."""
         values = {"folder": folder, "since": records.microseconds(since), "but": but, "limit": limit}
         return [session for (session,) in self.all("sessions_of_folder", values)]
 
