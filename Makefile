@@ -64,6 +64,8 @@ docs: $(STAMP) ## Write the pages and types that the program knows, and run what
 	$(BIN)/python tools/write_docs.py
 	$(BIN)/python tools/write_api.py
 	$(BIN)/python tools/write_stubs.py
+	$(BIN)/python -m tools.draw_top
+	$(BIN)/python -m tools.draw_rows
 	$(BIN)/python tools/check_docs.py
 
 lock: $(STAMP) ## Resolve the newest versions anew into both lock files
@@ -94,6 +96,7 @@ define make_venv
 endef
 
 $(STAMP): pyproject.toml requirements.lock
+	@echo "Setting up .venv, about a minute: Python packages by their hashes, once."
 	$(call make_venv,.venv)
 	@command -v uv >/dev/null || { \
 		$(PYTHON) -c 'import pip' 2>/dev/null || { \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from html import escape
 from pathlib import Path
@@ -98,15 +99,20 @@ def draw() -> str:
         detail=Detail("shop / claude-code", rows=[make_list()]),
         feed="live, watching",
     )
-    lines = [draw_line(line, place) for place, line in enumerate(top_lines(frame, display, HEIGHT))]
-    wide, high = round(COLUMNS * CELL + 30), round(HEIGHT * ROW + 30)
-    styles = "".join(f".{name}{{{style}}}" for name, style in STYLES.items())
     label = "punchlist top: what waits on you, agents at work, idle and gone, and the selected list"
+    return frame_lines(list(top_lines(frame, display, HEIGHT)), COLUMNS, label)
+
+
+def frame_lines(lines: Sequence[Line], columns: int, label: str) -> str:
+    """Return lines of a terminal as a picture, in a window of their own."""
+    drawn = [draw_line(line, place) for place, line in enumerate(lines)]
+    wide, high = round(columns * CELL + 30), round(len(drawn) * ROW + 30)
+    styles = "".join(f".{name}{{{style}}}" for name, style in STYLES.items())
     return (
         f'<svg viewBox="0 0 {wide} {high}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}">\n'
         f"<style>text{{font:15px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}}{styles}</style>\n"
         f'<rect x=".5" y=".5" width="{wide - 1}" height="{high - 1}" rx="10" fill="#161b22" stroke="#30363d"/>\n'
-        f'<g transform="translate(15,15)">\n{"".join(lines)}</g>\n</svg>\n'
+        f'<g transform="translate(15,15)">\n{"".join(drawn)}</g>\n</svg>\n'
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,10 @@ from argparse import ArgumentParser
 from types import FrameType
 from typing import Any
 
+_PATH_HINT = (
+    "`pipx install .` puts the command `punchlist` on your path; for this shell alone: "
+    'export PATH="$PWD/.venv/bin:$PATH"'
+)
 _COMMAND = (sys.executable, "-m", "punchlist")
 
 
@@ -42,6 +47,8 @@ def main(arguments: list[str]) -> int:
 
 def _tell_more(board: list[str]) -> bool:
     """Say what the page shows; without an agent, what was looked for. Return True if there is something to show."""
+    if shutil.which("punchlist") is None:
+        print(_PATH_HINT, flush=True)
     done = subprocess.run([*_COMMAND, "now", "--json", *board], capture_output=True, text=True, check=False)
     if done.returncode:
         return True  # the page tells of it

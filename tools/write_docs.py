@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from punchlist.cli import COMMANDS, COMPATIBILITY, load_parser
+from punchlist.cli import COMMANDS, COMPATIBILITY, GROUPS, load_parser
 from punchlist.cli.dialects import describe_dialect
 from punchlist.dialects import REGISTRY, dialect, repair
 from punchlist.server.api.table import ROUTES
@@ -26,6 +26,9 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 def commands_page() -> str:
     """Return every command with its verbs and options, from the parsers themselves."""
     parts = ["# Commands", "", _EACH]
+    for title, commands in GROUPS.items():
+        rows = [f"| [`{name}`](#punchlist-{name}) | {_cell(entry.help)} |" for name, entry in commands.items()]
+        parts += ["", f"**{title}**", "", "| command | does |", "|---|---|", *rows]
     for name in COMMANDS:
         if name == COMPATIBILITY[0]:
             parts += ["", "# Compatibility", "", "Commands for what other programs brought."]

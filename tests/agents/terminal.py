@@ -72,14 +72,14 @@ class Terminal:
 
     def press(self, key: str, shown: str) -> None:
         """Press a key until its effect shows: agents drop keys that come right after a change of a dialog."""
-        for _ in range(15):
+        for _ in range(6):
             if not self.is_running:
                 raise RuntimeError(f"The program ended before it showed {shown!r}")
             self.send(key)
             with suppress(TimeoutError):
-                self.wait_for_text(shown, timeout=4)
+                self.wait_for_text(shown, timeout=10)
                 return
-        raise TimeoutError(f"The key {key} was pressed 15 times, and {shown!r} did not show")
+        raise TimeoutError(f"The key {key} was pressed 6 times, and {shown!r} did not show")
 
     def wait_for(self, is_met: Callable[[str], object], timeout: float = 60) -> str:
         """Wait until the screen meets a condition and return it; raise TimeoutError otherwise."""

@@ -1,6 +1,7 @@
 """`punchlist now`: every agent in one line, what waits on the person first."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -237,6 +238,22 @@ def test_a_list_begun_by_hand_is_no_agent_and_finished_agents_are_not_shown(run:
     agent.finished()
     assert read_json(run)["agents"] == []
     assert "No agent runs" in run("now").out
+
+
+def test_it_says_how_many_more_sessions_a_reader_of_logs_would_find(run: Run, home: Path, start_claude: Start):
+    start_claude("docs", "d-1", "busy")
+    for session in ("d-1", "e-1", "e-2"):
+        write_call(home, "docs", session, "Edit", {"file_path": "/x/README.md"})
+    old = home / ".claude" / "projects" / "-old" / "e-3.jsonl"
+    old.parent.mkdir()
+    old.write_text("{}\n")
+    os.utime(old, (0, 0))
+    finds = "`punchlist top`, `serve` or `watch` finds 2 more sessions in logs that were not read yet."
+    assert finds in run("now").out
+    assert "not read yet" not in run("now", "--project", str(home / "docs")).out
+    assert "agents" in read_json(run)
+    assert run("watch", "--once").code == 0
+    assert "not read yet" not in run("now").out
 
 
 def test_a_project_shows_its_own_agents_only(run: Run, home: Path, start_claude: Start):

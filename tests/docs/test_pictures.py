@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tools import draw_top
+from tools import draw_rows, draw_top
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = sorted(DOCS.rglob("*.svg"))
@@ -33,5 +34,14 @@ def test_the_live_view_has_its_picture() -> None:
         assert part in text
 
 
-def test_the_picture_of_the_first_screen_is_what_is_drawn_now() -> None:
-    assert draw_top.PLACE.read_text(encoding="utf-8") == draw_top.draw()
+@pytest.mark.parametrize("tool", [draw_top, draw_rows], ids=lambda tool: tool.__name__)
+def test_the_pictures_of_the_terminal_are_what_is_drawn_now(tool: Any) -> None:
+    assert tool.PLACE.read_text(encoding="utf-8") == tool.draw(), "run `make docs`"
+
+
+def test_the_picture_of_the_rows_shows_what_the_program_prints_below_the_prompt() -> None:
+    shown = ["".join(span.text for span in row) for row in draw_rows.list_rows()]
+    text = "".join(ElementTree.parse(draw_rows.PLACE).getroot().itertext()).replace("\xa0", " ")
+    assert any("Test it with last year's receipts" in row for row in shown)
+    for row in shown:
+        assert "".join(row.split()) in "".join(text.split())

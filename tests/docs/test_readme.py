@@ -20,6 +20,19 @@ def test_the_readme_has_at_most_150_lines() -> None:
     assert len(README.splitlines()) <= 150
 
 
+def test_the_first_lines_to_type_install_attach_and_start_an_agent() -> None:
+    first = next(check_docs.FENCE.finditer(README))["body"].splitlines()
+    typed = [line.partition("#")[0].strip() for line in first]
+    assert typed == ["pipx install .", "punchlist attach claude-code", "claude"]
+
+
+def test_the_readme_shows_the_rows_and_says_what_attaching_adds_and_what_wakes_an_agent() -> None:
+    start = README.partition("## ")[0]
+    assert "(docs/images/rows.svg)" in start
+    for words in ("Not attached", "Attached", "What wakes an idle agent", "costs"):
+        assert words in start
+
+
 def test_the_loop_of_the_readme_runs_and_prints_what_is_shown(tmp_path: Path) -> None:
     fences = list(check_docs.FENCE.finditer(README))
     (place,) = (place for place, fence in enumerate(fences) if "from anthropic import" in fence["body"])

@@ -200,10 +200,8 @@ def test_the_monitor_finds_the_next_server_and_ends_with_its_agent(
 ) -> None:
     start_idle_session(host, board)
     server.close()
-    channel = BackChannel(board, os.getpid())
-    with HookServer(board, os.getpid(), channel=channel):
-        channel.has_monitor.wait(30)
-        board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
+    with HookServer(board, os.getpid(), channel=BackChannel(board, os.getpid())):
+        board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")  # before the monitor is back
         assert "ada answered" in monitor.read()
     assert monitor.process.poll() is None
     assert host.problems() == []

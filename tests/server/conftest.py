@@ -1,5 +1,6 @@
 """The real server, in a thread of its own on a free port, and clients of it."""
 
+import re
 import socket
 import threading
 from collections import deque
@@ -54,6 +55,13 @@ class Running:
     def open_client(self, **settings: object) -> httpx.Client:
         """Return a client without any token."""
         return httpx.Client(base_url=self.origin, timeout=120, **settings)  # pyright: ignore[reportArgumentType]
+
+    def sign_in(self, client: httpx.Client) -> None:
+        """Sign a client in by the link, as a browser: it gets the cookie, and sends the key with each change."""
+        page = client.get(self.access.link, headers={"Accept": "text/html"})
+        found = re.search(r'data-key="(\w+)"', page.text)
+        assert found is not None
+        client.headers["X-Punchlist-Key"] = found[1]
 
     def open_program(self, **settings: object) -> httpx.Client:
         """Return a client with the token of the link, as a program sends it."""
@@ -146,5 +154,5 @@ def browser(running: Running) -> Iterator[httpx.Client]:
     """A client that was signed in by the link, as a browser is: by a cookie, with the headers that one sends."""
     headers = {"Origin": running.origin, "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
     with running.open_client(headers=headers) as client:
-        assert client.get(running.access.link).status_code == 303
+        running.sign_in(client)
         yield client

@@ -1,5 +1,6 @@
 """The gate before the server: the link, cookies, tokens and their scopes."""
 
+import re
 import socket
 from pathlib import Path
 
@@ -28,6 +29,28 @@ def test_the_link_gives_a_cookie_once_and_takes_the_token_out_of_the_address(run
         assert cookie.startswith(f"punchlist_{running.access.port}=")
         assert running.access.secret not in cookie
         assert client.get("/metrics").status_code == 200
+
+
+def test_a_browser_is_handed_a_key_at_sign_in_and_a_cookie_without_it_only_reads(running: Running):
+    own = {"Origin": running.origin, "Sec-Fetch-Site": "same-origin"}
+    with running.open_client(headers=own) as browser, running.open_client(headers=own) as thief:
+        running.sign_in(browser)
+        thief.cookies.update(browser.cookies)
+        assert thief.get("/metrics").status_code == 200
+        for key in ("", "0" * 64, next(iter(thief.cookies.values())).partition(".")[2]):
+            answer = thief.post("/demo", headers={"X-Punchlist-Key": key})
+            assert (answer.status_code, answer.json()["code"]) == (403, "key_missing")
+        assert browser.post("/tasks", data={"text": "Sweep"}).status_code == 303
+
+
+def test_a_sign_in_hands_its_key_to_no_other_host(running: Running):
+    with running.open_client(headers={"Accept": "text/html"}) as browser:
+        for path in ("//evil.example/", "/%09/evil.example", "/%22%3E%3Cscript%3E"):
+            page = browser.get(f"{running.origin}{path}?token={running.access.secret}")
+            to = re.findall(r'data-to="([^"]*)"', page.text)
+            assert httpx.URL(running.origin).join(to[0]).host == "127.0.0.1"
+            assert page.text.count("<script") == 1
+            assert page.headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/nothing", "/healthz?token=wrong"])

@@ -31,12 +31,14 @@ HOSTS = {
 }
 ORIGINS = ("", "own", "http://evil.example", "https://board.example", "http://127.0.0.1:3000", "null", "http://[")
 FETCHES = ("", "same-origin", "same-site", "cross-site")
-TOKENS = ("none", "wrong", "cookie", "forged", "link", "look", "answer", "edit", "project")
+TOKENS = ("none", "wrong", "cookie", "wrong key", "page", "forged", "link", "look", "answer", "edit", "project")
 TYPES = ("", "application/json", "application/x-www-form-urlencoded", "text/plain", "multipart/form-data")
+BROWSERS = ("cookie", "wrong key", "page")
+"""A browser that was signed in: without the key of its page, with another one, and with it."""
 ENOUGH = {
-    "look": {"cookie", "link", "look", "answer", "edit", "project"},
-    "answer": {"cookie", "link", "answer", "edit", "project"},
-    "edit": {"cookie", "link", "edit", "project"},
+    "look": {"cookie", "wrong key", "page", "link", "look", "answer", "edit", "project"},
+    "answer": {"page", "link", "answer", "edit", "project"},
+    "edit": {"page", "link", "edit", "project"},
 }
 
 
@@ -105,9 +107,10 @@ def may_pass(asked: Asked, rule: Rule) -> bool:
         return False
     if is_change and (not is_allowed_type or (asked.origin and not is_own_origin)):
         return False
-    if asked.token == "cookie" and not is_own_origin:
+    if asked.token in BROWSERS and not is_own_origin:
         return not is_change and asked.fetch == ""
-    return True
+    # A server on another port of this host is sent the cookie too; the key it is not.
+    return asked.token not in ("cookie", "wrong key") or not is_change
 
 
 class Gate:
@@ -122,6 +125,7 @@ class Gate:
         assert token is not None
         self.app: ASGIApp = make_app(ServerState(board, access))
         self._cookie = f"{access.cookie_name}={access.make_cookie(token)}"
+        self._key = access.make_key(token)
         self._forged = f"{access.cookie_name}=link.{'0' * 64}"
 
     def _add(self, board: Board, name: str, scope: str, project: str | None) -> None:
@@ -130,8 +134,11 @@ class Gate:
 
     def _headers(self, asked: Asked) -> list[tuple[bytes, bytes]]:
         given = {"host": asked.host, "origin": asked.origin, "sec-fetch-site": asked.fetch, "content-type": asked.type}
-        if asked.token in ("cookie", "forged"):
-            given["cookie"] = self._cookie if asked.token == "cookie" else self._forged
+        if asked.token in (*BROWSERS, "forged"):
+            given["cookie"] = self._forged if asked.token == "forged" else self._cookie
+            given["x-punchlist-key"] = {"page": self._key, "wrong key": "0" * 64, "forged": self._key}.get(
+                asked.token, ""
+            )
         elif asked.token != "none":
             given["authorization"] = f"Bearer {'s' * 43 if asked.token == 'link' else asked.token}"
         if asked.type:

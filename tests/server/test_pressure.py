@@ -118,7 +118,7 @@ def test_a_form_of_a_browser_gets_a_page_that_says_that_the_board_is_busy(board:
     with serve(board, 0.1) as running:
         headers = {"Origin": running.origin, "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
         with running.open_client(headers=headers) as browser, held_lock(board.store.path):
-            browser.get(running.access.link)
+            running.sign_in(browser)
             answer = add_by_form(browser)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert "Another program holds the board" in answer.text

@@ -80,6 +80,7 @@ class Tabs:
         context.on("console", self._hear)
         page = context.new_page()
         page.goto(self._link)
+        page.wait_for_url(f"{self.origin}/")
         page.close()
         self._contexts.append(context)
         return context

@@ -85,7 +85,8 @@ def test_no_page_is_wider_than_the_window(tabs: Tabs, width: int) -> None:
 
 
 @pytest.mark.usefixtures("life")
-def test_everything_is_read_and_done_without_a_script(tabs: Tabs, board: Board, agent: Agent) -> None:
+def test_everything_is_read_and_nothing_changed_without_a_script(tabs: Tabs, board: Board, agent: Agent) -> None:
+    # Only a script can send the key of the browser, which ports do not share.
     page = tabs.open("/", scripts=False)
     expect(page.locator("#waits")).to_contain_text("Which region")
     page.get_by_role("link", name="shop", exact=False).first.click()
@@ -96,18 +97,12 @@ def test_everything_is_read_and_done_without_a_script(tabs: Tabs, board: Board, 
     page.get_by_role("button", name="Show").first.click()
     expect(page.locator(".past").first).to_contain_text("Revision 1 of")
     page.get_by_role("link", name="Back to the present").click()
-    page.get_by_label("Add an item to the list of main").fill("One more")
-    page.get_by_role("button", name="Add", exact=True).first.click()
-    expect(page.locator(".item", has_text="One more")).to_be_visible()
+    waits = board.waits()
     page.get_by_label("Your answer").fill("eu-west")
     page.get_by_role("button", name="Answer").click()
-    expect(page.locator(".notice")).to_contain_text("Answered")
-    assert "eu-west" in (agent.take_answers() or "")
-    page.goto(f"{tabs.origin}/")
-    page.get_by_role("link", name="Read and decide").click()
-    page.get_by_role("button", name="Approve").click()
-    expect(page.locator(".notice")).to_contain_text("approved")
-    assert not [wait for wait in board.waits() if wait.kind == "plan"]
+    expect(page.get_by_text("allow scripts")).to_be_visible()
+    assert board.waits() == waits
+    assert agent.take_answers() is None
 
 
 def test_theme_follows_the_switch(tabs: Tabs) -> None:
@@ -115,6 +110,7 @@ def test_theme_follows_the_switch(tabs: Tabs) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
     page.get_by_role("button", name="Theme").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
     page.get_by_role("button", name="Theme").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert page.evaluate(background) != light

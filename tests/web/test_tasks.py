@@ -1,4 +1,4 @@
-"""Tasks in a browser: what workers do is painted, leases run down, and a person works by keys or without a script."""
+"""Tasks in a browser: what workers do is painted, leases run down, and a person works by keys or by the mouse."""
 
 import pytest
 from playwright.sync_api import expect
@@ -85,8 +85,8 @@ def test_answer_that_is_being_typed_stays_while_the_list_changes(tabs: Tabs, tas
     assert tasks.get("3").state == {"answer": "Birch"}
 
 
-def test_tasks_are_read_and_changed_without_a_script(tabs: Tabs, tasks: Tasks) -> None:
-    page = tabs.open("/tasks", scripts=False)
+def test_tasks_are_added_cancelled_and_found_by_the_mouse(tabs: Tabs, tasks: Tasks) -> None:
+    page = tabs.open("/tasks")
     page.get_by_role("link", name="release", exact=True).click()
     page.get_by_label("Add a task to release").fill("Tell everyone")
     page.get_by_text("More", exact=True).click()

@@ -28,44 +28,58 @@ class CommandEntry(NamedTuple):
     help: str
 
 
-COMMANDS: dict[str, CommandEntry] = {
-    "demo": CommandEntry("demo", "watch three scripted agents at work, live"),
-    "now": CommandEntry("now", "show every agent of this machine: which waits on you, which are at work"),
-    "top": CommandEntry("top", "show them live, answer what waits, decide on plans and change lists by keys"),
-    "attach": CommandEntry("attach", "connect an agent: its tool, hooks, commands and the rows under its prompt"),
-    "detach": CommandEntry("attach", "disconnect an agent; every byte is as before"),
-    "status": CommandEntry("attach", "show which agents are here and how they are connected"),
-    "watch": CommandEntry("watch", "put what agents do on the board from their own logs, attached or not"),
-    "notify": CommandEntry("watch", "tell you when an agent waits on you, finishes, stalls or turns red"),
-    "todos": CommandEntry("todos", "show the lists of this project's agents: what is done, under way and open"),
-    "todo": CommandEntry("todo", "change a list by hand: append, start, done, edit, undo, …"),
-    "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),
-    "plan": CommandEntry("answer", "show the plan that an agent proposes; approve or reject it"),
-    "answer": CommandEntry("answer", "list what waits on you, and resolve it"),
-    "handoff": CommandEntry("sessions", "let another agent continue a session's list"),
-    "events": CommandEntry("events", "show what happened, or follow it live"),
-    "serve": CommandEntry("serve", "serve the board as a page and an API, on this machine"),
-    "token": CommandEntry("serve", "make, list and revoke tokens for the server"),
-    "mcp": CommandEntry("mcp", "serve the board to an agent over MCP, on standard input and output"),
-    "hook": CommandEntry("events", "take a hook event of an agent from standard input"),
-    "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),
-    "report": CommandEntry("report", "show for each item the time, the work that was seen, its grade and evidence"),
-    "brief": CommandEntry("report", "show what happened since you last looked: done, doubtful, waiting, stalled"),
-    "stats": CommandEntry("stats", "show what Punchlist itself costs: bytes, tokens, calls, turns"),
-    "restore": CommandEntry("restore", "restore a list from an agent's transcript"),
-    "sessions": CommandEntry("sessions", "list the sessions; copy or move one"),
-    "prune": CommandEntry("sessions", "delete sessions without a change for a while"),
-    "config": CommandEntry("config", "show the settings and where they come from; write one into the settings file"),
-    "trust": CommandEntry("trust", "let the checks that this project names verify work"),
-    "completion": CommandEntry("completion", "print a script that completes commands in bash, zsh or fish"),
-    "doctor": CommandEntry("doctor", "check the board and this installation"),
-    "dialects": CommandEntry("dialects", "list the todo tools of other agents that Punchlist speaks"),
-    "flows": CommandEntry("flows", "list, show, cancel and resume flows, in the words of nexo's taskflow"),
+GROUPS: dict[str, dict[str, CommandEntry]] = {
+    "See": {
+        "now": CommandEntry("now", "print every agent of this machine once: which waits on you, which are at work"),
+        "top": CommandEntry("top", "show the same live in this terminal; answer, decide and change lists by keys"),
+        "serve": CommandEntry("serve", "show the same live in a browser, with history; also an API for programs"),
+        "brief": CommandEntry("report", "print what happened in this project since you last looked, in a few lines"),
+        "report": CommandEntry(
+            "report", "print every item of this project's sessions: time, work seen, grade, evidence"
+        ),
+        "todos": CommandEntry("todos", "print the lists of this project; `--follow` draws them again at each change"),
+    },
+    "Decide": {
+        "answer": CommandEntry("answer", "list what waits on you, and resolve it"),
+        "plan": CommandEntry("answer", "show the plan that an agent proposes; approve or reject it"),
+        "todo": CommandEntry("todo", "change a list by hand: append, start, done, edit, undo, …"),
+        "tasks": CommandEntry("tasks", "work that is shared and outlives a session: add, ready, claim, done, work, …"),
+    },
+    "Connect": {
+        "attach": CommandEntry("attach", "connect an agent: its tool, hooks, commands and the rows under its prompt"),
+        "detach": CommandEntry("attach", "disconnect an agent; every byte is as before"),
+        "status": CommandEntry("attach", "show which agents are installed here, and which of them are attached"),
+        "doctor": CommandEntry("doctor", "check that the board and this installation are sound"),
+        "handoff": CommandEntry("sessions", "let another agent continue a session's list"),
+        "notify": CommandEntry("watch", "tell you when an agent waits on you, finishes, stalls or turns red"),
+    },
+    "More": {
+        "demo": CommandEntry("demo", "watch three scripted agents at work, live"),
+        "watch": CommandEntry("watch", "read agents' own logs onto the board, attached or not; a line for each thing"),
+        "events": CommandEntry("events", "print the log of the board, event by event; `--follow` goes on with it"),
+        "stats": CommandEntry("stats", "show what Punchlist itself costs: bytes, tokens, calls, turns"),
+        "sessions": CommandEntry("sessions", "list the sessions; copy or move one"),
+        "config": CommandEntry(
+            "config", "show the settings and where they come from; write one into the settings file"
+        ),
+        "trust": CommandEntry("trust", "let the checks that this project names verify work"),
+    },
+    "Plumbing": {
+        "hook": CommandEntry("events", "take a hook event of an agent from standard input"),
+        "statusline": CommandEntry("statusline", "print one line for the status bar of an agent"),
+        "mcp": CommandEntry("mcp", "serve the board to an agent over MCP, on standard input and output"),
+        "completion": CommandEntry("completion", "print a script that completes commands in bash, zsh or fish"),
+        "restore": CommandEntry("restore", "restore a list from an agent's transcript"),
+        "prune": CommandEntry("sessions", "delete sessions without a change for a while"),
+        "token": CommandEntry("serve", "make, list and revoke tokens for the server"),
+        "flows": CommandEntry("flows", "list, show, cancel and resume flows, in the words of nexo's taskflow"),
+        "dialects": CommandEntry("dialects", "list the todo tools of other agents that Punchlist speaks"),
+    },
 }
-"""Every command, in the order of the help."""
+"""Every command, as the help groups them; `Plumbing` is shown with `--help --all` only."""
 
-COMPATIBILITY = ("dialects", "flows")
-"""Commands for what other programs brought; they stand at the end of the help."""
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+COMPATIBILITY = ("flows", "dialects")  # for what other programs brought; they come last
 
 _USAGE = "usage: punchlist [--db URL] COMMAND …"
 _END = """\
@@ -73,6 +87,7 @@ options:
   --db URL      the board: a path, `sqlite:///…` or `memory:` (by default $PUNCHLIST_DB, else your own)
   --version     print the version
   -h, --help    print this; `punchlist COMMAND --help` tells more about a command
+  --help --all  print this with the plumbing: commands for hooks, shells and other programs
 
 Start with `punchlist demo`, then `punchlist attach claude-code`, or `punchlist todo append "My first item"`.
 """
@@ -121,7 +136,7 @@ def _run(arguments: list[str]) -> int:
         option = arguments.pop(0)
         name, given, value = option.partition("=")
         if name in ("-h", "--help"):
-            return _show_help()
+            return _show_help(arguments)
         if name == "--version":
             from punchlist import __version__
 
@@ -131,7 +146,7 @@ def _run(arguments: list[str]) -> int:
             return complain(f"`{option}` is no option here, or lacks its value; see `punchlist --help`.")
         leading = ["--db", value if given else arguments.pop(0)]
     if not arguments or arguments[0] == "help":
-        return _show_help()
+        return _show_help(arguments)
     name = arguments.pop(0)
     if name not in COMMANDS:
         return complain(f"There is no command `{name}`{suggest(name, COMMANDS)}; see `punchlist --help`.")
@@ -149,12 +164,13 @@ def load_parser(name: str) -> ArgumentParser:
     return getattr(import_module(f"punchlist.cli.{module}"), build)()
 
 
-def _show_help() -> int:
-    rows = {name: f"  {name:<12}  {command.help}" for name, command in COMMANDS.items()}
-    own = "\n".join(row for name, row in rows.items() if name not in COMPATIBILITY)
-    others = "\n".join(rows[name] for name in COMPATIBILITY)
-    about = "The todo and progress layer for AI agents."
-    print(f"{_USAGE}\n\n{about}\n\ncommands:\n{own}\n\ncompatibility:\n{others}\n\n{_END}", end="")
+def _show_help(options: list[str]) -> int:
+    parts = [_USAGE, "The todo and progress layer for AI agents."]
+    for title, commands in GROUPS.items():
+        if title != "Plumbing" or "--all" in options:
+            rows = [f"  {name:<12}  {entry.help}" for name, entry in commands.items()]
+            parts.append("\n".join([f"{title}:", *rows]))
+    print("\n\n".join([*parts, _END]), end="")
     return OK
 
 

@@ -68,7 +68,7 @@ class Checkup(Struct, frozen=True):
 
 
 def parser() -> Parser:
-    about = "Checks the board and this installation. Ends with 1 if something is wrong; changes nothing by itself."
+    about = "Checks the board and this installation (agents: `status`). Ends with 1 on a fault; changes nothing itself."
     made = command_parser("doctor", about, run=_examine)
     text = "first rebuild, from the log, the rows that `brief` reads, and the counts of tasks"
     made.add_argument("--rebuild", action="store_true", help=text)

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, shorten_home, show, show_json
+from punchlist.core.overview import WATCHED
 from punchlist.core.programs import ATTACHABLE, PROGRAMS
+from punchlist.logs.discovery import find_unread
 from punchlist.logs.programs import find_home, find_logs, is_found
 from punchlist.presence.roster import load_roster
+from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.terminal.now import now_lines
-from punchlist.terminal.spans import Line, Span, safe_line
+from punchlist.terminal.spans import Line, Span, plural, safe_line
 from punchlist.views.now import Roster, view_now
 
 _EXAMPLES = """\
@@ -35,6 +38,7 @@ def _show(options: Namespace) -> None:
     with open_reader(options) as board:
         settle_due_tasks(board)
         roster = load_roster(board, project=options.project, who=author(options))
+        more = 0 if options.json or options.project else _count_unseen(board, roster)
     if options.json:
         show_json(view_now(roster))
         return
@@ -44,6 +48,20 @@ def _show(options: Namespace) -> None:
         show(map(display.cut, _offer_attach(roster)))
     else:
         show(map(display.cut, explain_nothing(options.project)))
+    if more:
+        said = (
+            f"`punchlist top`, `serve` or `watch` finds {plural(more, 'more session')} in logs that were not read yet."
+        )
+        show(map(display.cut, [(), (Span(said, "dim"),)]))
+
+
+def _count_unseen(board: BoardReader, roster: Roster) -> int:
+    """Count the sessions that their logs alone tell of: nobody has read these, and hosts and hooks know nothing."""
+    places = board.store.read(lambda tx: tx.hosts.list_file_places())
+    logs = {(log.host, log.session) for log in find_unread(places, roster.at - WATCHED)}
+    shown = {name for row in roster.agents for name in (row.session, row.list_session)}
+    unseen = [(host, session) for host, session in logs if session not in shown]
+    return board.store.read(lambda tx: sum(tx.hosts.find_conversation(*one) is None for one in unseen))
 
 
 def _offer_attach(roster: Roster) -> Iterator[Line]:

@@ -126,7 +126,7 @@ _PUSH_SECONDS = 60
 
 
 def brief_parser() -> Parser:
-    about = "Shows what happened since you last looked: done, doubtful, waiting on you, stalled."
+    about = "Shows in a few lines what happened since you last looked; `punchlist report` shows every item of all time."
     made = command_parser("brief", about, run=_brief, examples=_BRIEF_EXAMPLES)
     made.add_all()
     made.add_by("whose mark to continue from")

@@ -116,6 +116,7 @@ def _tell_running(running: RunningServer, options: Namespace, board: str) -> int
 def _serve(options: Namespace, path: str) -> int:
     from punchlist.server.access import Access, is_loopback
     from punchlist.server.app import BoardServer, bind
+    from punchlist.server.connections import raise_file_limit
     from punchlist.server.state import ServerState
 
     with ExitStack() as stack:
@@ -135,6 +136,7 @@ def _serve(options: Namespace, path: str) -> int:
             return _tell_running(running, options, path)
         listener = stack.enter_context(bind(options.host, options.port))
         access = Access(load_secret(path), board.store, host=options.host, port=listener.getsockname()[1])
+        raise_file_limit()
         server = BoardServer(ServerState(board, access, is_watched=not options.no_watch))
         if record is not None:
             record.write(RunningServer(os.getpid(), access.origin, access.has_link, board.now()))

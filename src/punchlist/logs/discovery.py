@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple, cast
 from msgspec import Struct
 
 from punchlist.core.programs import PROGRAMS
+from punchlist.errors import PunchlistError
 from punchlist.logs.programs import find_logs
 from punchlist.settings.table import load_settings, read_age
 from punchlist.transcripts.decoding import LARGEST, name, record
@@ -145,6 +146,20 @@ def describe_log(host: str, root: str, path: str) -> LogFile | None:
     if form.folder_file:
         cwd = _read_text(os.path.join(root, inside.split(os.sep)[0], form.folder_file))
     return LogFile(path, host, cast("str", session), cast("str", agent), cwd)
+
+
+def find_unread(read: Container[str], since: datetime) -> Iterator[LogFile]:
+    """Yield the logs of sessions that were written since a time, and are not among those `read` in part at least."""
+    scope = load_scope()
+    roots = {} if scope.folders else list_roots(scope.agents)  # in which folder a session works, only its log tells
+    for root, host in roots.items():
+        for file in list_files(root):
+            if file.path in read or file.changed < since.timestamp():
+                continue
+            with suppress(OSError, PunchlistError):
+                log = describe_log(host, root, file.path)
+                if log is not None and log.agent == MAIN:
+                    yield log
 
 
 def _read_text(path: str) -> str | None:

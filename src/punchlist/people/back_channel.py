@@ -263,16 +263,16 @@ class BackChannel:
         self._monitor: socket.socket | None = None
         self.has_monitor = threading.Event()
         self._thread: threading.Thread | None = None
+        self._after = board.store.last_seq()
         self._sent_at = -_AGAIN_SECONDS
 
     def take_monitor(self, monitor: socket.socket) -> None:
-        """Send lines to this monitor from now on, and to no other. The first one starts the watch."""
+        """Send lines to this monitor from now on, and to no other; news that came before it connected is told then."""
         before, self._monitor = self._monitor, monitor
         if before is not None:
             before.close()
         if self._thread is None:
-            after = self._board.store.last_seq()
-            self._thread = threading.Thread(target=self._watch, args=(after,), name="punchlist-news", daemon=True)
+            self._thread = threading.Thread(target=self._watch, name="punchlist-news", daemon=True)
             self._thread.start()
         self.has_monitor.set()
 
@@ -283,10 +283,11 @@ class BackChannel:
         if monitor is not None:
             monitor.close()
 
-    def _watch(self, after: int) -> None:
+    def _watch(self) -> None:
         with suppress(StoreTooNew):  # the next hook or call says so
-            for event in self._board.follow(after):
-                if self._monitor is not None and _may_be_news(event):
+            for event in self._board.follow(self._after):
+                if _may_be_news(event):
+                    self.has_monitor.wait()
                     try:
                         self._tell(str(event.session))
                     except (PunchlistError, OSError) as error:  # it is told at the next turn

@@ -12,6 +12,7 @@ import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from hashlib import sha256
+from html import escape
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -214,7 +215,11 @@ class Access:
 
     def make_cookie(self, token: KnownToken) -> str:
         """Return the value of the cookie for a token. The secret cannot be had from it."""
-        return f"{token.id}.{self._sign(token)}"
+        return f"{token.id}.{self._sign(token, 'cookie')}"
+
+    def make_key(self, token: KnownToken) -> str:
+        """Return the key that a page sends with each change. Neither the secret nor the cookie tells it."""
+        return self._sign(token, "key")
 
     def find_cookie(self, value: str) -> KnownToken | None:
         """Return the token of a cookie; None for one that we did not make, or of a revoked token. Reads the board."""
@@ -225,12 +230,12 @@ class Access:
             token = _known(self._store.read(lambda tx: tx.tokens.find(id=int(number))))
         else:
             return None
-        if token is None or not hmac.compare_digest(self._sign(token).encode(), signature.encode()):
+        if token is None or not hmac.compare_digest(self._sign(token, "cookie").encode(), signature.encode()):
             return None
         return token
 
-    def _sign(self, token: KnownToken) -> str:
-        return hmac.new(token.digest, f"cookie {self.cookie_name}".encode(), sha256).hexdigest()
+    def _sign(self, token: KnownToken, use: str) -> str:
+        return hmac.new(token.digest, f"{use} {self.cookie_name}".encode(), sha256).hexdigest()
 
 
 def _known(row: TokenRow | None) -> KnownToken | None:
@@ -315,8 +320,8 @@ class AccessGate:
             token = await self._find_token(secret.strip())
         else:
             token = await self._find_cookie(headers)
-            if token is not None and not _is_same_origin(headers):
-                _check_origin_of_cookie(scope["method"], headers)
+            if token is not None:
+                self._check_page(token, scope["method"], headers)
         if token is not None:
             self._check_board()
         # The token of the link is not revoked while the server runs.
@@ -345,6 +350,15 @@ class AccessGate:
         if kind not in allowed:
             raise _refuse(415, "type_refused", f"The body has to be {' or '.join(allowed)}.")
 
+    def _check_page(self, token: KnownToken, method: str, headers: Headers) -> None:
+        """Refuse what others ask for with the cookie: another page, or a server on another port, which is sent it."""
+        if not _is_same_origin(headers):
+            _check_origin_of_cookie(method, headers)
+        key, given = self._access.make_key(token), headers.get("x-punchlist-key", "")
+        if method not in _READING and not hmac.compare_digest(key.encode(), given.encode()):
+            detail = "This browser only reads: allow scripts, and open the link of `punchlist serve --status` again."
+            raise _refuse(403, "key_missing", detail)
+
     async def _find_token(self, secret: str) -> KnownToken:
         token = await run_in_threadpool(self._access.find_token, secret)
         if token is None:
@@ -355,7 +369,10 @@ class AccessGate:
         token = await self._find_token(secret)
         # A path that begins with two slashes would lead to another host.
         target = "/" + scope["path"].lstrip("/\\")
-        response = RedirectResponse(f"{target}?{urlencode(query)}" if query else target, 303)
+        response: Response = RedirectResponse(f"{target}?{urlencode(query)}" if query else target, 303)
+        if "text/html" in Headers(scope=scope).get("accept", ""):
+            page = _draw_handover(response.headers["location"], self._access.make_key(token))
+            response = Response(page, media_type="text/html")
         response.set_cookie(
             self._access.cookie_name,
             self._access.make_cookie(token),
@@ -369,6 +386,16 @@ class AccessGate:
         # `http.cookies` stops at a cookie that it cannot read, and other servers of this host have theirs here too.
         found = cookie_parser(headers.get("cookie", "")).get(self._access.cookie_name)
         return None if found is None else await run_in_threadpool(self._access.find_cookie, found)
+
+
+def _draw_handover(address: str, key: str) -> str:
+    """Return a page that keeps the key in `localStorage`, which each port has for itself, and leads on."""
+    to = escape(address)
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Punchlist</title>'
+        f'<noscript><meta http-equiv="refresh" content="0; url={to}"></noscript>'
+        f'<script src="/static/sign_in.js" data-key="{key}" data-to="{to}"></script></html>'
+    )
 
 
 def _is_same_origin(headers: Headers) -> bool:

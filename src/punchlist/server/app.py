@@ -27,8 +27,10 @@ from punchlist.errors import InvalidInput, StoreError, StoreReplaced
 from punchlist.hooks.sockets import HookServer
 from punchlist.server import openapi, streams
 from punchlist.server.access import AccessGate, guard_routes, needs
+from punchlist.server.connections import Connection, Connections
 from punchlist.server.pages import handlers
 from punchlist.server.problems import exception_handlers
+from punchlist.server.run_files import cut_log
 from punchlist.server.state import ServerState, state_of
 from punchlist.server.streams import TopicHub
 from punchlist_hook import ANY_HOST
@@ -177,6 +179,7 @@ class BoardServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 make_app(state),
+                http=Connection,
                 ws="none",
                 lifespan="on",
                 proxy_headers=False,  # nothing here depends on who asks or by which scheme
@@ -186,7 +189,14 @@ class BoardServer(uvicorn.Server):
                 timeout_graceful_shutdown=_STOP_SECONDS,
             )
         )
+        self.server_state = self.connections = Connections()
         logging.getLogger("uvicorn.error").addFilter(_is_fault)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look after the log once a second, of ten ticks."""
+        if counter % 10 == 0 and self.state.board.store.durable:
+            cut_log(self.state.board.store.path)
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams first: else they would keep the server."""

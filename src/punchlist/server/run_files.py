@@ -140,12 +140,19 @@ def log_path(board: str) -> str:
     return f"{os.path.realpath(board)}.serve.log"
 
 
+def cut_log(board: str, handle: int = 2) -> None:
+    """Empty the log of a server once it is too long: by default, if standard error writes it, at its end."""
+    with suppress(OSError):  # no log, or no standard error
+        found = os.fstat(handle)
+        if found.st_size > _LONGEST_LOG and os.path.samestat(found, os.stat(log_path(board))):
+            os.ftruncate(handle, 0)
+
+
 def start_in_background(board: str, arguments: Sequence[str]) -> RunningServer:
     """Start a server that outlives this process, and return it once it listens. Raise `InvalidInput` if it fails."""
     os.makedirs(os.path.dirname(log_path(board)), mode=0o700, exist_ok=True)
     log = open_own_file(log_path(board), os.O_WRONLY | os.O_APPEND)
-    if os.fstat(log).st_size > _LONGEST_LOG:
-        os.ftruncate(log, 0)
+    cut_log(board, log)
     begun = os.fstat(log).st_size
     # The link is not among the arguments, and `--no-link` keeps it out of the log.
     command = [sys.executable, "-m", "punchlist", "--db", board, "serve", "--no-link", *arguments]

@@ -1,6 +1,6 @@
 """Answer the requests of the pages, and render their parts that follow the board.
 
-Forms are answered by a redirect, so that they work without a script. A topic of `/live` is `now`; `session:` and the id
+Forms are answered by a redirect, which their script follows. A topic of `/live` is `now`; `session:` and the id
 of a session; `tasks` for all lists of tasks; `tasks-states:`, `tasks-table:` or `tasks-graph:` and the name of a list;
 `task:`, the name of a list, a slash and the id of a task. Its parts are elements with these ids; a page replaces those
 that it has. They hold no more than a reader with the scope `look` may see: what a reader may not do, their page hides.

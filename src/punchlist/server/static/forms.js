@@ -5,6 +5,15 @@ import { isDirty, morphPage, sending } from "./morph.js";
 const TYPED = "input:not([type=hidden], [type=range], [type=checkbox]), textarea";
 let drawSince = () => {};
 
+/** The key of this browser, by which the server tells our page from a program that was sent its cookie. */
+function readKey() {
+  try {
+    return localStorage.getItem("punchlist_key") ?? "";
+  } catch {
+    return ""; // storage is turned off; the server says what follows
+  }
+}
+
 /** Load a page by a form's method and draw it here; fall back to the browser's own way. */
 export async function send(form, submitter) {
   const fields = new URLSearchParams(new FormData(form, submitter));
@@ -14,12 +23,14 @@ export async function send(form, submitter) {
   const began = performance.now();
   let response;
   try {
-    response = await fetch(address, isPost ? { method: "POST", body: fields } : {});
+    const headers = { "X-Punchlist-Key": readKey() };
+    response = await fetch(address, isPost ? { method: "POST", body: fields, headers } : {});
   } catch {
     finish(true);
     return notice("The server does not answer; nothing was changed.");
   }
   finish(!response.ok);
+  if (response.headers.get("Content-Type") === "application/problem+json") return notice((await response.json()).detail);
   if (!morphPage(await response.text())) return notice("The server answered with something that is no page.");
   drawSince(began); // parts that came meanwhile may be newer than the answer
   if (!isPost) history.replaceState(null, "", response.url);
@@ -81,9 +92,10 @@ export function startForms(draw) {
   drawSince = draw;
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (form.method === "dialog" || form.matches(".search, .theme")) return;
+    if (form.method === "dialog" || form.matches(".search")) return;
     event.preventDefault();
-    send(form, event.submitter);
+    const sent = send(form, event.submitter);
+    if (form.matches(".theme")) sent.then(() => location.reload());
   });
   let timer = 0;
   document.addEventListener("input", ({ target }) => {

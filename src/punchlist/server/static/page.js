@@ -1,4 +1,4 @@
-// The page: follows the board, sends forms without a reload, keys, drag. Without it every link and form still works.
+// The page: follows the board, sends forms with the browser's key, keys, drag. Without it every page can still be read.
 
 import { startForms } from "./forms.js";
 import { startKeys } from "./keys.js";
