@@ -7,16 +7,14 @@ the same transaction.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, NamedTuple
 
 from punchlist.agent.context import AgentBoard, AgentRunner
 from punchlist.agent.edits import apply_edit
 from punchlist.agent.turns import spend
-from punchlist.core.apply import items_known_to_agent, take_over
+from punchlist.core.apply import Applied, items_known_to_agent, take_over
 from punchlist.core.commands import Drop, Edit, Note, Problem, Query, Target
 from punchlist.core.presence import GONE_SHOWN
 from punchlist.core.todo import ListState
@@ -36,29 +34,12 @@ _MOST_SESSIONS: Final = 20
 _MAIN: Final = "main"
 """The first agent of a session, whose list goes on."""
 
-NONE: Final = "none"
-"""Stands for no session: the leftovers are declined."""
 
+class Continued(NamedTuple):
+    """The session that has the items now, and what became of them."""
 
-class Continued(Struct, frozen=True):
-    """Items that were taken over, as sentences say it. `into` is the session that has them now."""
-
-    source: str
     into: str
-    count: int
-    renamed: dict[str, str]
-
-    @property
-    def sentence(self) -> str:
-        """Say how many items came from where, and which ids are new."""
-        ids = ", ".join(f"{old} is {new} now" for old, new in self.renamed.items())
-        items = "1 item" if self.count == 1 else f"{self.count} items"
-        return f"Took over {items} of session {short_id(self.source)}{f'; {ids}' if ids else ''}."
-
-
-def short_id(session: str) -> str:
-    """Return the end of a session's id, by which people and models name it."""
-    return session[-6:]
+    sentence: str
 
 
 # Who left what.
@@ -104,15 +85,9 @@ def _lives(tx: Transaction, row: AgentRow, now: datetime) -> bool:
 
 
 def _runs(one: Conversation, now: datetime) -> bool:
-    if one.pid is None:
+    if one.pid is None or not os.path.exists("/proc/self"):
         return now - one.seen_at < GONE_SHOWN
-    try:
-        os.kill(one.pid, 0)
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return True
+    return os.path.exists(f"/proc/{one.pid}")
 
 
 def write_offer(agent: AgentRunner) -> str | None:
@@ -126,7 +101,7 @@ def write_offer(agent: AgentRunner) -> str | None:
     row = agent.board.store.read(read)
     if row is None:
         return None
-    text = offer_leftovers(short_id(row.session), row.state.todos.open_items)
+    text = offer_leftovers(row.session[-6:], row.state.todos.open_items)
     agent.attempt(lambda ctx: spend(agent, ctx, {"leftovers": size_of(text)}), None)
     return text
 
@@ -134,74 +109,62 @@ def write_offer(agent: AgentRunner) -> str | None:
 # Taking over.
 
 
-def continue_work(
-    tx: Transaction, into: AgentRow, wanted: str, now: datetime, *, by: str, shows: bool = False
-) -> Continued:
-    """Move the open items of an ended session to an agent's list; raise `EditRefused`.
+def continue_work(tx: Transaction, into: AgentRow, wanted: str, now: datetime, *, by: str) -> Continued:
+    """Move the open items of an ended session to an agent's list, or decline them; raise `EditRefused`.
 
-    `wanted` is its id or a part of it, empty for the newest that is offered. `shows`: the agent is shown its list.
+    `wanted` is its id or a part of it, empty for the newest that is offered, `none` to decline all that are.
     """
-    source = _find_source(tx, into, wanted, now)
-    if obstacle := find_obstacle(tx, source, now):
-        raise EditRefused(problem=f"Session {short_id(source.session)} {obstacle}.")
-    taken = take_over(into.state, source.state.todos, now, source=f"session {source.session}")
-    # Under its own name the old agent would seem to be at work.
-    _close(tx, source, into, now, by=f"session {short_id(into.session)}" if by == source.name else by)
-    known = None if shows else items_known_to_agent(into.state, taken.applied.state.todos)
-    tx.save_list(into, ListState(taken.applied.state.todos, known), unseen=0 if shows else into.unseen, at=now)
-    tx.add_events(into, taken.applied.events, by=by, at=now)
-    return Continued(source.session, into.session, len(taken.items), taken.renamed)
-
-
-def decline(tx: Transaction, into: AgentRow, now: datetime) -> int:
-    """Offer the present leftovers of a worktree no more; return how many sessions they are of."""
-    sessions = [row.session for row in find_leftovers(tx, into.folder, now, but=into.session)]
-    for session in sessions:
-        tx.decline_session(session)
-    return len(sessions)
-
-
-def _find_source(tx: Transaction, into: AgentRow, wanted: str, now: datetime) -> AgentRow:
     offered = list(find_leftovers(tx, into.folder, now, but=into.session))
-    found = [row for row in offered if row.session.startswith(wanted) or row.session.endswith(wanted)]
-    if found:
-        return found[0]
-    named = [wanted, *tx.list_sessions_by_part(wanted, 2)] if wanted else []
-    rows = [row for session in named if (row := tx.agent(session, _MAIN)) is not None and row.number != into.number]
-    if not rows or rows[0].project != into.project:
-        raise EditRefused(
-            problem="No session that ended here has open items" + (f" and is `{wanted}`." if wanted else ".")
-        )
-    return rows[0]
-
-
-def _close(tx: Transaction, source: AgentRow, into: AgentRow, now: datetime, *, by: str) -> None:
-    """Cancel what was taken over on the old list, with a note that says where it is."""
+    if wanted == "none":
+        for row in offered:
+            tx.decline_session(row.session)
+        return Continued(into.session, "Declined: what ended sessions left here is offered no more.")
+    source = _find_source(tx, into, wanted, offered)
+    if source is None:
+        raise EditRefused(problem="There is no such session that ended here with open items.")
+    if obstacle := find_obstacle(tx, source, now):
+        raise EditRefused(problem=f"Session {source.session[-6:]} {obstacle}.")
+    items = source.state.todos.open_items
+    applied, renamed = take_over(into.state, source.state.todos, now, source=f"session {source.session}")
+    targets = [Target(item=item.id, by="id") for item in items]
     note = f"continued in session {into.session}"
-    targets = [Target(item=item.id, by="id") for item in source.state.todos.open_items]
-    operations = [change for one in targets for change in (Note(one, note), Drop(one))]
-    applied = apply_edit(source.state, Edit(tuple(operations)), now, by=by, own=False)
-    tx.save_list(source, applied.state, unseen=source.unseen, at=now)
-    tx.add_events(source, applied.events, by=by, at=now)
+    closing = Edit(tuple(change for one in targets for change in (Note(one, note), Drop(one))))
+    closed = apply_edit(source.state, closing, now, by=by, own=False)
+    # Under its own name the old agent would seem to be at work.
+    _save(tx, source, closed, now, by=f"session {into.session[-6:]}" if by == source.name else by)
+    shown = None if by == into.name else items_known_to_agent(into.state, applied.state.todos)
+    _save(tx, into, applied._replace(state=ListState(applied.state.todos, shown)), now, by=by)
+    ids = "".join(f"; {old} is {new} now" for old, new in renamed.items())
+    count = "1 item" if len(items) == 1 else f"{len(items)} items"
+    return Continued(into.session, f"Took over {count} of session {source.session[-6:]}{ids}.")
 
 
-def continue_for_person(board: AgentBoard, source: str, *, folder: str, into: str = "", by: str) -> Continued | None:
-    """Take over the open items of an ended session for a person; return None if they declined with `none`.
+def _find_source(tx: Transaction, into: AgentRow, wanted: str, offered: Sequence[AgentRow]) -> AgentRow | None:
+    """Return the agent of the session that is meant: one that is offered, else any other one of the project."""
+    named = tx.list_sessions_by_part(wanted, _MOST_SESSIONS) if wanted else []
+    rows = [row for session in named if (row := tx.agent(session, _MAIN)) is not None]
+    known = [row for row in offered if not wanted or row.session in named]
+    return next((row for row in (*known, *rows) if row.project == into.project and row.number != into.number), None)
+
+
+def _save(tx: Transaction, row: AgentRow, applied: Applied, now: datetime, *, by: str) -> None:
+    tx.save_list(row, applied.state, unseen=row.unseen, at=now)
+    tx.add_events(row, applied.events, by=by, at=now)
+
+
+def continue_for_person(board: AgentBoard, source: str, *, folder: str, into: str = "", by: str) -> Continued:
+    """Take over the open items of an ended session for a person, as `continue_work` does; raise what it raises.
 
     They go into a session, by default the one at work in the worktree, else onto the person's own list.
     """
     place = find_project(folder)
 
-    def work(tx: Transaction) -> Continued | None:
-        now = board.now()
-        own = name_path_session(place.key)
+    def work(tx: Transaction) -> Continued:
+        now, own = board.now(), name_path_session(place.key)
         row = tx.agent(into, _MAIN) if into else find_heir(tx, place.folder, now, but=source)
         if into not in ("", own) and row is None:
             raise SessionUnknown(session=into)
         row = row or tx.agent(own, _MAIN) or tx.add_agent(own, _MAIN, project=place, at=now)
-        if source == NONE:
-            decline(tx, row, now)
-            return None
         return continue_work(tx, row, source, now, by=by)
 
     return board.store.transact(work)
@@ -213,15 +176,14 @@ def answer_continue(
     """Return the function that answers a model which takes leftovers over, or declines them."""
 
     def answer(tx: Transaction, row: AgentRow, now: datetime) -> tuple[Reply, bool]:
-        if call.session == NONE:
-            count = decline(tx, row, now)
-            return Reply(f"Declined: {count} sessions with open items are offered no more.", {"declined": count}), False
         try:
-            done = continue_work(tx, row, call.session, now, by=agent.name, shows=True)
+            done = continue_work(tx, row, call.session, now, by=agent.name)
         except EditRefused as error:
             return reply_invalid(Invalid(f"Nothing changed: {error}", code=error.code)), False
         after = tx.record(row.number).row.state.todos
-        said = Problem("continued", done.sentence, data={"items": done.renamed})
-        return agent.dialect.render(Result(Query(), row.state.todos, after, (said,), now=now)), True
+        said = Problem("continued", done.sentence)
+        return agent.dialect.render(
+            Result(Query(), row.state.todos, after, (said,), now=now)
+        ), after is not row.state.todos
 
     return answer

@@ -178,10 +178,7 @@ def _continue(options: Namespace) -> None:
     with open_board(options) as board:
         into = _named_session(options) or ""
         done = continue_for_person(board, options.left, folder=os.getcwd(), into=into, by=author(options))
-        if done is None:
-            print("Declined: what ended sessions left here is offered no more.")
-        else:
-            _report(board.agent(MAIN, session=done.into), done.sentence.rstrip("."))
+        _report(board.agent(MAIN, session=done.into), done.sentence.rstrip("."))
 
 
 # The edit that each verb plans.

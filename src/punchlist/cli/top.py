@@ -485,9 +485,8 @@ class Top:
         ends, into = (place.session, "") if is_over else ("", place.session)
         before = self._board.store.last_seq()
         done = continue_for_person(self._board, ends, folder=folder, into=into, by=author(self._options))
-        if done is not None:
-            self._deliver(done.into, MAIN, before)
-            self._say(done.sentence)
+        self._deliver(done.into, MAIN, before)
+        self._say(done.sentence)
 
     def _edit_list(self, place: TopPlace) -> None:
         agent = open_list_owner(self._board, place.agent, place.session, place.project)

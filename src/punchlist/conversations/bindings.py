@@ -14,7 +14,7 @@ from typing import Any, Final
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.core.events import Draft
-from punchlist.settings.environment import Folder, find_project
+from punchlist.settings.environment import Folder, project_of
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
 from punchlist.text.hashing import blake2b
@@ -36,9 +36,8 @@ _STEPS: Final = {"news.sent": "sent", "news.accepted": "accepted", "news.seen": 
 
 def bind(board: Board, host: str, conversation: str, session: str, *, project: Folder = None) -> None:
     """Bind a conversation of a host to a session of the board from now on, as a handoff does."""
-    where, now = find_project(project), board.now()
-    place = {"project": where.key, "folder": where.folder}
-    board.store.transact(lambda tx: tx.hosts.bind_conversation(host, conversation, session, **place, at=now))
+    where, now = project_of(project), board.now()
+    board.store.transact(lambda tx: tx.hosts.bind_conversation(host, conversation, session, project=where, at=now))
 
 
 def find_session(board: Board, host: str, conversation: str) -> str:
@@ -73,7 +72,7 @@ def continue_session(board: Board, host: str, conversation: str, payload: Mappin
     if token is None:
         return
     cwd = payload.get("cwd")
-    project = find_project(cwd if isinstance(cwd, str) and cwd else None)
+    project = project_of(cwd if isinstance(cwd, str) and cwd else None)
 
     def work(tx: Transaction) -> None:
         known = tx.hosts.find_conversation(host, conversation)
@@ -82,8 +81,7 @@ def continue_session(board: Board, host: str, conversation: str, payload: Mappin
         if session is None or row is None or (known is not None and known.event != "SessionStart"):
             return
         data = {"from": find_source(tx, session, but=host), "host": host, "conversation": conversation}
-        place = {"project": project.key, "folder": project.folder}
-        tx.hosts.bind_conversation(host, conversation, session, **place, at=at)
+        tx.hosts.bind_conversation(host, conversation, session, project=project, at=at)
         tx.add_events(row, [Draft("session.continued", data)], by=host, at=max(at, tx.log.last_time(row.number) or at))
 
     board.store.transact(work)

@@ -420,16 +420,8 @@ def adopt(state: ListState, other: ListState, *, source: str, written_at: dateti
     return Applied(ListState(todos, other.shown), _draft_events(before, todos, _describe_origin(source, written_at)))
 
 
-class TakenOver(NamedTuple):
-    """A list with the open items of another one, and the new ids of those whose own were taken."""
-
-    applied: Applied
-    items: tuple[TodoItem, ...]
-    renamed: dict[str, str]
-
-
-def take_over(state: ListState, other: TodoList, now: datetime, *, source: str) -> TakenOver:
-    """Add the open items of another session's list after those that are there, which keep their focus."""
+def take_over(state: ListState, other: TodoList, now: datetime, *, source: str) -> tuple[Applied, dict[str, str]]:
+    """Add the open items of another session's list to this one; return the new ids of those whose own are used here."""
     before = state.todos
     next_id = 1 if not before.items and not before.omitted else before.next_id
     kept = {item.id for item in other.open_items if int(item.id) >= next_id}
@@ -450,8 +442,7 @@ def take_over(state: ListState, other: TodoList, now: datetime, *, source: str) 
         revision=before.revision + 1,
     )
     todos = assign_phases(todos, None, frozenset())
-    drafts = _draft_events(before, todos, _describe_origin(source, None))
-    return TakenOver(Applied(ListState(todos), drafts), tuple(items), renamed)
+    return Applied(ListState(todos), _draft_events(before, todos, {"source": source})), renamed
 
 
 def _describe_origin(source: str, written_at: datetime | None, call_id: str | None = None) -> dict[str, str]:

@@ -24,7 +24,7 @@ from punchlist.core.events import Draft
 from punchlist.core.task import Task
 from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
-from punchlist.settings.environment import find_project
+from punchlist.settings.environment import project_of
 from punchlist.settings.options import AgentOptions
 from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
@@ -191,12 +191,10 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
             elif event.name in _IDLE:
                 state = "idle"
         _note_attached(tx, event)
-        place = find_project(event.text("cwd") or None)
         tx.hosts.save_conversation(
             event.host,
             event.conversation,
-            project=place.key,
-            folder=place.folder,
+            project=project_of(event.text("cwd") or None) if known is None else known.project,
             pid=pid,
             state=state,
             event=event.name,

@@ -26,7 +26,7 @@ from punchlist.logs.claude_tasks import AUTHOR, ClaudeTasks, follow_files
 from punchlist.logs.discovery import WatchScope
 from punchlist.logs.programs import find_home, find_logs
 from punchlist.logs.replay import OWN, Replay, ReplayBoard, mark_watched, open_replay
-from punchlist.settings.environment import find_project
+from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, FilePlace
 from punchlist.tasks import Work
@@ -147,11 +147,10 @@ def bind_served(
     """
     for step in steps:
         if isinstance(step, ListWrite) and step.dialect == OWN and step.at is not None:
-            project = find_project(folder)
-            session = tx.hosts.find_served_session(host, project.key, step.at, within=SAME_CALL)
+            project = project_of(folder)
+            session = tx.hosts.find_served_session(host, project, step.at, within=SAME_CALL)
             if session is not None:
-                place = {"project": project.key, "folder": project.folder}
-                tx.hosts.bind_conversation(host, conversation, session, **place, at=step.at)
+                tx.hosts.bind_conversation(host, conversation, session, project=project, at=step.at)
                 return tx.hosts.find_conversation(host, conversation)
     return None
 

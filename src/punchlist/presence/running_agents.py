@@ -440,7 +440,6 @@ def _read_conversations(
             state="gone" if is_gone or one.state == "ended" else one.state,
             since=one.seen_at if is_gone else one.since,
             project=one.project,
-            folder=one.folder,
             pid=one.pid,
             list_session=one.session if one.session != one.id else "",
             road="hooks",

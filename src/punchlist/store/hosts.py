@@ -37,8 +37,6 @@ class Conversation(NamedTuple):
     """The last event that a message to the host covers, until the host begins a turn with it; 0 for none."""
     told_upto: int = 0
     """The last event that a text for the model covers, until the model has answered; 0 for none."""
-    folder: str = ""
-    """The root of its worktree; `project` is the same for all worktrees."""
     is_begun: bool = False
     """Its first prompt was seen."""
 
@@ -86,22 +84,15 @@ class HostRows(Rows):
         state: ConversationState,
         event: str,
         at: datetime,
-        folder: str = "",
         begins: bool = False,
     ) -> None:
-        """Record an event of a conversation. A new one belongs to the session of its own id.
+        """Record an event of a conversation, which `begins` with it. A new one belongs to the session of its own id."""
+        values = {"host": host, "id": id, "session": id, "project": project, "pid": pid, "state": state}
+        self._rows.run("save_conversation", {**values, "event": event, "at": microseconds(at), "begins": int(begins)})
 
-        `begins`: the event is a prompt, or the conversation has had some.
-        """
-        values = {"host": host, "id": id, "session": id, "pid": pid, "state": state, "event": event}
-        place = {"project": project, "folder": folder, "begins": int(begins)}
-        self._rows.run("save_conversation", {**values, **place, "at": microseconds(at)})
-
-    def bind_conversation(
-        self, host: str, id: str, session: str, *, project: str, at: datetime, folder: str = ""
-    ) -> None:
-        values = {"host": host, "id": id, "session": session, "project": project, "folder": folder}
-        self._rows.run("bind_conversation", {**values, "at": microseconds(at)})
+    def bind_conversation(self, host: str, id: str, session: str, *, project: str, at: datetime) -> None:
+        values = {"host": host, "id": id, "session": session, "project": project, "at": microseconds(at)}
+        self._rows.run("bind_conversation", values)
 
     def find_served_session(self, host: str, project: str, at: datetime, *, within: timedelta) -> str | None:
         """Return the session that our MCP server made for a client of this host, by when it was first called."""
@@ -197,7 +188,8 @@ class HostRows(Rows):
 
 
 def _conversation(row: tuple[Any, ...]) -> Conversation:
-    host, conversation, session, project, pid, state, event, since, seen_at, sent, told, folder, is_begun = row
+    host, conversation, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, begun = row
     times = moment(since), moment(seen_at)
-    place = folder or project, bool(is_begun)
-    return Conversation(host, conversation, session, project, pid, state, event, *times, sent, told, *place)
+    return Conversation(
+        host, conversation, session, project, pid, state, event, *times, sent_upto, told_upto, bool(begun)
+    )

@@ -52,8 +52,7 @@ def edit_list(board: Board, session: str, form: Mapping[str, str], *, by: str, p
     agent = board.agent(name, session=session)
     before = board.store.last_seq()
     if form.get("do") == "continue":
-        done = continue_for_person(board, session, folder=agent.folder, by=by)
-        session = session if done is None else done.into
+        session = continue_for_person(board, session, folder=agent.folder, by=by).into
         deliver(board, session, MAIN, before)
         return session
     # In one transaction: an agent that writes at the same time does so before or after.

@@ -7,15 +7,14 @@ ALTER TABLE sessions ADD COLUMN remote TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN folder TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN is_declined INTEGER NOT NULL DEFAULT 0;
 
--- `folder` is the root of its worktree; `is_begun`: its first prompt was seen.
-ALTER TABLE conversations ADD COLUMN folder TEXT NOT NULL DEFAULT '';
+-- `is_begun`: its first prompt was seen.
 ALTER TABLE conversations ADD COLUMN is_begun INTEGER NOT NULL DEFAULT 0;
 
 -- What was kept under the folder of a worktree is found under its repository.
 UPDATE sessions SET folder = project;
 UPDATE sessions SET project = find_project(folder, 'key'), source = find_project(folder, 'source'), remote = find_project(folder, 'remote');
 UPDATE agents SET project = find_project(project, 'key');
-UPDATE conversations SET folder = project, project = find_project(project, 'key'), is_begun = 1;
+UPDATE conversations SET project = find_project(project, 'key'), is_begun = 1;
 UPDATE tokens SET project = find_project(project, 'key') WHERE project IS NOT NULL;
 UPDATE task_lists SET project = find_project(project, 'key') WHERE project <> '';
 UPDATE task_lists SET name = 'project:' || project
