@@ -193,6 +193,25 @@ def test_commits_of_a_worktree_are_found_there(repository: Path, worktree: Path)
     assert [summary.commits[0].subject for summary in around.git] == ["Fix the login"]
 
 
+def test_a_person_means_the_agent_of_the_worktree_in_which_they_stand(
+    repository: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUNCHLIST_DB", str(repository.parent / "board.db"))
+    with Board.open() as board:
+        agents = [board.agent("main", session=folder.name, project=folder) for folder in (repository, worktree)]
+        for agent in agents:
+            agent.call("todo", {"set": ["Look around", f"Go to {agent.session}"]})
+        monkeypatch.chdir(worktree)
+        assert main(["todo", "append", "Tell"]) == 0
+        assert main(["todo", "drop", "Look around"]) == 0
+        assert main(["todo", "drop", "Go to api"]) == 0
+        shown = [[(item.content, item.status) for item in agent.todos.items] for agent in agents]
+    assert shown == [
+        [("Look around", "in_progress"), ("Go to api", "cancelled")],
+        [("Look around", "cancelled"), ("Go to fix-login", "pending"), ("Tell", "pending")],
+    ]
+
+
 # Shown apart.
 
 

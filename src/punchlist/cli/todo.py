@@ -40,7 +40,7 @@ from punchlist.core.task import FLOWS, Task, find_tasks
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
 from punchlist.markdown import dumps, loads
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project, project_of
 from punchlist.settings.table import find_check_problem
 from punchlist.store import ListRow
 from punchlist.terminal.spans import plural, safe_line
@@ -350,7 +350,7 @@ def find_owner(
     `wanted` says in the error what was looked for.
     """
     lists = _find_lists(board, options)
-    for rows in lists:
+    for rows in (_choose_worktree(lists[0]), *lists):
         matches = find_items([row.todos.omitted if omitted else row.todos.items for row in rows], query)
         found = [(rows[match.place], match.item.content) for match in matches]
         is_number = any(match.item.id == query.removeprefix("#") for match in matches)
@@ -384,7 +384,7 @@ def choose_list(
         rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
     if not rows and create and options.agent is None and (session is None or not others):
         return open_list_owner(board, MAIN, session or name_path_session(project_of()))
-    rows = rows or others
+    rows = _choose_worktree(rows) or rows or _choose_worktree(others) or others
     if len(rows) == 1:
         return open_list_owner(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
     if not rows:
@@ -434,6 +434,12 @@ def _find_lists(board: Board, options: Namespace) -> tuple[list[ListRow], list[L
         is_under_way = activity.is_live and any(item.is_open for item in row.todos.items)
         (under_way if is_under_way else others).append(row)
     return under_way, others
+
+
+def _choose_worktree(rows: Sequence[ListRow]) -> list[ListRow]:
+    """Return the lists of the worktree in which the person stands: they are meant before those of others."""
+    here = find_project().folder
+    return [row for row in rows if row.folder == here]
 
 
 def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
