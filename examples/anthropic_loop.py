@@ -29,7 +29,7 @@ with Board.open("memory:") as board, tempfile.TemporaryDirectory() as folder:
     agent.user_turn()
     while True:
         answer = client.messages.create(
-            model="claude-sonnet-4-5",
+            model="claude-sonnet-5-5",
             max_tokens=4096,
             tools=[BASH, *todo],
             messages=messages + [{"role": "user", "content": note.text} for note in notes],

@@ -19,7 +19,7 @@ async def work(agent, request):
     messages = [{"role": "user", "content": request}]
     while True:
         answer = await client.messages.create(
-            model="claude-sonnet-4-5", max_tokens=4096, tools=tools, messages=messages
+            model="claude-sonnet-5-5", max_tokens=4096, tools=tools, messages=messages
         )
         messages.append({"role": "assistant", "content": answer.content})
         results = []

@@ -48,7 +48,10 @@ ANY_HOST = 0
 
 GATES = ("TaskCreated", "TaskCompleted")
 ANSWERED = ("UserPromptSubmit", "Stop", "SubagentStop", *GATES)
-"""Events whose answer is waited for; besides them `SessionStart`, if there may be open work."""
+"""Events whose answer is waited for; besides them `SessionStart`, if there may be open work, and a few calls."""
+
+TASK_WRITERS = ("TaskCreate", "TaskUpdate")
+"""Claude Code's own tools that write a list, which may be refused in favour of ours."""
 
 _NEW_SESSIONS = ("startup", "clear")
 """Sources of a `SessionStart` at which a conversation has no open work yet."""
@@ -145,6 +148,8 @@ def handle(board: str, host: str, event: dict[str, Any]) -> dict[str, Any]:
         return {}
     line = make_line(host, event)
     is_answered = name in ANSWERED or (name == "SessionStart" and event.get("source") not in _NEW_SESSIONS)
+    is_answered |= name == "PreToolUse" and event.get("tool_name") in TASK_WRITERS
+    is_answered |= name == "PostToolUse" and is_own_call(host, event)
     seconds = GATE_SECONDS if name in GATES else ANSWER_SECONDS if is_answered else SILENT_SECONDS
     _limit(board, seconds + 0.5)
     try:

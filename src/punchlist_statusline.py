@@ -33,6 +33,9 @@ _BUSY_SECONDS = 0.2
 _THEIR_SECONDS = 10.0
 """Seconds that the person's own status line may take."""
 
+_THEIR_REST = 5.0
+"""Seconds between two runs of it with the same input: the host asks us every second."""
+
 FIRST_WAIT = 1.0
 """Seconds that the rows wait for it where nothing of it can be shown yet."""
 
@@ -194,10 +197,10 @@ def _run_full_program(words: list[str], body: bytes) -> None:
 
 
 def show_theirs(options: Mapping[str, str], body: bytes, given: Line) -> bytes:
-    """Return what the person's own command prints, or printed last; start it if its own interval has passed.
+    """Return what the person's own command prints, or printed last; start it if its input or enough time has passed.
 
     It runs in a process of its own: a host that stops a slow status line does not stop it, and the next call finds its
-    output. Without `--every` it runs at each call, as under the host, but only once at a time.
+    output. It runs once at a time; with the same input after 5 s at the earliest, or after its own longer interval.
     """
     from fcntl import LOCK_EX, LOCK_NB, flock
 
@@ -206,20 +209,29 @@ def show_theirs(options: Mapping[str, str], body: bytes, given: Line) -> bytes:
         handle = _open_output(options["board"], str(given["session_id"]))
     except (KeyError, OSError):  # there is no session, or no room to write
         return run_theirs(command, body, FIRST_WAIT)
-    last = os.pread(handle, _MOST_THEIRS, 0)
-    is_fresh = last and time() - os.fstat(handle).st_mtime < float(options.get("every", "0"))
+    last, mark = os.pread(handle, _MOST_THEIRS, 0), _mark_input(given)
+    rest = max(_THEIR_REST, float(options.get("every", "0")))
+    is_fresh = last.startswith(mark) and time() - os.fstat(handle).st_mtime < rest
     newer = None
     if not is_fresh:
         try:
             flock(handle, LOCK_EX | LOCK_NB)  # the process that runs the command holds it until it ends
-            newer = _start_theirs(command, body, handle, _NEXT_WAIT if last else FIRST_WAIT)
+            newer = _start_theirs(command, body, handle, mark, _NEXT_WAIT if last else FIRST_WAIT)
         except BlockingIOError:
             pass
-    return last[1:] if newer is None else newer
+    return last[len(mark) :] if newer is None else newer
+
+
+def _mark_input(given: Line) -> bytes:
+    """Return a mark of what the host says, without `cost`: the times in it move with every call."""
+    from binascii import crc32
+
+    said = {key: value for key, value in given.items() if key != "cost"}
+    return f"={crc32(repr(said).encode(errors='replace')):08x}".encode()
 
 
 def _open_output(board: str, session: str) -> int:
-    """Open the file with the last output of a session's command: a mark that it ran, and what it printed."""
+    """Open the file with the last output of a session's command: a mark of its input, and what it printed."""
     folder = f"{os.path.abspath(os.path.expanduser(board))}.theirs"
     if not os.path.isdir(folder):
         os.mkdir(folder, 0o700)
@@ -234,7 +246,7 @@ def _open_output(board: str, session: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
 
-def _start_theirs(command: str, body: bytes, handle: int, wait: float) -> bytes | None:
+def _start_theirs(command: str, body: bytes, handle: int, mark: bytes, wait: float) -> bytes | None:
     """Run the command in a process of its own, which writes down the output; return it if it comes in time."""
     from select import select
 
@@ -247,8 +259,8 @@ def _start_theirs(command: str, body: bytes, handle: int, wait: float) -> bytes 
                 os.dup2(nothing, own)
             printed = run_theirs(command, body, _THEIR_SECONDS)
             os.write(sink, printed[:_PIPE_SIZE])
-            os.pwrite(handle, b"=" + printed, 0)
-            os.ftruncate(handle, 1 + len(printed))
+            os.pwrite(handle, mark + printed, 0)
+            os.ftruncate(handle, len(mark) + len(printed))
         finally:
             os._exit(0)
     os.close(sink)

@@ -245,6 +245,13 @@ def loads(text: str, markers: str = "oh-my-pi") -> tuple[TodoList, list[str]]:
     return reader.finish(), reader.errors
 
 
+def count_indented(text: str, markers: str) -> int:
+    """Return how many items of a checklist stand below another one: reading puts all on one level."""
+    start = re.compile(_find_set(markers).item)
+    lines = (line for line in repair(text).splitlines() if line[:1] in _BLANKS)
+    return sum(start.match(line.strip(_BLANKS)) is not None for line in lines)
+
+
 class _ItemLines(Struct):
     """An item whose lines are being read; `phase` is an index, or None."""
 

@@ -32,6 +32,8 @@ class Call:
     input: Json
     # Codex groups the tools of an MCP server under a namespace, sent beside the name.
     namespace: str | None = None
+    # The id of the call, for models whose ids begin again in each conversation; else it is unique.
+    id: str | None = None
 
 
 Turn = Sequence[Say | Call]
@@ -261,7 +263,7 @@ class AnthropicApi(ModelApi):
 def _write_block(part: Say | Call, id: str) -> Json:
     if isinstance(part, Say):
         return {"type": "text", "text": part.text}
-    return {"type": "tool_use", "id": id, "name": part.name, "input": part.input}
+    return {"type": "tool_use", "id": part.id or id, "name": part.name, "input": part.input}
 
 
 class ResponsesApi(ModelApi):
@@ -287,7 +289,7 @@ class ResponsesApi(ModelApi):
                 content: Json = {"type": "output_text", "text": part.text, "annotations": []}
                 item |= {"type": "message", "role": "assistant", "content": [content]}
             else:
-                item |= {"type": "function_call", "call_id": f"call_{series}_{index}", "name": part.name}
+                item |= {"type": "function_call", "call_id": part.id or f"call_{series}_{index}", "name": part.name}
                 item |= {"arguments": json.dumps(part.input)}
                 if part.namespace is not None:
                     item |= {"namespace": part.namespace}

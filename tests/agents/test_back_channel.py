@@ -60,6 +60,7 @@ def test_a_session_whose_turn_was_broken_off_with_escape_is_woken(
 ) -> None:
     wait = {"command": "python3 -c 'import time; time.sleep(60)'", "description": "Wait"}
     program = claude([[Call(TOOL, SET)], [Call("Bash", wait)], [Say("Thank you.")]])
+    punchlist(program.sandbox, "config", "set", "wake", "edits")
     punchlist(program.sandbox, "attach", "claude-code", "--yes")
     terminal = open_terminal(program, "--permission-mode", "default", "--allowedTools", "Bash")
     terminal.wait_for_text("❯")

@@ -85,4 +85,6 @@ def test_an_answer_from_the_screen_wakes_idle_claude_code(
     screen.wait_for_text("Add to")
     screen.submit("varnish")
     screen.wait_for_text("Added to")
+    terminal.submit("go on")  # an edit costs no turn of its own: it comes with the next one
     program.api.wait_for(lambda requests: any("varnish" in one.text for one in requests))
+    assert "go on" in next(one.text for one in program.api.main_requests if "varnish" in one.text)

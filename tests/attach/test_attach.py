@@ -675,3 +675,30 @@ def test_the_monitor_does_not_end_after_an_uninstall(tmp_path: Path) -> None:
             process.wait(0.5)
         process.kill()
         assert process.communicate()[0] == b""
+
+
+def test_a_name_that_is_nearly_an_agent_is_answered_with_that_agent(run: Run) -> None:
+    assert "did you mean `claude-code`?" in run("attach", "claude").err
+
+
+def test_a_server_that_was_added_by_hand_is_named_by_attach_status_and_doctor(run: Run, home: Path) -> None:
+    settings = {"mcpServers": {"punchlist": {"command": "punchlist", "args": ["mcp"]}}}
+    (home / ".claude.json").write_text(json.dumps(settings))
+    fix = "`claude mcp remove punchlist -s user`"
+    assert fix in run("attach", "claude-code", "--yes").out
+    assert fix in run("status").out.replace("\n", " ")
+    assert fix in run("doctor").out.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("2.1.197", True), ("2.1.325", False)])
+def test_a_version_that_cannot_be_woken_is_named(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, version: str, is_told: bool
+) -> None:
+    program = home / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{version} (Claude Code)'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/bin:/usr/bin")
+    run("attach", "claude-code", "--yes")
+    said = "has no plugin monitors"
+    assert [said in run(command).out for command in ("status", "doctor")] == [is_told] * 2

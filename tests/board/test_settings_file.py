@@ -330,6 +330,8 @@ _OTHER_VALUES = {
     "todos": "off",
     "leftovers": "off",
     "timer_horizon": "1d",
+    "conversation": "list",
+    "wake": "never",
 }
 
 

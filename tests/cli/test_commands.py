@@ -63,6 +63,7 @@ OPTIONS = {
 VERBS = {
     "todo": {
         "append": {"--phase", "--check"},
+        "add": {"--phase", "--check"},
         "start": set[str](),
         "done": {"--all", "--evidence"},
         "drop": {"--all"},

@@ -45,9 +45,9 @@ def test_a_healthy_board_is_well(run: Run):
 
 
 def test_a_board_that_is_not_there_yet_is_not_made(run: Run, tmp_path: Path):
-    assert _findings(run)["board"]["state"] == "note"
+    assert _findings(run)["board"]["state"] == "info"
     assert not (tmp_path / "data").exists()
-    assert _findings(run, "--db", "memory:")["board"]["state"] == "note"
+    assert _findings(run, "--db", "memory:")["board"]["state"] == "info"
 
 
 def test_open_permissions_are_wrong_and_the_fix_is_a_command(run: Run, path: Path):
@@ -154,7 +154,7 @@ def test_the_innermost_mount_tells_the_file_system(tmp_path: Path, mounts: str, 
 
 
 def test_without_a_table_of_mounts_the_file_system_is_not_known(tmp_path: Path):
-    assert check_file_system("/board.db", str(tmp_path / "nothing")).state == "note"
+    assert check_file_system("/board.db", str(tmp_path / "nothing")).state == "info"
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_an_empty_file_is_a_board_to_be_and_then_its_owners_alone(run: Run, tmp_
     path.parent.mkdir(mode=0o700)
     path.touch(0o644)
     found = _findings(run)
-    assert (found["board"]["state"], "empty" in found["board"]["text"]) == ("note", True)
+    assert (found["board"]["state"], "empty" in found["board"]["text"]) == ("info", True)
     assert "damaged" not in run("doctor").out
     assert os.listdir(path.parent) == ["board.db"]
     run("todo", "append", "one")
@@ -283,7 +283,7 @@ def test_the_doctor_says_which_agents_are_here_and_whether_they_are_connected(
 ):
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert _findings(run)["agents"]["state"] == "note"
+    assert _findings(run)["agents"]["state"] == "info"
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
     (tmp_path / ".codex" / "sessions").mkdir(parents=True)
     found = _findings(run)
@@ -300,7 +300,7 @@ def test_the_doctor_says_which_agents_are_here_and_whether_they_are_connected(
 
 
 def test_the_doctor_says_when_a_hook_was_heard_and_what_went_wrong(run: Run, path: Path):
-    assert _findings(run)["hooks"]["state"] == "note"
+    assert _findings(run)["hooks"]["state"] == "info"
     event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s1", "cwd": str(path.parent)}
     command = [sys.executable, "-I", "-S", punchlist_hook.__file__, "claude-code", "--board", str(path)]
     for given in (json.dumps(event), "no JSON"):
@@ -318,3 +318,9 @@ def test_a_mark_stands_before_each_finding(run: Run, path: Path, monkeypatch: py
     assert any(line.startswith("✗ file") for line in said)
     monkeypatch.setenv("LC_ALL", "C")
     assert {line[:2] for line in run("doctor").out.splitlines() if line[:1].strip()} >= {"+ ", "x "}
+
+
+def test_an_exclamation_mark_is_for_what_a_person_should_mend(run: Run):
+    found = run("doctor").out.splitlines()
+    assert not [line for line in found if line.startswith(("! agents", "! board", "! sqlite", "! hooks"))]
+    assert any(line.startswith("· board") for line in found)

@@ -336,6 +336,8 @@ def test_theirs_keeps_its_own_interval(path: Path, tmp_path: Path):
     os.utime(output, (1, output.stat().st_mtime - 31))
     assert _show_theirs(path, theirs, "--every", "30")[0] == "2"
     _wait_for_end(path)
+    assert _show_theirs(path, theirs)[0] == "2"  # the host asks each second; the same input rests for 5 s
+    os.utime(output, (1, output.stat().st_mtime - 6))
     assert _show_theirs(path, theirs)[0] == "3"
 
 
@@ -362,3 +364,15 @@ def test_each_session_has_its_own_line_of_theirs_and_old_ones_go(path: Path):
     os.utime(output, (1, 1))
     assert _show_theirs(path, "cat", session="../s2") == '{"session_id": "../s2"}\n'
     assert output not in set(Path(f"{path}.theirs").iterdir())
+
+
+def test_theirs_runs_at_once_when_its_input_changed_but_for_the_clock(path: Path, tmp_path: Path):
+    theirs = f"echo x >> {tmp_path}/runs; wc -l < {tmp_path}/runs"
+
+    def show(model: str, milliseconds: int) -> str:
+        given = json.dumps({"session_id": "s1", "model": model, "cost": {"total_duration_ms": milliseconds}})
+        shown = _run("--board", str(path), "--before", theirs, given=given, NO_COLOR="1").stdout.decode()[0]
+        _wait_for_end(path)
+        return shown
+
+    assert [show("opus", 1), show("opus", 2), show("sonnet", 3)] == ["1", "1", "2"]

@@ -199,3 +199,15 @@ def test_an_editor_that_cannot_be_started_leaves_nothing_behind(
     assert main(["todo", "edit"]) != 0
     assert "cannot be started" in capsys.readouterr().err
     assert not list(tmp_path.glob("punchlist-*"))
+
+
+def test_import_of_an_indented_checklist_says_that_it_is_flat_now(run: Run, project: Path):
+    (project / "TODO.md").write_text("- [ ] Ship\n  - [ ] Build\n  - [ ] Sign\n")
+    assert "2 items stood below others; a list has one level" in run("todo", "import").out
+    (project / "TODO.md").write_text("- [ ] Ship\n")
+    assert "below others" not in run("todo", "import").out
+
+
+def test_add_is_append(run: Run):
+    assert run("todo", "add", "Paint").code == 0
+    assert "Paint" in run("todos").out

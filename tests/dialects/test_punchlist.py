@@ -353,6 +353,14 @@ def test_a_text_that_nobody_can_see_is_refused(agent: Agent) -> None:
     assert agent.todos == before
 
 
+def test_an_unknown_field_of_an_item_is_refused_by_name(agent: Agent) -> None:
+    before = agent.todos
+    reply = agent.call("todo", {"add": [{"text": "Sand", "parent": "1"}]})
+    assert reply.is_error
+    assert "`add[0]`: `parent` is unknown; use text" in reply.text
+    assert agent.todos == before
+
+
 # Questions and plans.
 
 

@@ -53,6 +53,8 @@ def test_the_loop_of_the_readme_runs_and_prints_what_is_shown(tmp_path: Path) ->
     )
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout == shown
+    with Board.open(check_docs.environment(str(tmp_path))["PUNCHLIST_DB"]) as board:
+        assert [event.kind for event in board.events()].count("agent.finished") == 1
 
 
 def test_the_report_of_the_readme_is_what_such_a_session_gives(tmp_path: Path) -> None:

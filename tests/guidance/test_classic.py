@@ -227,3 +227,14 @@ def test_a_list_changed_by_another_handle_of_the_same_agent_is_no_news() -> None
         write(one, "> Paint")
         other.call("todo", {"add": ["Clean"]})
         assert one.assistant_turn() == []
+
+
+def test_a_batch_that_was_applied_in_part_is_told_as_such() -> None:
+    with talk("oh-my-pi", "classic") as agent:
+        agent.call("todo_write", {"ops": [{"op": "init", "list": [{"phase": "Repair", "items": ["Read", "Fix"]}]}]})
+        ops = [{"op": "done", "task": "Read"}, {"op": "done", "task": "Sing"}]
+        assert agent.call("todo_write", {"ops": ops}).is_error
+        (told,) = agent.assistant_turn()
+        assert "failed in part. Send only what failed again; the rest was applied:" in told.text
+        assert "completed Read" in told.text
+        assert "changed nothing" not in told.text

@@ -155,13 +155,13 @@ def test_a_model_is_sent_to_where_its_tasks_can_be_reported(list: str | None, co
         stop = agent.about_to_stop("Done.")
         assert stop is not None
         assert f"report it with {command} (`TodoWrite` does not reach tasks)" in stop.text
-        agent.call("TodoWrite", {"todos": [{"content": "Sweep", "status": "pending", "activeForm": "Sweeping"}]})
         agent.user_turn()
+        agent.call("TodoWrite", {"todos": [{"content": "Sweep", "status": "pending", "activeForm": "Sweeping"}]})
         stop = agent.about_to_stop("Done.")
         assert stop is not None
         assert f"update them with `TodoWrite`, and tasks, which it does not reach, with {command}." in stop.text
-        work.complete("1")
         agent.user_turn()
+        work.complete("1")
         stop = agent.about_to_stop("Done.")
         assert stop is not None
         assert "update it with `TodoWrite`." in stop.text
@@ -212,13 +212,13 @@ def test_what_comes_after_another_s_task_is_no_reason_to_go_on_and_is_said_to_be
         block = agent.compaction_block()
         assert block is not None
         assert "[!] #2. Sweep (blocked on other tasks: after #1)" in block
+        agent.user_turn()  # before the change: a prompt that changes nothing is not followed by a reminder
         tasks.complete("1")
-        agent.user_turn()
         assert agent.about_to_stop(last_text="Done.") is not None
+        agent.user_turn()
         tasks.update("1", status="in_progress", owner="other")
         tasks.create("Free")
         tasks.delete("3")
-        agent.user_turn()
         stop = agent.about_to_stop("Done.")
         assert stop is not None
         assert "1 task is still open" in stop.text

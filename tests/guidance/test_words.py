@@ -43,6 +43,7 @@ TEXTS: dict[str, Make] = {
     "removed": lambda texts: words.tell_change(_changes(texts), _shown(texts), gone="removed"),
     "noted": lambda texts: words.tell_notes("`TodoWrite`", texts),
     "failed": lambda texts: words.tell_failure("`TodoWrite`", texts[0]),
+    "failed in part": lambda texts: words.tell_failure("`TodoWrite`", "It failed.", texts[0] or "x"),
     "news": words.tell_news,
 }
 """The texts that hold something from a list or a call, each made of texts that a model wrote."""
@@ -67,7 +68,7 @@ def _markers(text: str) -> tuple[int, int]:
 def _assert_fenced(make: Make, name: str, texts: list[str], hint: str) -> None:
     text = make(texts)
     first, said, *between, last = text.split("\n")
-    count = 1 if name == "failed" else len(texts)
+    count = {"failed": 1, "failed in part": 2}.get(name, len(texts))
     assert len(between) == count == len(text.splitlines()) - 3, hint
     assert said.startswith("Punchlist, the todo layer of this session: "), hint
     assert (first, last) == ("<punchlist>", "</punchlist>"), hint
@@ -112,7 +113,7 @@ def test_every_text_is_signed_short_and_hides_nothing(text: str) -> None:
     assert text.isascii()
 
 
-@pytest.mark.parametrize("name", sorted(set(TEXTS) - {"noted", "failed", "news"}))
+@pytest.mark.parametrize("name", sorted(set(TEXTS) - {"noted", "failed", "failed in part", "news"}))
 def test_a_long_list_is_cut_and_says_how_much_is_missing(name: str) -> None:
     text = TEXTS[name]([f"{at} {'é' * 5_000}" for at in range(300)])
     assert len(text) <= words.ROOM

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import punchlist_hook
+from punchlist import Board
+from punchlist.conversations.bindings import find_call
 
 HOOK = punchlist_hook.__file__
 _PATIENT = f"""
@@ -78,3 +80,9 @@ class Host:
     @property
     def inbox(self) -> Path:
         return Path(f"{self.board}.inbox")
+
+
+def find_owner(board: Board, call_id: str) -> tuple[str, str] | None:
+    """Return session and agent of a call that a hook told of."""
+    told = find_call(board, call_id)
+    return None if told is None else (told.session, told.agent)

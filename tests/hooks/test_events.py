@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from punchlist import Board
-from punchlist.conversations.bindings import bind, find_call, list_conversations
+from punchlist.conversations.bindings import bind, list_conversations
 from punchlist.hooks.inbox import ingest
-from tests.hooks.hosts import OWN_SERVER, OWN_TOOL, Host
+from tests.hooks.hosts import OWN_SERVER, OWN_TOOL, Host, find_owner
 
 
 def _open(host: Host) -> Board:
@@ -77,8 +77,9 @@ def test_a_stop_with_open_work_is_blocked_once_per_prompt(host: Host) -> None:
     host.hook("UserPromptSubmit", prompt="do it")
     host.write_todos("t1", Fix="in_progress")
     answer = host.hook("Stop", last_assistant_message="Done.", stop_hook_active=False, background_tasks=[])
-    assert answer["decision"] == "block"
-    assert "Fix" in answer["reason"]
+    assert "still open" in answer["hookSpecificOutput"]["additionalContext"]
+    assert "Fix" in _context(answer)
+    assert answer.keys() == {"hookSpecificOutput"}  # a decision would show as an error of the hook
     assert host.hook("Stop", last_assistant_message="Done.", stop_hook_active=True, background_tasks=[]) == {}
     with _open(host) as board:
         assert [one.state for one in list_conversations(board)] == ["idle"]
@@ -107,7 +108,7 @@ def test_our_own_monitor_is_no_work_in_the_background(host: Host) -> None:
     host.write_todos("t1", Fix="in_progress")
     command = "exec python3 -I -S /lib/punchlist_hook.py monitor claude-code --board /b"
     monitor = {"id": "b", "type": "shell", "status": "running", "command": command}
-    assert "reason" in host.hook("Stop", last_assistant_message="Done.", background_tasks=[monitor])
+    assert _context(host.hook("Stop", last_assistant_message="Done.", background_tasks=[monitor]))
 
 
 @pytest.mark.parametrize("source", ["resume", "compact"])
@@ -157,11 +158,13 @@ def test_a_prompt_brings_answers_and_edits_of_people_once(host: Host) -> None:
 def test_a_prompt_of_the_host_itself_is_no_turn_of_the_person(host: Host) -> None:
     host.hook("UserPromptSubmit", prompt="do it")
     host.write_todos("t1", Fix="in_progress")
-    assert "decision" in host.hook("Stop", last_assistant_message="Done.")
+    assert host.hook("Stop", last_assistant_message="Done.")
     host.hook("UserPromptSubmit", prompt="<task-notification>\n<event>x</event>")
     assert host.hook("Stop", last_assistant_message="Done.") == {}
     host.hook("UserPromptSubmit", prompt="go on")
-    assert "decision" in host.hook("Stop", last_assistant_message="Done.")
+    assert host.hook("Stop", last_assistant_message="Done.") == {}  # nothing changed in this prompt
+    host.write_todos("t2", Fix="in_progress", Test="pending")
+    assert host.hook("Stop", last_assistant_message="Done.")
 
 
 def test_a_call_of_our_own_tool_is_permitted_and_tied_to_its_conversation(host: Host) -> None:
@@ -170,10 +173,10 @@ def test_a_call_of_our_own_tool_is_permitted_and_tied_to_its_conversation(host: 
     assert answer["hookSpecificOutput"]["permissionDecision"] == "allow"
     host.hook("PostToolUse", **fields, mcp_server=OWN_SERVER, tool_response=[{"type": "text", "text": "ok"}])
     with _open(host) as board:
-        assert find_call(board, "toolu_1") == ("s-1", "main")
-        assert find_call(board, "toolu_2") is None
+        assert find_owner(board, "toolu_1") == ("s-1", "main")
+        assert find_owner(board, "toolu_2") is None
         bind(board, "claude-code", "s-1", "other")
-        assert find_call(board, "toolu_1") == ("other", "main")
+        assert find_owner(board, "toolu_1") == ("other", "main")
         assert not board.report(session="s-1").items
 
 
@@ -204,7 +207,7 @@ def test_a_server_of_the_project_with_our_name_gets_no_better_grades(host: Host,
     host.hook("PostToolUse", **fields, mcp_server=server, tool_response=[{"type": "text", "text": "written"}])
     host.write_todos("t5", Fix="completed", Other="pending")
     with _open(host) as board:
-        assert find_call(board, "t4") is None
+        assert find_owner(board, "t4") is None
         (items,) = (row.todos.items for row in board.lists(session="s-1"))
         assert [str(item.grade) for item in items if item.content == "Fix"] == ["unchecked"]
 
@@ -223,7 +226,7 @@ def test_a_subagent_is_a_child_with_calls_and_a_stop_of_its_own(host: Host) -> N
     with _open(host) as board:
         labels = {row.agent: row.label for row in board.lists(session="s-1")}
         assert labels == {"main": None, "explore": "Explore"}
-        assert find_call(board, "c2") == ("s-1", "explore")
+        assert find_owner(board, "c2") == ("s-1", "explore")
         assert [one.state for one in list_conversations(board)] == ["busy"]
 
 
@@ -285,7 +288,7 @@ def test_a_declined_plan_does_not_switch_the_stop_guard_off(host: Host) -> None:
     host.hook("UserPromptSubmit", prompt="go")
     host.write_todos("t0", Fix="in_progress")
     host.hook("PreToolUse", **SHOWN)
-    assert host.hook("Stop", last_assistant_message="Done.")["decision"] == "block"
+    assert "still open" in host.hook("Stop", last_assistant_message="Done.")["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_plan_of_our_own_tool_waits_on(host: Host) -> None:
@@ -358,3 +361,25 @@ def test_an_event_of_another_kind_changes_nothing_but_the_time_it_was_seen(host:
     with _open(host) as board:
         assert [one.event for one in list_conversations(board)] == ["FileChanged"]
         assert not board.lists()
+
+
+def test_a_call_id_that_begins_again_in_another_conversation_names_the_later_call(host: Host) -> None:
+    own = {"tool_name": OWN_TOOL, "tool_input": {}, "tool_use_id": "call_1", "mcp_server": OWN_SERVER}
+    host.hook("PreToolUse", **own)
+    other = Host(host.board, host.project, session="s-2")
+    other.hook("PreToolUse", **own)
+    with _open(host) as board:
+        assert find_owner(board, "call_1") == ("s-2", "main")
+
+
+def test_a_native_call_whose_id_begins_again_is_written(host: Host) -> None:
+    other = Host(host.board, host.project, session="s-2")
+    for one in (host, other, host, host):  # ids that begin again in each conversation and in each run of one
+        one.write_todos("call_1", Fix="in_progress")
+        one.write_todos("call_2", Fix="completed")
+        with _open(host) as board:
+            ingest(board)
+            assert not [item for item in board.agent("main", session=one.session).todos.items if item.is_open]
+    with _open(host) as board:
+        kinds = [event.kind for event in board.events() if event.session == "s-1"]
+        assert kinds.count("item.completed") == 3

@@ -73,7 +73,7 @@ def test_a_hostile_project_folder_has_no_say(host: Host) -> None:
     env = {"PYTHONPATH": str(host.project), "PYTHONSTARTUP": str(host.project / "json.py")}
     host.write_todos("t1", Fix="in_progress")
     answer = host.run(json.dumps(host.event("Stop", last_assistant_message="Done.")).encode(), env)
-    assert answer["decision"] == "block"
+    assert "still open" in answer["hookSpecificOutput"]["additionalContext"]
     assert host.problems() == []
 
 
@@ -245,7 +245,10 @@ def test_a_running_server_takes_the_events_and_answers(host: Host) -> None:
             assert os.stat(os.path.dirname(server.path)).st_mode & 0o777 == 0o700
             host.write_todos("t1", Fix="in_progress")
             assert [item.content for item in board.agent("main", session="s-1").todos.items] == ["Fix"]
-            assert host.hook("Stop", last_assistant_message="Done.")["decision"] == "block"
+            assert (
+                "still open"
+                in host.hook("Stop", last_assistant_message="Done.")["hookSpecificOutput"]["additionalContext"]
+            )
             assert host.hook("Stop", last_assistant_message="Done.") == {}
         assert not host.inbox.exists()
         assert not os.path.exists(server.path)
@@ -255,7 +258,9 @@ def test_a_running_server_takes_the_events_and_answers(host: Host) -> None:
 def test_a_server_first_takes_what_lies_in_the_inbox(host: Host) -> None:
     host.write_todos("t1", Fix="in_progress")
     with Board.open(host.board) as board, HookServer(board, os.getpid()):
-        assert host.hook("Stop", last_assistant_message="Done.")["decision"] == "block"
+        assert (
+            "still open" in host.hook("Stop", last_assistant_message="Done.")["hookSpecificOutput"]["additionalContext"]
+        )
         assert not host.inbox.exists()
 
 
@@ -287,7 +292,7 @@ def test_a_server_that_does_not_reply_is_given_up_and_the_event_is_in_the_inbox(
     server, _ = _listen(host)
     server.listen()
     host.write_todos("t1", Fix="in_progress")
-    assert host.hook("Stop", last_assistant_message="Done.")["decision"] == "block"
+    assert "still open" in str(host.hook("Stop", last_assistant_message="Done."))
     server.close()
     assert host.problems() == []
 
@@ -396,7 +401,7 @@ def test_the_command_hook_does_the_same(host: Host) -> None:
     command = [sys.executable, "-I", "-m", "punchlist", "hook", "claude-code", "--db", str(host.board)]
     body = json.dumps(host.event("Stop", last_assistant_message="Done.")).encode()
     done = subprocess.run(command, input=body, capture_output=True, check=True)
-    assert json.loads(done.stdout)["decision"] == "block"
+    assert "still open" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     done = subprocess.run(command, input=b"{", capture_output=True, check=True)
     assert done.stdout == b""
     assert host.problems()

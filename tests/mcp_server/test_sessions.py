@@ -13,9 +13,9 @@ from typing import Any, Self
 import pytest
 
 from punchlist.board import Board
-from punchlist.conversations.bindings import find_call
 from punchlist_hook import inbox_path, socket_folder
 from tests.hooks import hosts as hooks
+from tests.hooks.hosts import find_owner
 from tests.mcp_server.client import wait_until
 from tests.mcp_server.conftest import Start
 
@@ -51,6 +51,7 @@ class Host:
         command = [sys.executable, "-c", HOST]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder)
         self._name = name
+        self.pid = self._process.pid
 
     def __enter__(self) -> Self:
         return self
@@ -235,7 +236,7 @@ def test_hooks_are_answered_over_the_socket_of_the_running_server(start: Start, 
     wait_until(lambda: any(folder.glob("*.sock")))
     send_hook(pre_tool_use("one", "toolu_1"))
     assert not os.path.exists(inbox_path(os.environ["PUNCHLIST_DB"]))
-    assert find_call(board, "toolu_1") == ("one", "main")
+    assert find_owner(board, "toolu_1") == ("one", "main")
     client.close()
     assert not any(folder.glob("*.sock"))
 
@@ -244,4 +245,49 @@ def test_an_idle_server_ingests_the_inbox(start: Start, board: Board) -> None:
     send_hook(pre_tool_use("one", "toolu_1"))
     start()
     wait_until(lambda: not os.path.exists(inbox_path(os.environ["PUNCHLIST_DB"])))
-    assert find_call(board, "toolu_1") == ("one", "main")
+    assert find_owner(board, "toolu_1") == ("one", "main")
+
+
+# Ids of calls that begin again.
+
+CALL_1 = {"claudecode/toolUseId": "call_1"}
+
+
+def test_an_id_that_begins_again_in_each_conversation_and_run_is_another_call_each_time(
+    start: Start, board: Board
+) -> None:
+    for session in ("one", "two", "one"):
+        client = start(initialized=False, CLAUDE_CODE_SESSION_ID=session)
+        client.initialize(name="claude-code")
+        send_hook(pre_tool_use(session, "call_1"))
+        first = client.call("todo", {"add": ["Paint"]}, CALL_1)
+        assert client.call("todo", {"add": ["Paint"]}, CALL_1) == first  # sent twice
+        client.close()
+    assert sessions(board) == {"one": ["Paint", "Paint"], "two": ["Paint"]}
+
+
+def test_a_server_that_was_killed_after_its_answer_knows_the_call_that_is_sent_again(
+    hosts: ExitStack, project: Path, board: Board
+) -> None:
+    host = hosts.enter_context(Host(project)).start()
+    send_hook(pre_tool_use("one", "call_1"))
+    host.todo(CALL_1, add=["Paint"])
+    host.kill()
+    host.start()
+    host.todo(CALL_1, add=["Paint"])
+    assert sessions(board) == {"one": ["Paint"]}
+
+
+def test_of_two_conversations_with_the_same_id_at_once_each_writes_its_own_list(
+    hosts: ExitStack, project: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients: dict[str, Host] = {}
+    for session in ("one", "two"):
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
+        clients[session] = hosts.enter_context(Host(project, "claude-code")).start()
+    for session, client in clients.items():
+        monkeypatch.setenv("CLAUDE_PID", str(client.pid))
+        send_hook(pre_tool_use(session, "call_1"))
+    for session, client in clients.items():
+        client.todo(CALL_1, set=[session])
+    assert sessions(board) == {"one": ["one"], "two": ["two"]}

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from punchlist.board import Board
@@ -103,8 +104,19 @@ def test_a_board_that_cannot_be_used_is_an_error_of_the_tool(start: Start, tmp_p
     assert client.result("tools/list")["tools"]
 
 
-def test_data_is_sent_only_where_it_says_the_same_as_the_text(start: Start) -> None:
-    assert "structuredContent" not in start().call("todo", {"set": ["Paint"]})
+def test_our_own_tools_declare_and_send_structured_content_that_holds_the_text(start: Start) -> None:
+    # Hosts show it in place of the text.
+    client = start()
+    tools = {tool["name"]: tool for tool in client.result("tools/list")["tools"]}
+    for name, arguments in (("todo", {"set": ["Paint"]}), ("task", {"do": "add", "text": "Ship"}), ("task", {})):
+        result = client.call(name, arguments)
+        jsonschema.validate(result["structuredContent"], tools[name]["outputSchema"])
+        assert result["structuredContent"]["text"] == result["content"][0]["text"]
+    assert client.call("todo", {"set": ["Paint"]})["structuredContent"]["total"] == 1
+    assert "structuredContent" not in client.call("todo", {"done": "9"})
+
+
+def test_the_data_of_other_dialects_is_sent_only_where_it_says_the_same_as_the_text(start: Start) -> None:
     client = start("--dialect", "hermes")
     result = client.call("todo", {"todos": [{"id": "1", "content": "Paint", "status": "pending"}]})
     assert result["structuredContent"] == json.loads(result["content"][0]["text"])
@@ -115,6 +127,16 @@ def test_the_same_call_again_gets_the_first_answer(start: Start, board: Board) -
     first = client.call("todo", {"add": ["Paint"]}, meta)
     assert client.call("todo", {"add": ["Paint"]}, meta) == first
     assert len(board.lists()[0].todos.items) == 1
+
+
+def test_a_call_id_that_comes_again_in_another_run_is_another_call(start: Start, board: Board) -> None:
+    meta = {"claudecode/toolUseId": "call_1"}
+    for _ in range(3):
+        client = start(PUNCHLIST_SESSION="resumed")
+        first = client.call("todo", {"add": ["Paint"]}, meta)
+        assert client.call("todo", {"add": ["Paint"]}, meta) == first  # sent twice by one client
+        client.close()
+    assert len(board.agent("main", session="resumed").todos.items) == 3
 
 
 def test_a_persons_answer_comes_with_the_next_reply_once(start: Start, board: Board) -> None:

@@ -122,9 +122,27 @@ def test_facts_of_one_moment_are_one_line_and_none_is_told_twice(host: Host, boa
     assert host.hook("UserPromptSubmit", prompt="go on") == {}
 
 
-def test_an_edit_of_the_list_wakes_it_too(host: Host, board: Board, monitor: Monitor) -> None:
+@pytest.mark.parametrize("wake", ["answers", "edits", "never"])
+def test_an_edit_of_the_list_wakes_it_only_if_that_is_set(
+    host: Host, board: Board, monitor: Monitor, monkeypatch: pytest.MonkeyPatch, wake: str
+) -> None:
+    monkeypatch.setenv("PUNCHLIST_WAKE", wake)
     start_idle_session(host, board)
     assert main(["todo", "append", "Write the docs", "--session", "s-1", "--by", "ada", "--db", str(host.board)]) == 0
+    if wake == "edits":
+        assert monitor.read() == "Punchlist: ada changed your todo list; see the context of this message.\n"
+        return
+    assert monitor.read(0.5) == ""
+    board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
+    assert bool(monitor.read(0.5 if wake == "never" else 5)) == (wake == "answers")
+    assert "Write the docs" in read_context(host.hook("UserPromptSubmit", prompt="go on"))
+
+
+def test_what_frees_an_item_that_waited_on_a_person_wakes_it(host: Host, board: Board, monitor: Monitor) -> None:
+    start_idle_session(host, board)
+    blocked = {"1": "needs the user's approval"}
+    assert not board.agent("main", session="s-1").call("todo", {"block": blocked}).is_error
+    assert main(["todo", "unblock", "1", "--session", "s-1", "--by", "ada", "--db", str(host.board)]) == 0
     assert monitor.read() == "Punchlist: ada changed your todo list; see the context of this message.\n"
 
 
@@ -135,7 +153,7 @@ def test_no_line_without_news_and_none_while_it_works(host: Host, board: Board, 
     board.agent("main", session="s-1").answer("Deploy", "Use eu-west", by="ada")
     assert monitor.read(0.5) == ""
     answer = host.hook("Stop", last_assistant_message="Done.")
-    assert "Use eu-west" in answer["reason"]
+    assert "Use eu-west" in answer["hookSpecificOutput"]["additionalContext"]
     host.hook("Stop", last_assistant_message="Which one?", stop_hook_active=True)
     assert steps(board) == ["news.accepted", "news.seen"]
     assert monitor.read(0.5) == ""
@@ -316,7 +334,10 @@ def test_a_message_that_only_waits_in_codex_queue_is_sent_and_not_accepted(
     assert deliver(board, "s-1", "main", before).state == "accepted by the host"
 
 
-def test_no_second_message_while_one_waits_in_codex_queue(codex: Host, board: Board, tmp_path: Path) -> None:
+def test_no_second_message_while_one_waits_in_codex_queue(
+    codex: Host, board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUNCHLIST_WAKE", "edits")
     log = install_codex(codex, tmp_path, code=0)
     start_idle_session(codex, board)
     for word in ("one", "two"):

@@ -77,6 +77,17 @@ def test_the_address_names_session_project_and_dialect(running: Running, board: 
     assert (row.project, row.todos.items[0].content) == (str(tmp_path), "Paint")
 
 
+def test_a_call_that_is_sent_again_is_answered_as_before(running: Running, board: Board):
+    async def talk(client: Client) -> None:
+        replies = [await client.call_tool("todo", {"add": ["Paint"]}, meta={"callId": "call_1"}) for _ in range(2)]
+        assert replies[0].content == replies[1].content
+        assert [reply.structured_content and reply.structured_content["total"] for reply in replies] == [1, 1]
+        assert (await client.call_tool("todo", {"add": ["Sweep"]}, meta={"callId": "call_1"})).is_error
+
+    run(running, talk, query="?session=s3")
+    assert [item.content for item in board.agent(session="s3").todos.items] == ["Paint"]
+
+
 def test_a_client_that_names_no_session_has_one_by_its_token(running: Running, board: Board):
     async def talk(client: Client) -> None:
         await client.call_tool("todo", {"set": [{"text": "Paint"}]})

@@ -28,7 +28,7 @@ from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
 from punchlist.store.records import StoredCall
 from punchlist.tasks.model_calls import FlowModelCall, TaskModelCall
-from punchlist.text import repair
+from punchlist.text import cut, repair
 from punchlist.text.hashing import blake2b
 
 Decide = Callable[[Transaction, AgentRow, datetime], tuple[Reply, bool]]
@@ -175,9 +175,16 @@ def _count(
         reply,
         wrote=wrote or bool(events),
         completed=completed,
+        applied=_describe_applied(events) if reply.is_error else "",
         foreign=agent.dialect.name != "punchlist",
     )
     ctx.remember(counts=counts)
+
+
+def _describe_applied(events: Sequence[Draft]) -> str:
+    """Return what a call changed, item by item."""
+    changes = [(kind, data.get("item", data)) for kind, data in events if kind.startswith("item.")]
+    return "; ".join(f"{kind.removeprefix('item.')} {cut(str(item['content']), 80)}" for kind, item in changes)
 
 
 def _answer(agent: AgentRunner, parsed: Command | Query | Invalid, arguments: Size, ctx: AgentContext) -> Reply:

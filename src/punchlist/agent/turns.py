@@ -23,7 +23,7 @@ from punchlist.detect import stalls
 from punchlist.guidance.compaction import OpenWork, block, open_tasks, open_work
 from punchlist.guidance.decisions import Situation, TurnDecision, decide_after_turn, decide_at_stop, start_prompt
 from punchlist.guidance.layers import PROFILES, Layer, layers
-from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, merge_sizes, size_of, size_of_tools
+from punchlist.guidance.ledger import Memory, Size, Spent, cost_key, fingerprint, merge_sizes, size_of, size_of_tools
 from punchlist.guidance.plan_mode import write_notice
 from punchlist.guidance.tools import is_own
 from punchlist.guidance.words import NOTHING_BEYOND, Beyond, Injection
@@ -43,7 +43,8 @@ _NOTHING_SPENT: Final = Spent()
 def note_user_turn(agent: AgentRunner) -> None:
     def work(ctx: AgentContext) -> None:
         _turn_over(agent, ctx, asked=True)
-        prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision)
+        mark = fingerprint(_current(agent, ctx)[0], unfinished=True) if agent.rules.stop_after_changes else 0
+        prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision, mark)
         ctx.remember(guidance=prompt, turn=ctx.tx.last_seq())
 
     agent.attempt(work, None)

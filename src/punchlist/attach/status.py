@@ -16,6 +16,7 @@ from punchlist.attach import codex_config
 from punchlist.attach.attachments import find_attachment, find_place, find_status_line, plan_attach
 from punchlist.attach.file_changes import read_file
 from punchlist.core.programs import AgentProgram
+from punchlist.dialects.repair import read_fields
 from punchlist.errors import AttachRefused
 from punchlist.logs.programs import find_program, find_settings, find_version, is_found, parse_version
 from punchlist_hook import log_path
@@ -26,6 +27,10 @@ _MANAGED = (
     else "/etc/claude-code/managed-settings"
 )
 """An organisation's settings for Claude Code: the file of this name with `.json`, the folder of this name with `.d`."""
+
+
+_NO_MONITORS = (2, 1, 197)
+"""The last version of Claude Code that is known to have no plugin monitors."""
 
 
 class HostStatus(Struct, frozen=True):
@@ -49,6 +54,7 @@ class HostStatus(Struct, frozen=True):
 def find_status(host: AgentProgram) -> HostStatus:
     """Return how an agent stands on this machine. Starts its program at most to ask for the version."""
     missing: list[str] = []
+    version = find_version(host)
     attachment, is_current = None, False
     try:
         attachment = find_attachment(host)
@@ -62,11 +68,14 @@ def find_status(host: AgentProgram) -> HostStatus:
                 f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
             )
         missing += _list_obstacles(host)
+        if host.name == "claude-code" and version is not None and parse_version(version) <= _NO_MONITORS:
+            said = f"Version {version} has no plugin monitors: an answer does not wake it, and comes with its next turn"
+            missing.append(f"{said}; `claude update` brings one that is woken.")
     return HostStatus(
         name=host.name,
         found=is_found(host),
         program=find_program(host),
-        version=find_version(host),
+        version=version,
         home=find_settings(host),
         attached=attachment is not None,
         attached_version=attachment.version if attachment else None,
@@ -126,7 +135,22 @@ def _list_own_settings(host: AgentProgram) -> list[str]:
     plugins = settings.get("enabledPlugins")
     if isinstance(plugins, dict) and cast("dict[str, Any]", plugins).get("punchlist@skills-dir") is False:
         problems.append("The plugin is switched off; `claude plugin enable punchlist@skills-dir` switches it on.")
-    return problems
+    return [*problems, *list_second_servers(host)]
+
+
+def list_second_servers(host: AgentProgram) -> list[str]:
+    """Return a sentence for each `claude mcp add punchlist` that is left beside the plugin, and how to remove it."""
+    home = find_settings(host)
+    own = os.path.join(home, ".claude.json")
+    settings = _read_settings(own if os.path.exists(own) else f"{home}.json")
+    local = read_fields(settings.get("projects")).get(os.getcwd())
+    scopes = {"user": settings, "local": local, "project": _read_settings(".mcp.json")}
+    said = "The model has every tool twice: `claude mcp add` made a server `punchlist` too"
+    return [
+        f"{said}; `claude mcp remove punchlist -s {scope}` removes the second one."
+        for scope, table in scopes.items()
+        if "punchlist" in read_fields(read_fields(table).get("mcpServers"))
+    ]
 
 
 def _list_codex_obstacles(host: AgentProgram) -> list[str]:

@@ -16,7 +16,7 @@ from punchlist.attach.attachments import (
 )
 from punchlist.attach.file_changes import show_change
 from punchlist.attach.plugin import NAME, find_launch, server_entry
-from punchlist.attach.status import HostStatus, find_status
+from punchlist.attach.status import HostStatus, find_status, list_second_servers
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
@@ -108,6 +108,9 @@ def _attach(options: Namespace) -> int:
     if not _confirm(plan, options, "Write this?"):
         return FAILED
     make_board_folder(board)
+    if host.name == "claude-code":
+        for sentence in list_second_servers(host):
+            print(sentence)
     print(f"{host.title} is attached. Restart `{host.command}`{f': {host.restart}' if host.restart else ''}.")
     return OK
 

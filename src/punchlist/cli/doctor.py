@@ -33,7 +33,8 @@ from punchlist.store.sqlite import faults, inspect
 from punchlist.terminal.spans import ASCII, Display, Line, Span, Style, ago, plural, safe_line
 from punchlist_hook import log_path
 
-CheckState = Literal["ok", "note", "wrong"]
+CheckState = Literal["ok", "info", "note", "wrong"]
+"""`info` tells something, `note` is worth mending, `wrong` has to be mended."""
 
 _WAL_FIXED = (3, 51, 3)
 """The first SQLite in which several processes that write at once cannot damage a WAL file."""
@@ -52,6 +53,7 @@ _READ_MARKS = range(123, 128)
 _NOT_SET = "not set: "
 _MARKS: dict[CheckState, tuple[str, str, Style]] = {
     "ok": ("✓", "+", "good"),
+    "info": ("·", "-", "dim"),
     "note": ("!", "!", "warning"),
     "wrong": ("✗", "x", "bad"),
 }
@@ -141,7 +143,7 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
     try:
         path = store_path(board_url(options))
         if not path:
-            yield Checkup("board", "note", "in memory: it ends with the program")
+            yield Checkup("board", "info", "in memory: it ends with the program")
             return
         with faults(path):
             size = _find_size(path)
@@ -150,7 +152,7 @@ def _check_board(options: Namespace) -> Iterator[Checkup]:
                 said = "is not there yet; the first write makes it"
                 if size == 0:
                     said = "is an empty file; the first write makes it a board"
-                yield Checkup("board", "note", f"{path} {said}")
+                yield Checkup("board", "info", f"{path} {said}")
                 yield check_file_system(path)
                 return
             lock = _check_lock(path)
@@ -205,7 +207,7 @@ def _check_sqlite() -> Checkup:
     fixed = ".".join(map(str, _WAL_FIXED))
     damage = f"before {fixed} several processes that write at once can damage a WAL file"
     cover = "Punchlist's own lock covers that, as long as no other program writes to the board"
-    return Checkup("sqlite", "note", f"{version}: {damage}; {cover}")
+    return Checkup("sqlite", "info", f"{version}: {damage}; {cover}")
 
 
 def _size_text(size: int) -> str:
@@ -245,7 +247,7 @@ def check_file_system(path: str, mounts: str = "/proc/mounts") -> Checkup:
         with open(mounts, encoding="utf-8", errors="replace") as file:
             table = [line.split(" ") for line in file]
     except OSError:
-        return Checkup("disk", "note", "the kind of file system is not known on this system")
+        return Checkup("disk", "info", "the kind of file system is not known on this system")
     real = os.path.realpath(path)
     kind, best = "unknown", ""
     for row in table:
@@ -320,7 +322,7 @@ def _check_content(path: str) -> Iterator[Checkup]:
     yield Checkup("content", "ok", f"{counts}; format {found.format}")
     if found.format < SCHEMA:
         said = f"{found.format}; the next command upgrades the board to {SCHEMA}, and keeps a backup of it"
-        yield Checkup("format", "note", said)
+        yield Checkup("format", "info", said)
     if found.problems:
         fix = "move the file aside with its -wal file, then restore a copy of it"
         yield Checkup("pages", "wrong", "; ".join(found.problems), fix)
@@ -344,9 +346,9 @@ def _check_agents(board: str) -> Iterator[Checkup]:
     others = [name for name in PROGRAMS if name not in ATTACHABLE and os.path.isdir(find_home(name))]
     for name in others:
         fix = "`punchlist restore` brings its list to the board"
-        yield Checkup(name, "note", f"on this machine ({find_home(name)}), not attached", fix)
+        yield Checkup(name, "info", f"on this machine ({find_home(name)}), not attached", fix)
     if not found and not others:
-        yield Checkup("agents", "note", "none of the agents that Punchlist knows is on this machine")
+        yield Checkup("agents", "info", "none of the agents that Punchlist knows is on this machine")
 
 
 def _check_host(status: HostStatus, host: AgentProgram) -> Iterator[Checkup]:
@@ -356,12 +358,12 @@ def _check_host(status: HostStatus, host: AgentProgram) -> Iterator[Checkup]:
         state: CheckState = "ok" if status.up_to_date else "note"
         yield Checkup(host.name, state, f"{where}, attached to {status.board}{rows}")
     else:
-        yield Checkup(host.name, "note", f"{where}, not attached", f"`punchlist attach {host.name}` connects it")
+        yield Checkup(host.name, "info", f"{where}, not attached", f"`punchlist attach {host.name}` connects it")
     for sentence in status.missing:
         yield Checkup(host.name, "note", sentence)
     native = explain_native_todos(host, status.version, attached=status.attached)
     if native:
-        yield Checkup(host.name, "ok" if status.attached else "note", native)
+        yield Checkup(host.name, "ok" if status.attached else "info", native)
 
 
 def _check_hooks(options: Namespace, *, is_current: bool) -> Iterator[Checkup]:
@@ -373,7 +375,7 @@ def _check_hooks(options: Namespace, *, is_current: bool) -> Iterator[Checkup]:
             yield Checkup("hooks", "ok", f"last heard of {one.host}: {one.event}, {ago(one.seen_at, now)}")
         if not heard:
             fix = "restart an attached agent: sessions that ran before `attach` have no hooks"
-            yield Checkup("hooks", "note", "no hook of an agent was heard yet", fix)
+            yield Checkup("hooks", "info", "no hook of an agent was heard yet", fix)
     faults = read_faults(path) if path else []
     if faults:
         at, problem = faults[-1]

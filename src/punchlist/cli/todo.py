@@ -39,7 +39,7 @@ from punchlist.core.commands import Entry, Target
 from punchlist.core.task import FLOWS, Task, find_tasks
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
-from punchlist.markdown import dumps, loads
+from punchlist.markdown import count_indented, dumps, loads
 from punchlist.settings.environment import find_project, project_of
 from punchlist.settings.table import find_check_problem
 from punchlist.store import ListRow
@@ -89,11 +89,12 @@ def parser() -> Parser:
         added.add_argument("--mine", action="store_true", help="only your own list, on which no agent works")
         return added
 
-    added = verb("append", "add an item", _append)
-    added.add_argument("words", nargs="+", metavar="TEXT", help="the item; needs no quotes")
-    added.add_argument("--phase", metavar="P", help="the phase (default: the last one, if the list has phases)")
-    checks = "the command that shows that it is done: exit code 0 after the last change verifies it"
-    added.add_argument("--check", metavar="CMD", help=checks)
+    for name, line in (("append", "add an item"), ("add", "the same as append")):
+        added = verb(name, line, _append)
+        added.add_argument("words", nargs="+", metavar="TEXT", help="the item; needs no quotes")
+        added.add_argument("--phase", metavar="P", help="the phase (default: the last one, if the list has phases)")
+        checks = "the command that shows that it is done: exit code 0 after the last change verifies it"
+        added.add_argument("--check", metavar="CMD", help=checks)
     added = verb("start", "put an item in progress", _start)
     added.add_argument("words", nargs="+", metavar="ITEM")
     for name, line, run in (
@@ -590,7 +591,8 @@ def _check_checklist(path: str, format: str) -> None:
 
 
 def _import(options: Namespace) -> int:
-    todos, errors = loads(read_file(options.path), markers=options.format)
+    text = read_file(options.path)
+    todos, errors = loads(text, markers=options.format)
     if errors:
         listed = "\n  ".join(errors)
         return complain(f"Could not parse {options.path}:\n  {listed}\nNothing was changed.", FAILED)
@@ -599,6 +601,9 @@ def _import(options: Namespace) -> int:
         agent.rewrite(todos, by=author(options))
         counts = f"{plural(len(todos.phases), 'phase')}, {plural(len(todos.items), 'item')}"
         _report(agent, f"Imported {counts} from {safe_line(options.path)}")
+    indented = count_indented(text, options.format)
+    if indented:
+        print(f"{plural(indented, 'item')} stood below others; a list has one level, so all are side by side now.")
     if todos.progress.done:
         print(explain_doubt("a file says what is done"))
     return OK

@@ -16,7 +16,7 @@ from punchlist.board import Board
 from punchlist.core.events import Draft
 from punchlist.settings.environment import Folder, project_of
 from punchlist.store import Transaction
-from punchlist.store.hosts import Conversation
+from punchlist.store.hosts import Conversation, HostCall
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.views.list_owners import MAIN
@@ -27,6 +27,7 @@ HANDOFF_MARK = "punchlist-handoff-"
 
 _TOKEN: Final = compile_later(rf"\b{HANDOFF_MARK}([0-9a-f]{{16}})\b")
 _ANOTHER: Final = "another agent"
+_LONGEST_CALL: Final = 150
 
 NEWS: Final = frozenset({"answer", "changed"})
 """Kinds of texts for a model that tell what people answered, decided or changed."""
@@ -46,10 +47,23 @@ def find_session(board: Board, host: str, conversation: str) -> str:
     return conversation if found is None else found.session
 
 
-def find_call(board: Board, call_id: str) -> tuple[str, str] | None:
-    """Return session and agent of a call of our own tool that a hook told of; None if none did."""
-    call = board.store.read(lambda tx: tx.hosts.find_call(call_id))
-    return None if call is None else (find_session(board, call.host, call.conversation), call.agent)
+def find_call(board: Board, call_id: str) -> HostCall | None:
+    """Return the latest call of this id that a hook told of; None if none did."""
+    return board.store.read(lambda tx: tx.hosts.find_call(call_id))
+
+
+def name_call(board: Board, session: str, agent: str, call_id: str, begun: datetime) -> str:
+    """Return the id under which a call that began at this time is kept: another one if its own was used before.
+
+    The ids of some models begin again in each run. A call that is sent twice began once, and keeps its id.
+    """
+    is_used = board.store.read(lambda tx: tx.hosts.has_earlier_call(session, agent, call_id, begun))
+    return rename_call(call_id, begun) if is_used else call_id
+
+
+def rename_call(call_id: str, at: datetime) -> str:
+    """Return another id for a call of this time, because its own names another call."""
+    return f"{call_id[:_LONGEST_CALL]}@{at.timestamp():.6f}"
 
 
 def list_conversations(board: Board, session: str | None = None) -> list[Conversation]:

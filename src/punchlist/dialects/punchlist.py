@@ -85,6 +85,8 @@ TOOL = Tool(
 )
 
 _TEXT_NAMES = ("text", "content", "title", "step")
+_DOING_NAMES = ("doing", "activeForm", "active_form")
+_ITEM_KEYS = frozenset({*_TEXT_NAMES, *_DOING_NAMES, "id", "status", "phase", "priority", "reason", "check"})
 _MOST_PROOFS = 16
 WIDE = 10_000
 """Characters of a text that are searched for a visible one; a longer text is refused for its length."""
@@ -275,8 +277,12 @@ def _read_entry(key: str, index: int, value: Any) -> Entry:
         return Entry(_check_visible(key, index, value), keeps=True)
     if given is None:
         raise Malformed(f"`{key}[{index}]` is a text or an object with `text`.")
+    unknown = next((name for name in given if name not in _ITEM_KEYS), None)
+    if unknown is not None:
+        named = repair.key_name(unknown)
+        raise Malformed(f"`{key}[{index}]`: `{named}` is unknown; use text, doing, status, phase, check.")
     text = next((given[name] for name in _TEXT_NAMES if name in given), None)
-    doing = next((given[name] for name in ("doing", "activeForm", "active_form") if name in given), None)
+    doing = next((given[name] for name in _DOING_NAMES if name in given), None)
     phase, priority = given.get("phase"), given.get("priority")
     if not isinstance(text, str) or not isinstance(doing, str | None):
         raise Malformed(f"`{key}[{index}]` needs `text`, a string.")

@@ -201,7 +201,8 @@ def _tell_facts(memory: Memory, seen: Situation, rules: Rules, said: list[Inject
         memory = replace(memory, failures=tally.failures)
         if rules.tell_failures and tally.failure:
             warning = for_terminal(f"Todo update failed: {tally.failure}")
-            said.append(Injection("failed", words.tell_failure(seen.tool, tally.failure), role=role, for_user=warning))
+            text = words.tell_failure(seen.tool, tally.failure, tally.applied)
+            said.append(Injection("failed", text, role=role, for_user=warning))
     if tally.noted != memory.noted:
         memory = replace(memory, noted=tally.noted)
         if rules.tell_problems and tally.notes:
@@ -315,9 +316,9 @@ def find_owed(items: words.Shown) -> words.Shown:
     return items if len(free) + len(in_order) == len(items) else free
 
 
-def start_prompt(memory: Memory, revision: int) -> Memory:
-    """Reset the counters of a prompt: the person has written a new one, with the list at this revision."""
-    return replace(memory, prompt_reminders=0, stops=0, stopped_at=0, rounds=0, hinted=False, judged=revision)
+def start_prompt(memory: Memory, revision: int, mark: int) -> Memory:
+    """Reset the counters of a prompt: the stop guard accepts the list of this revision, and open items of this mark."""
+    return replace(memory, prompt_reminders=0, stops=0, stopped_at=mark, rounds=0, hinted=False, judged=revision)
 
 
 def spend(memory: Memory, wanted: Sequence[Injection], rules: Rules, *, shows_list: bool = False) -> TurnDecision:

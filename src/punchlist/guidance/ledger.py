@@ -181,6 +181,8 @@ class CallCounts(msgspec.Struct, frozen=True, array_like=True):
     batch_write: int = 0
     """The number of that write."""
     costs: dict[str, CallCost] = {}
+    applied: str = ""
+    """What the last failed call changed all the same."""
 
 
 def count_call(
@@ -191,6 +193,7 @@ def count_call(
     *,
     wrote: bool,
     completed: int = 0,
+    applied: str = "",
     foreign: bool = True,
 ) -> CallCounts:
     """Add one call. `foreign`: the dialect's reply cannot say what we add to it.
@@ -207,8 +210,9 @@ def count_call(
     writes = tally.writes + wrote
     batch, batch_write = (completed, writes) if completed > 1 else (tally.batch, tally.batch_write)
     failure = reply.text[:_TEXT] if failed else "" if wrote else tally.failure
+    applied = applied if failed or wrote else tally.applied
     return CallCounts(
-        tally.calls + 1, writes, tally.failures + failed, failure, noted, notes, batch, batch_write, costs
+        tally.calls + 1, writes, tally.failures + failed, failure, noted, notes, batch, batch_write, costs, applied
     )
 
 
@@ -257,7 +261,7 @@ class Memory(msgspec.Struct, frozen=True, array_like=True):
     session_reminders: int = 0
     stops: int = 0
     stopped_at: int = 0
-    """Fingerprint of the open items at the last stop."""
+    """Fingerprint of the open items about which the stop guard has nothing more to say."""
     planned: int = 0
     """Turns in plan mode."""
     turn_characters: int = 0

@@ -82,6 +82,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     reminders_per_session: int = MOST
     stop_tries: int = 0
     """How often a prompt may be kept from ending with work open."""
+    stop_after_changes: bool = False
+    """Speak at a stop only after a prompt in which the open items changed."""
     verify_after: int = 0
     """Items completed at once that ask for a check."""
     tell_changes: bool = False
@@ -127,6 +129,7 @@ SCHEDULES: Mapping[str, Rules] = {
 """The rules of originals, by dialect, or by the name of a variant. One that is not listed never reminds."""
 
 QUIET = Rules(
+    stop_after_changes=True,
     tell_changes=True,
     drift_after=12,
     reminders_per_prompt=2,

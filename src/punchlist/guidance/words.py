@@ -236,9 +236,13 @@ def _quote(items: Sequence[TodoItem]) -> str:
     return f"{named} and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else named
 
 
-def tell_failure(tools: str, failure: str) -> str:
+def tell_failure(tools: str, failure: str, applied: str = "") -> str:
     said = f"your last call of {tools} failed and changed nothing. Correct it and send it again."
-    return _write_fenced(said, [cut(for_prompt(failure), 500)])
+    rows = [failure]
+    if applied:
+        said = f"your last call of {tools} failed in part. Send only what failed again; the rest was applied:"
+        rows = [applied, failure]
+    return _write_fenced(said, [cut(for_prompt(row), 500) for row in rows])
 
 
 def tell_notes(tools: str, notes: Iterable[str]) -> str:

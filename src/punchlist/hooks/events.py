@@ -18,10 +18,11 @@ from msgspec.structs import replace
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
 from punchlist.board import Board
-from punchlist.conversations.bindings import NEWS, continue_session, is_message, note_seen, note_turn
+from punchlist.conversations.bindings import NEWS, continue_session, is_message, note_seen, note_turn, rename_call
 from punchlist.core.approval import PlanState
-from punchlist.core.events import Draft
+from punchlist.core.events import Draft, Event
 from punchlist.core.task import Task
+from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.errors import GateRefused
 from punchlist.guidance.words import Injection
 from punchlist.settings.environment import project_of
@@ -30,11 +31,11 @@ from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation, ConversationState
 from punchlist.tasks.gates import Gate, ask_gates
-from punchlist.text import cut
+from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.views.list_owners import MAIN
-from punchlist_hook import TASK_NOTIFICATION, is_own_call, log_error
+from punchlist_hook import TASK_NOTIFICATION, TASK_WRITERS, is_own_call, log_error
 
 _NATIVE: Final[Mapping[str, str]] = {
     "TodoWrite": "claude-code",
@@ -69,6 +70,17 @@ _AFTER_DIALOG: Final = frozenset({"UserPromptSubmit", "PreToolUse", "Stop"})
 _EXIT: Final = compile_later(r"(?:Error: )?Exit code (\d{1,3})\b")
 _MONITOR: Final = compile_later(r"punchlist_hook\.py'? monitor\b")
 _LONGEST_REASON: Final = 8_000
+_MOST_CHANGES: Final = 100
+_MOST_DONE: Final = 3
+_LONGEST_ITEM: Final = 60
+_MARKS: Final = dict(zip(Status, "○▸!✓✗–", strict=True))
+_AHEAD: Final = (Status.PENDING, Status.IN_PROGRESS)
+
+SHOW_LIST: Final = "/punchlist:todos"
+"""The command of our plugin that shows the list: answered here, it costs no request to the model."""
+
+_ONE_LIST: Final = "This session keeps one list, with the tool `todo` of Punchlist: use that tool for this."
+"""Refuses a list of the host's own where the model has our tool: it would be a second one."""
 
 
 class _EventBoard(Board):
@@ -151,7 +163,7 @@ def answer_event(
     if is_answer and event.known is not None and event.known.told_upto:
         note_seen(event.board, event.known)
     answer = _ANSWERS[event.name](event) if event.name in _ANSWERS else {}
-    _save_state(event, pid, blocked="decision" in answer)
+    _save_state(event, pid, answer)
     return answer
 
 
@@ -177,7 +189,7 @@ def _read_event(board: Board, host: str, payload: Mapping[str, Any], at: datetim
     return HookEvent(at_moment, host, str(name), known_as, session, payload, moment, known)
 
 
-def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
+def _save_state(event: HookEvent, pid: int | None, answer: Mapping[str, Any]) -> None:
     """Record what the conversation does now. A subagent in the background says nothing about it."""
 
     def work(tx: Transaction) -> None:
@@ -186,7 +198,8 @@ def _save_state(event: HookEvent, pid: int | None, *, blocked: bool) -> None:
         if event.name == "SessionEnd":
             state = "ended"
         elif not event.text("agent_id"):
-            if event.name in _BUSY or (event.name == "Stop" and blocked):
+            is_refused = event.name == "UserPromptSubmit" and "decision" in answer
+            if (event.name in _BUSY and not is_refused) or (event.name == "Stop" and answer):
                 state = "busy"
             elif event.name in _IDLE:
                 state = "idle"
@@ -240,6 +253,8 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
     A prompt that the host wrote, such as the line of our monitor, is not the person's: no approval comes with it.
     """
     agent, prompt = event.main(), event.text("prompt")
+    if prompt.strip() == SHOW_LIST:
+        return {"decision": "block", "reason": _show_list(agent.todos)}
     is_person = _is_persons(event)
     event.board.store.transact(lambda tx: tx.hosts.mark_read(event.host, event.conversation))
     _follow_plan_mode(event, agent)
@@ -254,8 +269,10 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
 
 
 def _is_persons(event: HookEvent) -> bool:
-    """True for a prompt that the host did not write itself."""
-    return event.name == "UserPromptSubmit" and not event.text("prompt").startswith(TASK_NOTIFICATION)
+    """True for a prompt that the host did not write itself, and that reaches the model."""
+    prompt = event.text("prompt")
+    is_ours = prompt.startswith(TASK_NOTIFICATION) or prompt.strip() == SHOW_LIST
+    return event.name == "UserPromptSubmit" and not is_ours
 
 
 def _note_news(event: HookEvent, said: Sequence[Injection]) -> None:
@@ -276,6 +293,8 @@ def _stop(event: HookEvent) -> dict[str, Any]:
     if said is not None:
         if not event.text("agent_id"):
             _note_news(event, [said])
+        if event.host == "claude-code":
+            return _context(event, said.text)  # it shows a block as an error of the hook
         return {"decision": "block", "reason": said.text}
     if event.name == "SubagentStop":
         agent.finished(last)
@@ -332,6 +351,9 @@ def _begin_call(event: HookEvent) -> dict[str, Any]:
         plan = _find_plan(given)
         if plan.strip():
             agent.propose_plan(plan, by=event.host)  # its author on the board is the host, by which it is known
+    elif tool in TASK_WRITERS and read_setting("todos") and "punchlist" in read_setting("dialect"):
+        denied = {"permissionDecision": "deny", "permissionDecisionReason": _ONE_LIST}
+        return {"hookSpecificOutput": {"hookEventName": event.name, **denied}}
     elif tool not in _NATIVE:
         if tool in _DELEGATING:
             _note_call(event, call_id, agent.name, given)
@@ -362,7 +384,7 @@ def _end_call(event: HookEvent) -> dict[str, Any]:
     tool, result = event.text("tool_name"), event.fields.get("tool_response")
     call_id = event.text("tool_use_id")[:LONGEST_ID] or None
     if is_own_call(event.host, event.fields):
-        return {}
+        return _show_change(event, call_id or "")
     if tool in _NATIVE:
         _apply_native(event, tool, call_id, result)
     elif tool == "ExitPlanMode":
@@ -403,7 +425,61 @@ def _apply_native(event: HookEvent, tool: str, call_id: str | None, result: Any)
             return
         fields = cast("dict[str, Any]", given)
         given = {key: fields[key] for key in _TASK_FIELDS if key in fields}
-    event.agent(dialect).call(tool, given, call_id=call_id)
+    agent = event.agent(dialect)
+    agent.call(tool, given, call_id=None if call_id is None else _name_native(event, agent.name, call_id))
+
+
+def _name_native(event: HookEvent, agent: str, call_id: str) -> str:
+    """Return the id under which a native call is kept: another one if a hook told of this id before.
+
+    The ids of some models begin again in each run. A log that told of the id before told of this call.
+    """
+
+    def work(tx: Transaction) -> bool:
+        key = f"{event.conversation} {agent} {call_id}"
+        is_used = tx.hosts.find_call(key) is not None
+        tx.hosts.add_call(key, event.host, event.conversation, agent, at=event.at)
+        return is_used
+
+    return rename_call(call_id, event.at) if event.board.store.transact(work) else call_id
+
+
+# What the person sees of a change, in the conversation; the model does not.
+
+
+def _show_change(event: HookEvent, call_id: str) -> dict[str, Any]:
+    """Return the line, or the list, that the host shows under a call that changed the list; nothing for another."""
+    form, agent = read_setting("conversation"), event.agent()
+
+    def read(tx: Transaction) -> list[Event]:
+        row, told = tx.agent(event.session, agent.name), tx.hosts.find_call(call_id)
+        if row is None or told is None:
+            return []
+        latest = tx.log.latest([row.number], _MOST_CHANGES)
+        return [one for one in latest if one.at >= told.at and one.kind.startswith("item.")]
+
+    todos, changes = agent.todos, event.board.store.read(read)
+    if form == "off" or not changes or not todos.items:
+        return {}
+    if form == "list":
+        return {"systemMessage": _show_list(todos)}
+    changed = {str(one.data.get("id")) for one in changes}
+    shown = [item for item in todos.items if item.id in changed and item.status not in _AHEAD][-_MOST_DONE:]
+    if todos.focus is not None:
+        shown.append(todos.focus)
+    done, total, _ = todos.progress
+    return {"systemMessage": " · ".join([*map(_show_item, shown), f"{done}/{total}"])}
+
+
+def _show_list(todos: TodoList) -> str:
+    if not todos.items:
+        return "There is no todo list in this session yet."
+    done, total, _ = todos.progress
+    return "\n".join([f"Todos {done}/{total}", *map(_show_item, todos.items)])
+
+
+def _show_item(item: TodoItem) -> str:
+    return f"{_MARKS[item.status]} {for_terminal(cut(item.content, _LONGEST_ITEM))}"
 
 
 # Plans.

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from punchlist.core.programs import ATTACHABLE, PROGRAMS, AgentProgram, HomeFolder
-from punchlist.errors import UnknownName
+from punchlist.errors import UnknownName, suggest
 
 _VERSION_SECONDS = 10
 
@@ -16,7 +16,7 @@ _VERSION_SECONDS = 10
 def find_attachable(name: str) -> AgentProgram:
     """Return a program that can be attached, by its name; raise `UnknownName` for another."""
     if name not in ATTACHABLE:
-        raise UnknownName(what="agent", name=name, known=", ".join(ATTACHABLE))
+        raise UnknownName(what="agent", name=name, known=f"{', '.join(ATTACHABLE)}{suggest(name, ATTACHABLE)}")
     return ATTACHABLE[name]
 
 

@@ -53,6 +53,18 @@ _LOOK_SECONDS = 2.0
 
 _TITLES: Mapping[str, str] = {"todo": "Todo list", "task": "Shared tasks"}
 
+_OUTPUTS: Mapping[str, Mapping[str, str | Sequence[str]]] = {
+    "punchlist": {
+        "revision": "integer",
+        "focus": ("string", "null"),
+        "done": "integer",
+        "total": "integer",
+        "asked": "array",
+    },
+    "punchlist-tasks": {"task": ("object", "null"), "tasks": "array"},
+}
+"""Types of what our own tools answer besides the text, by dialect; the others answer as their originals do."""
+
 
 class ToolSet:
     """The tools that one server offers, by name, with their dialects."""
@@ -83,14 +95,14 @@ class ToolSet:
         return isinstance(parsed, Query | Elsewhere) and parsed.reads
 
     def describe(self) -> list[Message]:
-        return [describe_tool(tool) for tool in self.tools]
+        return [describe_tool(tool, known.name) for known, tool in self._found.values()]
 
 
-def describe_tool(tool: Tool) -> Message:
+def describe_tool(tool: Tool, dialect: str = "") -> Message:
     """Return a tool as `tools/list` has it."""
     title = _TITLES.get(tool.name, tool.name)
     reads = bool(tool.annotations.get("readOnly"))
-    return {
+    described = {
         "name": tool.name,
         "title": title,
         "description": tool.description,
@@ -105,13 +117,21 @@ def describe_tool(tool: Tool) -> Message:
         # Claude Code would else leave the tool out of the first request, until the model searches for it.
         "_meta": {"anthropic/alwaysLoad": True},
     }
+    if dialect in _OUTPUTS:
+        types = {"text": "string", **_OUTPUTS[dialect]}
+        fields = {name: {"type": kind} for name, kind in types.items()}
+        described["outputSchema"] = {"type": "object", "properties": fields, "required": ["text"]}
+    return described
 
 
-def describe_reply(reply: Reply, more: Sequence[str] = ()) -> Message:
+def describe_reply(reply: Reply, more: Sequence[str] = (), *, dialect: str = "") -> Message:
     """Return a reply as the result of `tools/call`; `more` are further texts for the model."""
     texts = [reply.text, *more]
     result: Message = {"content": [{"type": "text", "text": text} for text in texts], "isError": reply.is_error}
-    if _is_same(reply.text, reply.data):
+    if dialect in _OUTPUTS and not reply.is_error:
+        # Hosts show it in place of the text, so it holds that too.
+        result["structuredContent"] = {"text": "\n\n".join(texts), **read_fields(reply.data)}
+    elif _is_same(reply.text, reply.data):
         result["structuredContent"] = reply.data
     return result
 
@@ -183,7 +203,9 @@ class McpServer:
                 from punchlist.mcp.sessions import SessionFinder
 
                 board = self._open_board()
-                self._opened = board, SessionFinder(board, self.host, self._environment, project=self._project)
+                is_own, where = self._connection is not None, self._project
+                sessions = SessionFinder(board, self.host, self._environment, project=where, one_client=is_own)
+                self._opened = board, sessions
         return self._opened
 
     # The handshake.
@@ -221,7 +243,7 @@ class McpServer:
             connection = self._connection
             if (reply.awaits is not None or asked) and connection is not None and has_dialogs(self.capabilities):
                 return lambda: self._show_dialogs(connection, call, agent, reply, asked)
-            return describe_reply(reply, _list_news(agent))
+            return describe_reply(reply, _list_news(agent), dialect=dialect)
         except PunchlistError as error:
             if self._connection is None and isinstance(error, StoreBusy):
                 raise
@@ -235,7 +257,7 @@ class McpServer:
             if reply.awaits is not None:
                 reply = dialogs.decide_plan(agent, reply.awaits) or reply
             told = dialogs.ask(agent, asked)
-            return describe_reply(reply, [*told, *_list_news(agent)])
+            return describe_reply(reply, [*told, *_list_news(agent)], dialect=agent.dialect)
         except PunchlistError as error:
             return describe_reply(Reply(str(error), is_error=True))
 

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from punchlist.board import Board
-from punchlist.conversations.bindings import find_call, find_session, list_conversations
+from punchlist.conversations.bindings import find_call, find_session, list_conversations, name_call
 from punchlist.dialects.repair import read_fields
 from punchlist.hooks.inbox import ingest
-from punchlist.presence.processes import find_start_ticks
+from punchlist.presence.processes import find_start_ticks, is_running
 from punchlist.settings.environment import find_project
 from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
+from punchlist.store.hosts import HostCall
 from punchlist.text.hashing import blake2b
 from punchlist.views.list_owners import MAIN
 
@@ -39,12 +40,16 @@ class Caller(NamedTuple):
 class SessionFinder:
     """Finds the callers of one server. `host` is the agent program at the other end."""
 
-    def __init__(self, board: Board, host: str, environment: Mapping[str, str], *, project: str | None = None) -> None:
+    def __init__(
+        self, board: Board, host: str, environment: Mapping[str, str], *, project: str | None, one_client: bool
+    ) -> None:
         self._board = board
         self._project = project
         self._host = host
         self._environment = environment
         self._own: str | None = None
+        # A run of a client begins with its own server; one for all cannot tell a new run from a call sent twice.
+        self._started = board.now() if one_client else None
         self.profile = read_setting("profile")
 
     def find(self, meta: Any) -> Caller:
@@ -58,13 +63,23 @@ class SessionFinder:
         told = None if call_id is None else find_call(self._board, call_id)
         codex = read_fields(given.get("x-codex-turn-metadata"))
         thread = next((name for key in _CODEX_KEYS if (name := _read_text({**given, **codex}, key))), None)
-        if thread is None:
-            session, agent = told or (self._default(), MAIN)
-            return Caller(session, agent, call_id, self._project)
-        session = find_session(self._board, "codex", thread)
-        # The ids of Codex's calls are unique within a conversation only.
-        agent = told[1] if told is not None and told[0] == session else MAIN
+        session = None if thread is None else find_session(self._board, "codex", thread)
+        if told is not None and self._is_of_another(told, session):
+            told = None
+        agent, begun = (MAIN, self._started) if told is None else (told.agent, told.at)
+        session = session or (self._default() if told is None else told.session)
+        if call_id is not None and begun is not None:
+            call_id = name_call(self._board, session, agent, call_id, begun)
         return Caller(session, agent, call_id, self._project)
+
+    def _is_of_another(self, told: HostCall, session: str | None) -> bool:
+        """True if a hook told of a call of this id in another conversation: ids are unique within one only."""
+        if session is not None:
+            return told.session != session
+        if told.pid in (None, os.getppid()) or not is_running(told.pid):
+            return False
+        is_stated = self._host == _CLAUDE and "CLAUDE_CODE_SESSION_ID" in self._environment
+        return is_stated and told.session != self._default()
 
     def _default(self) -> str:
         """Return the session of calls that name none."""

@@ -170,7 +170,10 @@ def _is_idle(one: Conversation) -> bool:
 
 
 def describe_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool) -> str | None:
-    """Return one line that says what is new for a model; None without any news that it may be told now."""
+    """Return one line that says what is new for a model; None without any news that may begin a turn now."""
+    wake = read_setting("wake")
+    if wake == "never":
+        return None
     answered = tx.questions.find_answered(row.number)
     decided = tx.plans.find_decided(row.number)
     approved = [plan for plan in decided if plan.state is PlanState.APPROVED]
@@ -179,16 +182,17 @@ def describe_news(tx: Transaction, row: AgentRow, *, hold_approvals: bool) -> st
     if approved and not hold_approvals:
         said.append(f"{_name(approved[-1].decided_by)} approved your plan")
     if not said and not approved:
-        said += [f"{_name(author)} changed your todo list" for author in _find_editors(tx, row)]
+        kind = "" if wake == "edits" else "item.unblocked"  # the answer to an item that waited on a person
+        said += [f"{_name(author)} changed your todo list" for author in _find_editors(tx, row, kind)]
     return f"Punchlist: {'; '.join(said[:3])}; see the context of this message." if said else None
 
 
-def _find_editors(tx: Transaction, row: AgentRow) -> list[str]:
+def _find_editors(tx: Transaction, row: AgentRow, kind: str) -> list[str]:
     """Return who changed an agent's list since the model was last told of changes."""
     told = tx.memory.load(row.number).guidance.revision
     if row.state.shown is None or row.state.todos.revision == told:
         return []
-    return list(dict.fromkeys(tx.log.authors_of_items(row.number, told, but=row.name).values()))
+    return list(dict.fromkeys(tx.log.authors_of_items(row.number, told, but=row.name, kind=kind).values()))
 
 
 def _name(author: str | None) -> str:

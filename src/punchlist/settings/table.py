@@ -43,6 +43,8 @@ Durability = Literal["full", "normal"]
 """`full`: a durable write survives power loss. `normal`: it survives a crash of the program."""
 
 Profile = Literal["quiet", "classic", "off"]
+ConversationForm = Literal["line", "list", "off"]
+Wake = Literal["answers", "edits", "never"]
 FactName = Literal["waits", "finished", "stalled", "red"]
 TerminalWay = Literal["auto", "bell", "osc9", "osc777"]
 WebhookFormat = Literal["json", "slack", "discord"]
@@ -199,6 +201,20 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "PUNCHLIST_STOP_TRIES",
         ),
     ] = None
+    conversation: Annotated[
+        ConversationForm,
+        Meta(title="`line`, `list` or `off`"),
+        _about("what an attached agent shows you under a call that changed its list", "PUNCHLIST_CONVERSATION"),
+    ] = "line"
+    wake: Annotated[
+        Wake,
+        Meta(title="`answers`, `edits` or `never`"),
+        _about(
+            "what begins a turn of an idle agent, which costs you one: `answers` to it and decisions on its plans, "
+            "`edits` of its list too, or nothing; the rest comes with its next turn",
+            "PUNCHLIST_WAKE",
+        ),
+    ] = "answers"
     todos: Annotated[
         Switch, _about("`off` offers no agent a todo tool, and no model is told about one", "PUNCHLIST_TODOS")
     ] = True

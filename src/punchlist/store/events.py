@@ -377,11 +377,12 @@ class LogQueries(Rows):
         """Return the changes of an agent's items after a revision that gave them another grade, in order."""
         return in_order(0, self._rows.all("regraded_items", {"agent": agent, "after": revision}))
 
-    def authors_of_items(self, agent: int, revision: int, *, but: str) -> Mapping[str, str]:
-        """Return the authors, but for one, who last changed items of an agent's list after a revision, by item."""
+    def authors_of_items(self, agent: int, revision: int, *, but: str, kind: str = "") -> Mapping[str, str]:
+        """Return the authors, but for one, of the last changes (of a kind) to an agent's items after a revision."""
         values = {"agent": agent, "after": revision, "author": but}
         events = in_order(0, self._rows.all("item_changes_of_others", values))
-        return {event.data["id"] if "id" in event.data else event.data["item"]["id"]: event.by for event in events}
+        meant = (event for event in events if kind in ("", event.kind))
+        return {event.data["id"] if "id" in event.data else event.data["item"]["id"]: event.by for event in meant}
 
     def left_out_items(self, agent: int, revision: int, *, author: str) -> frozenset[str]:
         """Return the ids of items that this author's rewrites left out of an agent's list after a revision."""

@@ -42,11 +42,12 @@ class Conversation(NamedTuple):
 
 
 class HostCall(NamedTuple):
-    """A tool call that a hook told of before it ran."""
+    """A call that a hook told of: whose it is, when it began, and the process of its host."""
 
-    host: str
-    conversation: str
+    session: str
     agent: str
+    at: datetime
+    pid: int | None
 
 
 class FilePlace(NamedTuple):
@@ -142,7 +143,15 @@ class HostRows(Rows):
 
     def find_call(self, id: str) -> HostCall | None:
         row = self._rows.one("find_host_call", {"id": id})
-        return None if row is None else HostCall(*row)
+        if row is None:
+            return None
+        session, agent, at, pid = row
+        return HostCall(session, agent, moment(at), pid)
+
+    def has_earlier_call(self, session: str, agent: str, id: str, before: datetime) -> bool:
+        """True if a call of this id was answered before a time."""
+        values = {"session": session, "agent": agent, "id": id, "before": microseconds(before)}
+        return self._rows.one("find_earlier_call", values) is not None
 
     def take_label(self, host: str, conversation: str, spawns: str) -> str | None:
         """Return the label of the next subagent of a type, once."""

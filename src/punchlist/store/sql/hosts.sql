@@ -54,14 +54,23 @@ UPDATE conversations SET session = :target WHERE session = :source;
 DELETE FROM conversations WHERE seen_at < :before;
 
 -- name: add_host_call
+-- The ids of some hosts begin again in each conversation: the latest call of an id is meant.
 INSERT INTO host_calls (id, host, conversation, agent, at, spawns, label)
-VALUES (:id, :host, :conversation, :agent, :at, :spawns, :label) ON CONFLICT (id) DO NOTHING;
+VALUES (:id, :host, :conversation, :agent, :at, :spawns, :label)
+ON CONFLICT (id) DO UPDATE SET number = (SELECT max(latest.number) + 1 FROM host_calls latest), host = excluded.host,
+    conversation = excluded.conversation, agent = excluded.agent, at = excluded.at, spawns = excluded.spawns,
+    label = excluded.label;
 
 -- name: forget_host_calls
 DELETE FROM host_calls WHERE number <= (SELECT max(number) FROM host_calls) - :most;
 
 -- name: find_host_call
-SELECT host, conversation, agent FROM host_calls WHERE id = :id;
+SELECT coalesce(c.session, h.conversation), h.agent, h.at, c.pid FROM host_calls h
+LEFT JOIN conversations c ON c.host = h.host AND c.id = h.conversation WHERE h.id = :id;
+
+-- name: find_earlier_call
+SELECT 1 FROM calls c JOIN agents a ON a.id = c.agent
+WHERE a.session = :session AND a.name = :agent AND c.call_id = :id AND c.at < :before;
 
 -- name: find_label
 -- The label of the subagent that was asked for first and has not begun.
