@@ -209,12 +209,14 @@ def is_own_call(host: str, event: Mapping[str, Any]) -> bool:
 
 def make_line(host: str, event: dict[str, Any]) -> bytes:
     """Return an event as a line of the inbox, with the id by which it is known from now on."""
+    pid = find_host()
     head = {
         "v": 1,
         "id": os.urandom(12).hex(),
         "host": host,
         "at": time.time(),
-        "pid": find_host(),
+        "pid": pid,
+        "process": mark_process(pid),
         "attended": _is_attended(),
     }
     prompt = event.get("prompt")
@@ -354,6 +356,23 @@ def find_host() -> int:
     """Return the process id of the agent: what it says itself, else our parent."""
     said = os.environ.get("CLAUDE_PID", "")
     return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else os.getppid()
+
+
+def mark_process(pid: int) -> str:
+    """Return a process by its id, its start, and the boot and the pid namespace in which it has that id.
+
+    Empty if there is none. Where the system does not show processes, the id alone is known.
+    """
+    if not os.path.exists("/proc/self/stat"):
+        return f"{pid} - - -"
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            start = file.read(4096).rpartition(b")")[2].split()[19].decode()
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read(64).strip()
+        return f"{pid} {start} {boot} {os.readlink('/proc/self/ns/pid')}"
+    except (OSError, IndexError):
+        return ""
 
 
 def _is_attended() -> bool | None:

@@ -43,18 +43,20 @@ _NEXT_WAIT = 0.2
 """Seconds that they wait for what is newer than its last output."""
 
 _DAY = 86_400.0
+ENDED = "ended"
+"""The mark in place of that of a process, once the agent said itself that it ended."""
 
 _MOST_THEIRS = 64 * 1024
 _PIPE_SIZE = 60_000
 """Bytes that fit into a pipe that nobody reads yet."""
 
 UNICODE = {
-    "focus": "▸", "pending": "○", "blocked": "⊘", "completed": "✓", "failed": "✗", "doubt": "?",
+    "focus": "▸", "pause": "‖", "pending": "○", "blocked": "⊘", "completed": "✓", "failed": "✗", "doubt": "?",
     "ellipsis": "…", "dot": "·", "full": "━", "empty": "─", "branch": "⤷",
 }  # fmt: skip
 ASCII = {
-    "focus": ">", "pending": "[ ]", "blocked": "[!]", "completed": "[x]", "failed": "[f]", "doubt": "[?]",
-    "ellipsis": "...", "dot": "-", "full": "#", "empty": ".", "branch": "\\",
+    "focus": ">", "pause": "[=]", "pending": "[ ]", "blocked": "[!]", "completed": "[x]", "failed": "[f]",
+    "doubt": "[?]", "ellipsis": "...", "dot": "-", "full": "#", "empty": ".", "branch": "\\",
 }  # fmt: skip
 COLOURS = {"dim": "2", "bold": "1", "focus": "1;36", "good": "32", "warning": "33", "bad": "31", "accent": "35"}
 _STATES = {"red": "bad", "unchecked": "warning", "green": "good"}
@@ -69,11 +71,15 @@ def main(arguments: list[str] | None = None, *, find_board: Callable[[], str] | 
         given = decode_object(body) if body else {}
         if options is not None and "before" in options:
             _write(show_theirs(options, body, given))
-        line = None if options is None else _find_line(options, given, find_board)
-        if line is None and not _is_host_call(options, given):
+        found = None if options is None else _find_line(options, given, find_board)
+        line = None if found is None else decode_object(found)
+        # The line does not hold when a process that does not run here was last heard of.
+        is_still = line is not None and bool(line.get("stopped") or not line.get("focus"))
+        is_known = line is not None and (is_still or find_process(_text(line, "process")) == "runs")
+        if not is_known and not _is_host_call(options, given):
             _run_full_program(words if options is None else _without_theirs(options), body)
         elif line:
-            _write(print_rows(decode_object(line), is_host=bool(given)))
+            _write(print_rows(line, is_host=bool(given)))
     except Exception:  # a status bar is no place for an error
         return 0
     return 0
@@ -120,6 +126,38 @@ def read_input() -> bytes:
     except (AttributeError, OSError, ValueError):  # there is no standard input at all
         return b""
     return body
+
+
+# The process of an agent. The package imports the rule from here: this file can import nothing of the package.
+
+
+def find_process(mark: str) -> str:
+    """Look for the process of a mark (`mark_process`): `runs`, `ended`, `elsewhere`, or `none` without a mark.
+
+    A process of another boot or pid namespace cannot be looked up from here.
+    """
+    if mark == ENDED:
+        return "ended"
+    pid, *rest = mark.split(" ") if mark.count(" ") == 3 else ("",)
+    if not pid.isdigit():
+        return "none"
+    try:
+        if not os.path.exists("/proc/self/stat"):
+            if rest != ["-", "-", "-"]:
+                return "elsewhere"
+            os.kill(int(pid), 0)
+            return "runs"
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            if [file.read(64).strip(), os.readlink("/proc/self/ns/pid")] != rest[1:]:
+                return "elsewhere"
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read(4096).rpartition(b")")[2].split()
+    except PermissionError:
+        return "runs"
+    except (OSError, OverflowError):
+        return "ended"
+    is_same = len(fields) > 19 and fields[19].decode() == rest[0]
+    return "runs" if is_same and fields[0] not in (b"Z", b"X") else "ended"
 
 
 # The line of the session.
@@ -360,6 +398,9 @@ def _focus_row(line: Line, now: float, columns: int, glyphs: Mapping[str, str]) 
     done, total = _number(line, "done"), _number(line, "total")
     if focus := _text(line, "focus"):
         since = _number(line, "since")
+        if ended := _number(line, "stopped"):
+            clock = f", stopped after {_clock(ended - since)}" if 0 < since <= ended else ", stopped"
+            return [*_fit(f"{glyphs['pause']} ", focus, "dim", columns - len(clock), glyphs), (clock, "dim")]
         clock = f" {_clock(now - since)}" if since else ""
         return [*_fit(f"{glyphs['focus']} ", focus, "focus", columns - len(clock), glyphs), (clock, "dim")]
     if row := _next_row(line, columns, glyphs):

@@ -40,6 +40,9 @@ class Board(BoardReader):
     offers_tools = True
     """The calls on this board are those of tools that we offer: their cost goes into the ledger."""
 
+    agents_process: str | None = None
+    """The process that its agents live in, as `mark_process` tells: None for this one, empty if it is not known."""
+
     def __init__(self, store: Store, *, clock: Clock = system_clock) -> None:
         super().__init__(store, clock=clock)
         self._is_outdated = False  # True once it was logged that the board is too new for this program

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
 
 from punchlist.core.events import Event, parse_cursor
-from punchlist.core.overview import PersonWait
+from punchlist.core.overview import WATCHED, PersonWait
 from punchlist.errors import StoreClosed
-from punchlist.settings.environment import Folder, project_of, stall_timings
+from punchlist.settings.environment import Folder, project_of
 from punchlist.settings.table import read_setting
 from punchlist.store import Durability, ListRow, SessionRow, Store, Transaction, open_store
 from punchlist.store.current_work import load_waits, read_current_work
 from punchlist.store.records import Clock, SteadyClock, system_clock
 from punchlist.store.subagents import ChildRow
+from punchlist_statusline import find_process
 
 Helpers = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Names of unfinished subagents, by the name of the parent and the id of the item they were started for."""
@@ -112,12 +113,14 @@ class BoardReader:
 
     def helpers(self, session: str) -> Helpers:
         """Return the subagents at work on the items of a session's agents: `{agent: {item id: (subagent, …)}}`."""
-        # An agent that was silent for longer than its watch is not at work.
-        now, longest = self.now(), timedelta(seconds=stall_timings().lifetime)
+        now = self.now()
 
         def is_at_work(tx: Transaction, child: ChildRow) -> bool:
-            state = tx.subagents.load_stall(child.number).stall
-            return state is not None and not state.over and now - state.alive_at < longest
+            memory = tx.subagents.load_stall(child.number)
+            state = memory.stall
+            if state is None or state.over or now - state.alive_at > WATCHED:
+                return False
+            return find_process(memory.process) != "ended"
 
         def find(tx: Transaction) -> Helpers:
             busy = {child.number: child for child in tx.subagents.of_session(session) if is_at_work(tx, child)}

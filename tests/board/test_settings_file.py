@@ -75,11 +75,11 @@ def test_without_a_file_every_setting_has_its_default():
 def test_the_file_supplies_what_the_environment_does_not(file: Path):
     file.write_text(
         'durability = "normal"\nprofile = "off"\nstop_tries = 0\ntodos = false\npreviews = 0\nlease = 60\n'
-        'timer_horizon = "2d"\nredact = ["ACME-[0-9]+"]\n[stall]\nafter = 0\nlifetime = 9.5\n'
+        'timer_horizon = "2d"\nredact = ["ACME-[0-9]+"]\n[stall]\nafter = 9.5\n'
         '[gates]\ncreate = "true"\ncomplete = "false"\n'
     )
     assert (read_setting("lease"), read_setting("durability"), read_setting("profile")) == (60, "normal", "off")
-    assert (environment.stall_timings().notice_after, environment.stall_timings().lifetime) == (0, 9.5)
+    assert environment.stall_timings().notice_after == 9.5
     assert environment.timer_horizon() == timedelta(days=2)
     assert (read_setting("previews"), read_setting("todos"), read_setting("stop_tries")) == (0, False, 0)
     assert environment.gate_commands() == {"create": "true", "complete": "false"}
@@ -202,9 +202,9 @@ def file_lines(text: str, after: int) -> list[str]:
 
 
 def test_a_comment_above_a_table_stays_there(file: Path):
-    file.write_text("[stall]\nafter = 1\n\n# about gates\n[gates]\n")
-    set_setting(str(file), "stall.lifetime", 9.0)
-    assert file.read_text() == "[stall]\nafter = 1\nlifetime = 9\n\n# about gates\n[gates]\n"
+    file.write_text("[gates]\ncreate = 'a'\n\n# about stalls\n[stall]\n")
+    set_setting(str(file), "gates.complete", "b")
+    assert file.read_text() == "[gates]\ncreate = 'a'\ncomplete = \"b\"\n\n# about stalls\n[stall]\n"
 
 
 def test_line_ends_stay_as_they_are(file: Path):
@@ -216,7 +216,7 @@ def test_line_ends_stay_as_they_are(file: Path):
 _LINES = st.lists(
     st.sampled_from(["# one", "", "# two", "lease = 5 # three", "previews = 7", "redact = [ # four\n'a',\n]"])
 )
-_TABLES = st.lists(st.sampled_from(["[stall]", "[gates]", "[watch]", "stall.after = 1", "stall = {lifetime = 2}"]))
+_TABLES = st.lists(st.sampled_from(["[stall]", "[gates]", "[watch]", "stall.after = 1", "stall = {after = 2}"]))
 
 
 @given(_LINES, _TABLES, _LINES, st.sampled_from(["lease", "stall.after", "gates.create", "profile"]))

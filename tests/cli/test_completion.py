@@ -89,7 +89,7 @@ CASES = {
     ("punchlist", "report", "--format", ""): ["html", "json", "markdown", "text"],
     ("punchlist", "attach", "c"): ["claude-code", "codex"],
     ("punchlist", "config", "get", ""): sorted(list_entries()),
-    ("punchlist", "config", "set", "stall."): ["stall.after", "stall.lifetime"],
+    ("punchlist", "config", "set", "gates."): ["gates.complete", "gates.create"],
     ("punchlist", "config", "set", "profile", ""): ["classic", "off", "quiet"],
     ("punchlist", "config", "set", "watch.agents", "codex", "cl"): ["claude-code"],
     ("punchlist", "completion", ""): ["bash", "fish", "zsh"],
@@ -138,7 +138,7 @@ def test_a_tab_completes_the_line_that_a_person_types(
 
 @pytest.mark.needs("zsh")
 def test_zsh_shows_what_each_word_means(scripts: Path):
-    type_into("zsh", scripts, "punchlist config set stall.\t", "seconds of silence")
+    type_into("zsh", scripts, "punchlist config set gates.\t", "may refuse the completion")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

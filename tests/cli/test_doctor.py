@@ -164,7 +164,6 @@ def test_without_a_table_of_mounts_the_file_system_is_not_known(tmp_path: Path):
         ("PUNCHLIST_LEASE", "soon"),
         ("PUNCHLIST_REDACT", "("),
         ("PUNCHLIST_STALL_AFTER", "never"),
-        ("PUNCHLIST_STALL_LIFETIME", "-1"),
         ("PUNCHLIST_TIMER_HORIZON", "a year"),
         ("PUNCHLIST_TODOS", "maybe"),
     ],

@@ -395,7 +395,7 @@ def test_an_agent_that_is_not_attached_says_how_to_attach_it(home: Path) -> None
         terminal.press("a")
         terminal.wait_until(lambda: "punchlist attach claude-code" in terminal.picture.splitlines()[-1])
         file.unlink()
-        terminal.wait_for("gone · 1")
+        terminal.wait_for("ended · 1")
 
 
 def test_a_list_that_is_only_watched_is_shown_and_not_changed(home: Path) -> None:

@@ -633,7 +633,7 @@ def copy_list(board: Board, host: str, session: str, at: datetime) -> None:
     board.store.transact(note)
 
 
-def test_watched_agents_without_a_process_are_idle_and_then_gone(board: Board):
+def test_watched_agents_without_a_process_are_idle_and_then_unknown(board: Board):
     now = board.now()
     copy_list(board, "hermes", "h-1", now - timedelta(minutes=1))
     copy_list(board, "hermes", "h-2", now - timedelta(hours=1))
@@ -642,7 +642,7 @@ def test_watched_agents_without_a_process_are_idle_and_then_gone(board: Board):
     found = {row.session: (row.host, row.state, row.list_session) for row in load_roster(board).agents}
     assert found == {
         "h-1": ("hermes", "idle", "h-1"),
-        "h-2": ("hermes", "gone", "h-2"),
+        "h-2": ("hermes", "unknown", "h-2"),  # no process of it can be looked up
         "c-1": ("claude-code", "gone", "c-1"),
     }
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, Literal, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ from punchlist.core.events import Draft, Event, json_time
 from punchlist.core.task import FLOWS, Task, TaskStatus
 from punchlist.core.todo import TodoList
 from punchlist.detect.findings import Finding
+from punchlist.detect.stalls import note_hidden_output
 from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import InvalidInput, StoreBusy, StoreError, UnknownName
@@ -32,6 +34,7 @@ from punchlist.tasks.work import Work
 from punchlist.text import clean, cut
 from punchlist.text.redaction import redact
 from punchlist.text.tool_values import Signer
+from punchlist_hook import mark_process
 
 Mode = Literal["execute", "plan"]
 PROFILES = ("quiet", "classic", "off")
@@ -59,6 +62,7 @@ class AgentBoard(TaskBoard, Protocol):
     """The parts of a board that its agents need."""
 
     offers_tools: bool
+    agents_process: str | None
     clock: Callable[[], datetime]
 
     def agent(self, name: str = "main", *, session: str | None = None, **options: Any) -> Any: ...
@@ -105,6 +109,9 @@ class AgentContext:
         row = self.row
         return Event(0, self.now, draft.kind, by, row.project, row.session, row.name, draft.data)
 
+
+_mark_own = cache(mark_process)
+"""By the process id: a fork is another process."""
 
 _lost: WeakKeyDictionary[Store, defaultdict[tuple[str, str], list[datetime]]] = WeakKeyDictionary()
 
@@ -234,7 +241,25 @@ class AgentRunner:
             tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
         elif active:
             tx.renew(row, now)
+        if active and not tx.watched:
+            self._note_alive(tx, row, now)
         return row
+
+    def _note_alive(self, tx: Transaction, row: AgentRow, now: datetime) -> None:
+        """Note a heartbeat of the agent, and the process that it lives in."""
+        memory = tx.memory.load(row.number)
+        heard, process = max(now, memory.heard_at or now), self.board.agents_process
+        if process is None:
+            process = _mark_own(os.getpid())
+            # A client that hooks told of outlives a server that it started for its tools.
+            if memory.process and memory.process != process and memory.process == _mark_own(os.getppid()):
+                process = memory.process
+        stall = memory.stall
+        if stall is not None and memory.watched and not stall.over:
+            stall = note_hidden_output(stall, now)
+        if process != memory.process:
+            tx.marked[row.session] = now  # the line of the session names it
+        tx.memory.save(row.number, replace(memory, heard_at=heard, process=process, stall=stall))
 
     def run(
         self,

@@ -14,18 +14,20 @@ from msgspec.structs import replace
 
 from punchlist.agent.context import AgentContext
 from punchlist.core.events import Draft
+from punchlist.core.overview import WATCHED
 from punchlist.detect import list_upkeep, loops, stalls
 from punchlist.detect.findings import FINE, Finding, Raised, Verdict, finding_of, with_entry, without_entry
 from punchlist.detect.guardrail import GuardrailOptions, Signature, after, before
 from punchlist.detect.list_upkeep import StalenessOptions
 from punchlist.detect.loops import LoopCall, LoopOptions, LoopState
 from punchlist.detect.rounds import RoundOptions, count_round, has_moved, places
-from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_silence, find_stall
+from punchlist.detect.stalls import StallOptions, StallState, clear_stall, find_silence, report_silence
 from punchlist.settings.environment import stall_timings
 from punchlist.settings.options import AgentSettings
 from punchlist.store import AgentRow, Store, Transaction
 from punchlist.store.runtime import AgentMemory, CallRow, GuardedCall, GuardrailMemory, RememberedAgent, RoundMemory
 from punchlist.text.tool_values import Signer
+from punchlist_statusline import find_process
 
 _MOST_GUARDED = 64
 """Running calls that the guardrail remembers, the latest ones."""
@@ -315,13 +317,16 @@ class Stall(NamedTuple):
 
 
 def find_stalls(store: Store, now: datetime, *, project: str | None) -> Sequence[Stall]:
-    """Return the agents that are silent now, the longest first; reported stalls included."""
+    """Return the agents that are silent now, the longest first; reported stalls included.
+
+    One whose process ended is not silent; one whose process cannot be looked up is forgotten after some hours.
+    """
     options, agents = stall_timings(), store.read(lambda tx: tx.memory.all(project=project))
     found: list[Stall] = []
     for agent in agents:
         state = agent.memory.stall
         finding = None if state is None else find_silence(state, now, agent.memory.stall_options or options)
-        if state is not None and finding is not None:
+        if state is not None and finding is not None and _may_be_silent(agent, state, now):
             found.append(Stall(agent.project, agent.session, agent.agent, finding, state.alive_at))
     return sorted(found, key=lambda stall: stall.since)
 
@@ -352,9 +357,16 @@ def tell_stalls(store: Store, now: datetime) -> int:
     )
 
 
+def _may_be_silent(agent: RememberedAgent, state: StallState, now: datetime) -> bool:
+    look = find_process(agent.memory.process)
+    return look == "runs" or (look != "ended" and now - state.alive_at < WATCHED)
+
+
 def _check(agent: RememberedAgent, now: datetime, options: StallOptions) -> tuple[StallState | None, Finding | None]:
     state = agent.memory.stall
-    return (None, None) if state is None else find_stall(state, now, agent.memory.stall_options or options)
+    if state is None or state.over or state.told or not _may_be_silent(agent, state, now):
+        return state, None
+    return report_silence(state, now, agent.memory.stall_options or options)
 
 
 def _record_stall(tx: Transaction, known: RememberedAgent, now: datetime, options: StallOptions) -> bool:

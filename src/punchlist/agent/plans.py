@@ -161,7 +161,7 @@ def _decide(
 
     def work(tx: Transaction) -> Plan:
         now = agent.board.now()
-        row = agent.join(tx, now)
+        row = agent.join(tx, now, active=by == agent.name)
         decision = decide(tx, row, now)
         save_decision(tx, row, decision, by=by, now=now, todos=todos, person=person)
         return decision.plan

@@ -46,8 +46,23 @@ def note_user_turn(agent: AgentRunner) -> None:
         mark = fingerprint(_current(agent, ctx)[0], unfinished=True) if agent.rules.stop_after_changes else 0
         prompt = start_prompt(ctx.memory.guidance, ctx.row.state.todos.revision, mark)
         ctx.remember(guidance=prompt, turn=ctx.tx.last_seq())
+        ctx.save()
+        ctx.tx.marked[ctx.row.session] = ctx.now  # the clock of its line runs again
 
     agent.attempt(work, None)
+
+
+def end_left_turn(agent: AgentRunner) -> None:
+    """End a turn that its host broke off; nothing is asked of the model."""
+
+    def work(ctx: AgentContext) -> None:
+        activity = ctx.tx.overviews.load_activity(ctx.row.number)
+        if ctx.memory.is_prompted or (activity.state == "working" and not activity.rests):
+            end_turn(agent, ctx)
+            ctx.tx.marked[ctx.row.session] = ctx.now
+
+    if agent.load_row() is not None:
+        agent.attempt(work, None)
 
 
 class _Previewed(Exception):

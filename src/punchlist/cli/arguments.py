@@ -232,6 +232,7 @@ def open_board(options: Namespace, *, reads: bool = False) -> Board:
 
     url = board_url(options, reads=reads)
     board = Board.open(url)
+    board.agents_process = ""  # a command or a server acts for agents that live elsewhere
     if has_inbox(url):
         from punchlist.hooks.inbox import ingest  # most boards have none
 

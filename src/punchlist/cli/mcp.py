@@ -50,6 +50,7 @@ def _serve(options: Namespace) -> int:
         except StoreTooNew as error:  # upgraded before this process first needed it, or by another installation
             raise StoreTooNew(**{**error.data, "next": f"upgrade Punchlist, then restart {_AGENT}"}) from error
         board.store.restart = _AGENT
+        board.agents_process = None  # it ends with its client
         return board
 
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before we started

@@ -26,7 +26,7 @@ _EXAMPLES = """\
 
 
 def parser() -> Parser:
-    about = "Shows every agent of this machine: which one waits on you, which are at work, idle or gone."
+    about = "Shows every agent of this machine: which one waits on you, which are at work, idle or ended."
     made = command_parser("now", about, run=_show, examples=_EXAMPLES)
     made.add_argument("--project", metavar="DIR", help="of the project to which this folder belongs")
     made.add_by("whose last `brief` counts as the last look")

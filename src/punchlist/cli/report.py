@@ -26,6 +26,7 @@ from punchlist.cli.terminal import detect_display, json_text, show, show_json
 from punchlist.core.report import Brief
 from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.logs.replay import replay_in_memory
+from punchlist.presence.roster import load_roster
 from punchlist.reports.work_reports import LoadedReport, load_brief, load_report, save_mark
 from punchlist.settings.environment import project_of
 from punchlist.terminal.reports import brief_lines, is_empty, report_lines, report_markdown
@@ -59,7 +60,7 @@ def parser() -> Parser:
 def _report(options: Namespace) -> None:
     with _replay_board(options) if options.transcript else open_board(options, reads=True) as board:
         project = None if options.session else find_folder(options)
-        loaded = load_report(board, session=options.session, project=project)
+        loaded = load_report(board, load_roster(board), session=options.session, project=project)
         if options.transcript:  # nobody can say what its agents do now
             loaded = loaded._replace(around=replace(loaded.around, stopped=(), stalls=()))
         is_shown = options.format == "text" and not options.output
@@ -147,7 +148,9 @@ def _brief(options: Namespace) -> int:
             return complain('`--push` needs a command, as in --push "mail -s Brief ada".', UNUSABLE)
     with open_board(options, reads=True) as board:
         project = find_folder(options)
-        found, around, changes, mark, spent = load_brief(board, options.after, project=project, who=author(options))
+        roster = load_roster(board, who=author(options))
+        loaded = load_brief(board, roster, options.after, project=project, who=author(options))
+        found, around, changes, mark, spent = loaded
         if options.push is not None:
             around = replace(around, is_first=False)
         code = _tell(found, around, changes, options)

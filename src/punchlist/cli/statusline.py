@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 import punchlist_statusline
 from punchlist.cli.arguments import Parser, board_url, command_parser, settle_due_tasks
@@ -76,7 +77,18 @@ def _load_board_line(options: Namespace, session: Any, given: dict[str, Any]) ->
         settle_due_tasks(board)
         session = session or _find_session(board, _find_folder(given))
         line = board.store.read(lambda tx: load_line(tx, session, board.now(), agent=options.agent))
-        return {} if line is None else _as_json(line)
+        return {} if line is None else _as_json(stop_clock(board, session, line))
+
+
+def stop_clock(board: BoardReader, session: str, line: SessionLine) -> SessionLine:
+    """Return a line whose clock stands, if its agent is not at work by the first screen."""
+    if not line.focus or line.stopped or punchlist_statusline.find_process(line.process) == "runs":
+        return line
+    from punchlist.presence.roster import load_roster  # most agents run
+
+    rows = [row for row in load_roster(board).agents if row.list_session == session]
+    stopped_at = rows[0].stopped_at if rows else board.now()
+    return line if stopped_at is None else replace(line, stopped=int(stopped_at.timestamp()))
 
 
 def _find_session(board: BoardReader, folder: str) -> str:

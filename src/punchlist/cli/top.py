@@ -241,7 +241,8 @@ class Top:
         elif subject.waits_for:
             text = subject.waits_for
         reasons = self._board.store.read(lambda tx: load_reasons(tx, rows))
-        return Detail(title=place.name, text=text, rows=rows, hint=hint, reasons=reasons)
+        stopped_at = subject.stopped_at if isinstance(subject, AgentNow) else None
+        return Detail(title=place.name, text=text, rows=rows, hint=hint, reasons=reasons, stopped_at=stopped_at)
 
     def _say(self, text: str, *, is_problem: bool = False) -> None:
         self._frame.status, self._frame.is_problem = text, is_problem

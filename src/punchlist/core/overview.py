@@ -172,6 +172,8 @@ class Activity(Struct, frozen=True, omit_defaults=True):
     host: str = ""
     """The host that told its state, and when that was recorded."""
     host_at: datetime | None = None
+    host_place: str = ""
+    """The boot and the pid namespace in which that was seen."""
     tokens: TokenTotal | None = None
     """None where no log tells of them."""
     seq: int = 0
@@ -218,8 +220,9 @@ def fold_activity(
     if kind.startswith("list.") and kind != "list.graded":
         known = replace(known, written=seq)
     if kind == "agent.state":
-        state, waits_for, host = (str(data.get(name, "")) for name in ("state", "waits_for", "host"))
-        return replace(known, host_state=state, waits_for=waits_for, host=host, host_at=at)
+        names = ("state", "waits_for", "host", "place")
+        state, waits_for, host, place = (str(data.get(name, "")) for name in names)
+        return replace(known, host_state=state, waits_for=waits_for, host=host, host_at=at, host_place=place)
     if kind == "agent.usage":
         told = (data.get(name) for name in ("input", "output", "cached"))
         return replace(known, tokens=TokenTotal(*(one if isinstance(one, int) else 0 for one in told)))
@@ -521,6 +524,10 @@ class SessionLine(Struct, frozen=True, omit_defaults=True):
     """The check that the item in progress carries."""
     offer: Offer | None = None
     """The item in progress, if it looks done."""
+    process: str = ""
+    """The process of the agent that has the item in progress."""
+    stopped: int = 0
+    """When that agent stopped to wait for a prompt, in seconds since 1970; 0 while it is at work."""
 
 
 NO_LINE: Final = SessionLine()
@@ -535,10 +542,13 @@ def prepare_line(
     now: datetime,
     changes: int = 0,
     offer: Offer | None = None,
+    process: str = "",
+    stopped_at: datetime | None = None,
 ) -> SessionLine:
     """Return the line of a session: the work of its root agent, and what its other agents, checks and people do.
 
-    `agents` come oldest first; of what `waits` on a person, what waits longest.
+    `agents` come oldest first; of what `waits` on a person, what waits longest. `process` and `stopped_at` are those
+    of the agent that is shown.
     """
     shown = find_shown_agent(agents)
     work = ListSummary() if shown is None else shown.list
@@ -566,6 +576,8 @@ def prepare_line(
         more=len(busy[_MOST_SUBAGENTS:]),
         focus_check=_line(work.check),
         offer=offer,
+        process=process if work.focus else "",
+        stopped=0 if stopped_at is None or not work.focus else int(stopped_at.timestamp()),
     )
 
 

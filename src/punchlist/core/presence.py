@@ -16,7 +16,12 @@ from msgspec.structs import replace
 
 from punchlist.text.shell import drop_cd
 
-PresenceState = Literal["busy", "waiting", "idle", "gone"]
+PresenceState = Literal["busy", "waiting", "idle", "unknown", "gone"]
+"""`decide_state` decides it, for every surface; `unknown` is an agent that cannot be looked up."""
+
+ProcessLook = Literal["runs", "ended", "elsewhere", "none"]
+"""The result of a look at the process of an agent: `elsewhere` is in another machine or pid namespace."""
+
 Road = Literal["hooks", "files", "host"]
 
 _ROADS: Final[tuple[Road, ...]] = ("hooks", "files", "host")
@@ -24,6 +29,9 @@ _ROADS: Final[tuple[Road, ...]] = ("hooks", "files", "host")
 
 _PATH: Final = re.compile(r'"(?:file_?[pP]ath|path|notebook_path|absolute_path)": ?"([^"]+)"')
 """The file in the preview of a call's arguments, which are JSON."""
+
+HEARTBEAT_SECONDS: Final = 600.0
+"""An agent whose process cannot be looked up is not known of any more so long after its last heartbeat."""
 
 GONE_SHOWN: Final = timedelta(hours=12)
 """An agent whose process ended is shown for so long after its last change of state."""
@@ -36,8 +44,11 @@ class Presence(Struct, frozen=True, kw_only=True):
     session: str
     """The host's own id of the conversation."""
     state: PresenceState
+    process: ProcessLook = "none"
     since: datetime | None = None
     """Begin of the state; of a process that is gone, the last that is known of it."""
+    heard_at: datetime | None = None
+    """The last heartbeat, where no process can be looked up."""
     project: str = ""
     folder: str = ""
     """The root of its worktree."""
@@ -56,6 +67,21 @@ class Presence(Struct, frozen=True, kw_only=True):
         return self.list_session or self.session
 
 
+def decide_state(
+    said: PresenceState, process: ProcessLook, quiet: float, *, is_hung: bool = False, is_asked: bool = False
+) -> PresenceState:
+    """Return the state of an agent by what was noted of it, and a look at its process: the rule of every surface.
+
+    `said` is its state by its host, by hooks or by its own events, `quiet` the seconds since its last heartbeat.
+    `is_hung`: a call ran when it fell silent. `is_asked`: it did nothing since it put something before a person.
+    """
+    if said == "gone" or process == "ended":
+        return "gone"
+    if process != "runs" and quiet > HEARTBEAT_SECONDS and not is_hung:
+        return "unknown"
+    return "waiting" if is_asked else said
+
+
 def join_roads(found: Iterable[Presence]) -> list[Presence]:
     """Return one entry per agent: of a living process before a dead one, by the most trusted road, else the latest.
 
@@ -67,8 +93,11 @@ def join_roads(found: Iterable[Presence]) -> list[Presence]:
     return [_join(sorted(roads, key=_trust, reverse=True)) for roads in agents.values()]
 
 
-def _trust(one: Presence) -> tuple[bool, int, float]:
-    return one.state != "gone", _ROADS.index(one.road), 0.0 if one.since is None else one.since.timestamp()
+def _trust(one: Presence) -> tuple[bool, bool, int, float]:
+    is_gone = one.state == "gone" or one.process == "ended"
+    # The process that hooks noted is elsewhere, so that other roads looked for it in the wrong place.
+    since = 0.0 if one.since is None else one.since.timestamp()
+    return one.process == "elsewhere", not is_gone, _ROADS.index(one.road), since
 
 
 def _join(roads: Sequence[Presence]) -> Presence:
@@ -148,6 +177,8 @@ class SeenAgent(Struct, frozen=True, omit_defaults=True):
     """Begin of the work whose end is known."""
     waited_since: datetime | None = None
     silent_since: datetime | None = None
+    is_hung: bool = False
+    """It hung, and was told of: a person who has looked at it knows that it does not go on."""
     is_red: bool = False
     red_at: datetime | None = None
     missing_since: datetime | None = None

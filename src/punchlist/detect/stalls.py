@@ -22,7 +22,7 @@ LONGEST_LABEL = 40
 
 
 class StallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Times in seconds: silence until a notice (0 for none), time between checks, time until a watch ends.
+    """Times in seconds: silence until a notice (0 for none), time between checks, time until a relay's watch ends.
 
     The original gives notice after 60; a model that thinks, or a build, is often silent for longer.
     """
@@ -105,13 +105,20 @@ def clear_stall(state: StallState, seen: str = "") -> Finding | None:
 
 
 def find_stall(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> tuple[StallState, Finding | None]:
-    """Return the stall to report now, if any. Each stall is reported once. At the end of its lifetime a watch ends."""
-    if state.over:
-        return state, None
-    if now - state.started_at >= timedelta(seconds=options.lifetime):
+    """Return the stall to report now, as a relay does: at the end of its lifetime the watch ends."""
+    if not state.over and now - state.started_at >= timedelta(seconds=options.lifetime):
         n = max(1, round(options.lifetime))
         said = f"{state.label} stream relay timed out after {n}s without completion."
         return replace(end_watch(state), told_as="timed_out"), Finding("timed_out", "critical", said, n, state.label)
+    return report_silence(state, now, options)
+
+
+def report_silence(
+    state: StallState, now: datetime, options: StallOptions = DEFAULT
+) -> tuple[StallState, Finding | None]:
+    """Return the stall to report now, if any, however long it lasts. Each stall is reported once."""
+    if state.over:
+        return state, None
     silent = now - state.alive_at
     if options.notice_after <= 0 or state.told or silent < timedelta(seconds=options.notice_after):
         return state, None
@@ -122,8 +129,7 @@ def find_stall(state: StallState, now: datetime, options: StallOptions = DEFAULT
 
 def find_silence(state: StallState, now: datetime, options: StallOptions = DEFAULT) -> Finding | None:
     """Return the stall that lasts, reported or not; None if there is none, or the watch has ended."""
-    _, finding = find_stall(replace(state, told=False), now, options)
-    return None if finding is None or finding.detector == "timed_out" else finding
+    return report_silence(replace(state, told=False), now, options)[1]
 
 
 def _describe_stall(state: StallState, n: int) -> tuple[str, str]:

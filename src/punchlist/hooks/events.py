@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from punchlist.agent import Agent
 from punchlist.agent.context import LONGEST_ID, check_name
+from punchlist.agent.turns import end_left_turn
 from punchlist.board import Board
 from punchlist.conversations.bindings import NEWS, continue_session, is_message, note_seen, note_turn, rename_call
 from punchlist.core.approval import PlanState
@@ -36,6 +37,7 @@ from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
 from punchlist.views.list_owners import MAIN
 from punchlist_hook import TASK_NOTIFICATION, TASK_WRITERS, is_own_call, log_error
+from punchlist_statusline import ENDED
 
 _NATIVE: Final[Mapping[str, str]] = {
     "TodoWrite": "claude-code",
@@ -64,6 +66,9 @@ _ANSWERING: Final = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"
 """Events after which it is known that the model has answered the last request."""
 
 _IDLE: Final = frozenset({"SessionStart", "Stop", "StopFailure"})
+_TURNLESS: Final = frozenset({"SessionStart", "StopFailure", "SessionEnd"})
+"""Events after which no turn goes on, though the model did not end it: clocks stop."""
+
 _AFTER_DIALOG: Final = frozenset({"UserPromptSubmit", "PreToolUse", "Stop"})
 """Events that the main agent's conversation does not come to while the host shows a plan."""
 
@@ -150,6 +155,7 @@ def answer_event(
     at: datetime,
     *,
     pid: int | None = None,
+    process: str = "",
     attended: bool | None = None,
 ) -> dict[str, Any]:
     """Apply an event that happened at this time; return the answer, empty for none.
@@ -157,11 +163,14 @@ def answer_event(
     Raise `PunchlistError` for an event that lacks what every event has.
     """
     event = replace(_read_event(board, host, payload, at), attended=attended)
+    event.board.agents_process = process
     if event.name in _AFTER_DIALOG and not event.text("agent_id"):
         _withdraw_plan(event, "declined in Claude Code")
     is_answer = event.name in _ANSWERING and not event.text("agent_id")
     if is_answer and event.known is not None and event.known.told_upto:
         note_seen(event.board, event.known)
+    if event.name in _TURNLESS and event.text("source") != "compact" and not event.text("agent_id"):
+        end_left_turn(event.main()._runner)  # pyright: ignore[reportPrivateUsage]
     answer = _ANSWERS[event.name](event) if event.name in _ANSWERS else {}
     _save_state(event, pid, answer)
     return answer
@@ -197,6 +206,7 @@ def _save_state(event: HookEvent, pid: int | None, answer: Mapping[str, Any]) ->
         state: ConversationState = "idle" if known is None else known.state
         if event.name == "SessionEnd":
             state = "ended"
+            _note_ended(tx, event)
         elif not event.text("agent_id"):
             is_refused = event.name == "UserPromptSubmit" and "decision" in answer
             if (event.name in _BUSY and not is_refused) or (event.name == "Stop" and answer):
@@ -216,6 +226,15 @@ def _save_state(event: HookEvent, pid: int | None, answer: Mapping[str, Any]) ->
         )
 
     event.board.store.transact(work)
+
+
+def _note_ended(tx: Transaction, event: HookEvent) -> None:
+    """Note that the conversation ended, though its process may live on, unless another one has its session now."""
+    row = tx.agent(event.session, MAIN)
+    memory = None if row is None else tx.memory.load(row.number)
+    if row is not None and memory is not None and memory.process == event.board.agents_process:
+        tx.memory.save(row.number, replace(memory, process=ENDED))
+        tx.marked[row.session] = event.at
 
 
 def _note_attached(tx: Transaction, event: HookEvent) -> None:

@@ -33,12 +33,16 @@ _LOCK_SECONDS: Final = 1.0
 INGEST_SECONDS: Final = 1.0
 """Seconds of ingesting after which a hook is answered by the board as it is: an agent waits for its hooks."""
 
+_LONGEST_MARK: Final = 200
 _MOST: Final = 8 * LONGEST_LINE
 """Bytes of the inbox that are read at a time."""
 
 
 class HookLine(Struct, frozen=True):
-    """An event as a hook handed it over. `pid` is the host's process; `attended` is None if it is not known."""
+    """An event as a hook handed it over. `pid` is the host's process, `process` what marks it (`mark_process`).
+
+    `attended` is None if it is not known.
+    """
 
     id: str
     host: str
@@ -46,6 +50,7 @@ class HookLine(Struct, frozen=True):
     pid: int | None
     attended: bool | None
     event: Mapping[str, Any]
+    process: str = ""
 
 
 def parse_line(line: bytes, now: datetime) -> HookLine:
@@ -64,7 +69,8 @@ def parse_line(line: bytes, now: datetime) -> HookLine:
     known = pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
     said = fields.get("attended")
     attended = said if isinstance(said, bool) else None
-    return HookLine(event_id, host, moment, known, attended, cast("dict[str, Any]", event))
+    process = str(fields.get("process", ""))[:_LONGEST_MARK]
+    return HookLine(event_id, host, moment, known, attended, cast("dict[str, Any]", event), process)
 
 
 def answer_hook(path: str, line: bytes) -> dict[str, Any]:
@@ -120,7 +126,8 @@ def _take(board: Board, tx: Transaction, hook: HookLine, refusal: dict[str, Any]
         known = tx.hosts.find_answer(hook.id)
         return {} if known is None else json.loads(known)
     try:
-        answer = answer_event(board, hook.host, hook.event, hook.at, pid=hook.pid, attended=hook.attended)
+        who = hook.host, hook.event, hook.at
+        answer = answer_event(board, *who, pid=hook.pid, process=hook.process, attended=hook.attended)
     except Exception as error:  # what it changed in its own steps stands; it is not tried again
         name = str(hook.event.get("hook_event_name", ""))[:40]
         _report_fault(board, f"an event ({name}) of {hook.host[:40]} was left out: {type(error).__name__}: {error}")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
+from punchlist_hook import mark_process
+
 _TOLERANCE = timedelta(seconds=5)
 """The boot time is known to the second, and a clock may have been set since."""
 
@@ -30,6 +32,11 @@ def is_running(pid: int, *, ticks: str = "", before: datetime | None = None) -> 
         return fields[_START] == ticks
     started = _started_at(fields[_START])
     return before is None or started is None or started <= before + _TOLERANCE
+
+
+def find_place() -> str:
+    """Return the boot and the pid namespace in which processes can be looked up from here."""
+    return mark_process(os.getpid()).split(" ", 2)[-1]
 
 
 def find_start_ticks(pid: int) -> str:

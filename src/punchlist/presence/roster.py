@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
 from punchlist.core.grounding.session import session_state
 from punchlist.core.overview import NO_LINE, WATCHED, SessionLine
-from punchlist.core.presence import Presence
+from punchlist.core.presence import Presence, ProcessLook
 from punchlist.detect.stalls import StallOptions, find_silence
+from punchlist.presence.processes import find_place
 from punchlist.presence.running_agents import find_presence
 from punchlist.reader import BoardReader
 from punchlist.settings.environment import Folder, name_worktree, project_of, stall_timings
@@ -20,11 +21,14 @@ from punchlist.store import Transaction
 from punchlist.store.current_work import SavedLine, list_lines, load_line, load_waits
 from punchlist.store.events import OverviewRow
 from punchlist.store.records import RowDamaged
+from punchlist.store.subagents import StallMemory
 from punchlist.views.list_owners import is_personal_list
 from punchlist.views.now import BoardAgent, DoneSince, Roster, list_agents
+from punchlist_statusline import find_process
 
 _MOST_SESSIONS: Final = 1_000
 _MOST_SUBAGENTS: Final = 20
+_MOST_CONVERSATIONS: Final = 200
 _LONGEST_ABSENCE: Final = timedelta(days=1)
 """The longest time back of which finished items are counted; `punchlist brief` tells of earlier ones."""
 
@@ -51,7 +55,7 @@ def load_roster(
     def load(tx: Transaction) -> Roster:
         waits = tuple(load_waits(tx, now, project=where))
         sessions = {one.board_session for one in seen}
-        agents = list_agents(seen, _load_agents(tx, sessions, now), waits, now, seen_at)
+        agents = list_agents(seen, _load_agents(tx, sessions, now, since), waits, now, seen_at)
         done = None if where is not None else _load_done(tx, since, has_looked=has_looked)
         # A list that a person began by hand is no agent.
         rows = (row for row in agents if row.host or not is_personal_list(row.session, row.agent, row.project))
@@ -69,33 +73,50 @@ def _find_last_look(board: BoardReader, who: str) -> tuple[datetime, bool]:
     return (earliest, False) if event is None or event.at < earliest else (event.at, True)
 
 
-def _load_agents(tx: Transaction, present: set[str], now: datetime) -> list[BoardAgent]:
-    """Return the root agents of the sessions with a change of late, and of those whose agent runs."""
-    since = now - WATCHED - timedelta(minutes=1)  # the time of a session's last change is kept to the minute
-    lines = list_lines(tx, since, present, _MOST_SESSIONS)
+def _load_agents(tx: Transaction, present: set[str], now: datetime, looked_at: datetime) -> list[BoardAgent]:
+    """Return the root agents of the sessions with a change of late, and of those whose agent runs.
+
+    What changed since the person `looked_at` is late too: a call may have hung since then.
+    """
+    # The time of a session's last change is kept to the minute.
+    since = min(now - WATCHED, looked_at) - timedelta(minutes=1)
+    # A conversation that continues another session may have been read from its log too: it is one row.
+    moved = {one.id for one in tx.hosts.conversations(limit=_MOST_CONVERSATIONS) if one.session != one.id}
+    lines = [saved for saved in list_lines(tx, since, present, _MOST_SESSIONS) if saved.session not in moved]
     timings = stall_timings()
-    return [agent for saved in lines for agent in _load_session(tx, saved, now, timings)]
+    return [agent for saved in lines for agent in _load_session(tx, saved, now, looked_at, timings)]
 
 
-def _load_session(tx: Transaction, saved: SavedLine, now: datetime, timings: StallOptions) -> list[BoardAgent]:
+def _load_session(
+    tx: Transaction, saved: SavedLine, now: datetime, looked_at: datetime, timings: StallOptions
+) -> list[BoardAgent]:
     session, state, line, folder = saved
     try:
         rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS)[0] if row.parent is None]
         check = session_state(session, tx.completions.load_record(session)).decided_by if state == "red" else None
-        return [
-            BoardAgent(
-                project=row.project,
-                worktree=name_worktree(row.project, folder),
-                session=session,
-                agent=row.agent,
-                activity=row.activity,
-                line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
-                session_state=state,
-                check_at=None if check is None else check.at,
-                silent_since=_find_silence(tx, row, now, timings),
+        found: list[BoardAgent] = []
+        for row in rows:
+            memory = tx.subagents.load_stall(row.number)
+            found.append(
+                BoardAgent(
+                    project=row.project,
+                    worktree=name_worktree(row.project, folder),
+                    session=session,
+                    agent=row.agent,
+                    activity=row.activity,
+                    line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
+                    session_state=state,
+                    check_at=None if check is None else check.at,
+                    silent_since=_find_silence(memory, now, timings),
+                    process=memory.process,
+                    look=cast("ProcessLook", find_process(memory.process)),
+                    heard_at=memory.heard_at,
+                    is_prompted=memory.is_prompted,
+                    is_here=row.activity.host_place in ("", find_place()),
+                    is_unread=memory.heard_at is not None and memory.heard_at > looked_at,
+                )
             )
-            for row in rows
-        ]
+        return found
     except RowDamaged:
         return []  # `doctor` tells of it; the other sessions are shown
 
@@ -112,10 +133,7 @@ def _read_line(tx: Transaction, row: OverviewRow, line: str | None, now: datetim
     return load_line(tx, row.session, now, agent=None if is_alone else row.agent) or NO_LINE
 
 
-def _find_silence(tx: Transaction, row: OverviewRow, now: datetime, timings: StallOptions) -> datetime | None:
-    if row.activity.state != "working" or row.activity.rests:
-        return None
-    memory = tx.subagents.load_stall(row.number)
+def _find_silence(memory: StallMemory, now: datetime, timings: StallOptions) -> datetime | None:
     state, options = memory.stall, memory.stall_options or timings
     return None if state is None or find_silence(state, now, options) is None else state.alive_at
 

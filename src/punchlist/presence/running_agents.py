@@ -17,7 +17,7 @@ import socket
 import stat
 import struct
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -27,7 +27,16 @@ from typing import Any, Final, TypedDict, cast
 from msgspec.structs import replace
 
 from punchlist.core.events import Draft
-from punchlist.core.presence import GONE_SHOWN, Presence, PresenceState, describe_call, find_missing, join_roads
+from punchlist.core.presence import (
+    GONE_SHOWN,
+    Presence,
+    PresenceState,
+    ProcessLook,
+    decide_state,
+    describe_call,
+    find_missing,
+    join_roads,
+)
 from punchlist.core.programs import PROGRAMS
 from punchlist.errors import StoreBusy, TranscriptError
 from punchlist.logs.programs import find_home, find_logs
@@ -35,6 +44,7 @@ from punchlist.presence.processes import (
     can_list_files,
     find_folder,
     find_open_files,
+    find_place,
     find_start,
     is_running,
     list_processes,
@@ -45,6 +55,7 @@ from punchlist.settings.environment import find_project, own_secrets
 from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
+from punchlist.store.subagents import StallMemory
 from punchlist.text import clean
 from punchlist.text.tool_values import LENGTH, preview, shown_arguments
 from punchlist.transcripts import claude_code, codex
@@ -54,6 +65,7 @@ from punchlist.transcripts.steps import TurnEnd, TurnStart
 from punchlist.transcripts.stores import read_rows
 from punchlist.transcripts.values import CallOutcome, TranscriptCall
 from punchlist.views.list_owners import MAIN
+from punchlist_statusline import find_process
 
 PRESENCE_SECONDS: Final = 1.5
 """How often a program that runs on asks hosts for their agents: a change shows within two seconds."""
@@ -107,21 +119,27 @@ def find_presence(board: BoardReader | None = None) -> list[Presence]:
 
     With a board, those of which hooks told are among them.
     """
-    now = datetime.now(UTC)
+    now = datetime.now(UTC) if board is None else board.now()
     claude = list(_read_claude_sessions(now))
-    owned = {one.pid: one.session for one in claude if one.state != "gone"}
+    owned = {one.pid: one.session for one in claude if one.process == "runs"}
     codex_threads = list(_ask_codex())
     found = [*claude, *codex_threads, *_read_rollouts(now), *_read_opencode()]
     if board is not None:
-        known = board.store.read(lambda tx: tx.hosts.conversations(limit=_MOST_CONVERSATIONS))
-        # A process of Claude Code has one conversation: another one of the same process was left for it.
-        left = (one for one in known if one.host == _CLAUDE and owned.get(one.pid, one.id) != one.id)
-        found += _read_conversations(known, set(left), now)
+        found += board.store.read(lambda tx: list(_read_conversations(tx, owned, now)))
     # The daemon lives on, and has the rollouts of closed threads open: by other roads they would seem to live.
     closed = {one.session for one in codex_threads if one.state == "gone"}
     found = [replace(one, state="gone") if one.host == _CODEX and one.session in closed else one for one in found]
-    joined = join_roads(found)
-    return [one for one in joined if one.state != "gone" or (one.since is not None and now - one.since < GONE_SHOWN)]
+    joined = [_settle_state(one, now) for one in join_roads(found)]
+    lasting = ("busy", "waiting", "idle")
+    return [one for one in joined if one.state in lasting or (one.since is not None and now - one.since < GONE_SHOWN)]
+
+
+def _settle_state(one: Presence, now: datetime) -> Presence:
+    """Return an agent with its state by what was said of it, and the look at its process."""
+    quiet = 0.0 if one.heard_at is None else (now - one.heard_at).total_seconds()
+    state = decide_state(one.state, one.process, quiet)
+    since = one.heard_at if state == "unknown" else one.since
+    return replace(one, state=state, since=since, waits_for=one.waits_for if state == "waiting" else "")
 
 
 # Claude Code: a file per process.
@@ -168,10 +186,8 @@ def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
         )
         if state != "idle":
             seen = _add_claude_call(seen, home, cwd or "", _shorten(found.get("waitingFor")))
-        if is_running(pid, ticks=ticks if isinstance(ticks, str) else "", before=since):
-            yield seen
-        else:
-            yield replace(seen, state="gone", waits_for="")
+        runs = is_running(pid, ticks=ticks if isinstance(ticks, str) else "", before=since)
+        yield replace(seen, process="runs" if runs else "ended")
 
 
 def _add_claude_call(seen: Presence, home: str, cwd: str, waits_for: str) -> Presence:
@@ -243,6 +259,7 @@ def _ask_codex() -> Iterator[Presence]:
             waits_for=", ".join(waits),
             title=_shorten(thread.get("name")) or _shorten(thread.get("preview")),
             pid=pid,
+            process="runs",
         )
 
 
@@ -292,9 +309,9 @@ def _read_rollouts(now: datetime) -> Iterator[Presence]:
             if now - at < _RECENT:
                 yield replace(seen, since=seen.since or at)
         elif file in open_files:
-            yield replace(seen, since=seen.since or at, pid=open_files[file])
+            yield replace(seen, since=seen.since or at, pid=open_files[file], process="runs")
         elif seen.state == "busy":  # its process ended within a turn; one that ended after its turn is just closed
-            yield replace(seen, since=at, state="gone")
+            yield replace(seen, since=at, process="ended")
 
 
 def _list_rollouts(folder: str) -> Iterator[tuple[datetime, str]]:
@@ -390,6 +407,7 @@ def _read_opencode_sessions(store: str, folder: str, pids: list[int]) -> list[Pr
                 waits_for=waits_for if state == "busy" else "",
                 title=_shorten(title),
                 pid=pid,
+                process="runs",
                 doing=_describe_arguments(str(call.get("tool")), arguments) if state == "busy" and call else "",
             )
         )
@@ -427,18 +445,24 @@ def _find_opencode_question(call: dict[str, Any] | None) -> str:
 # Hooks of attached agents.
 
 
-def _read_conversations(
-    known: Iterable[Conversation], left: Collection[Conversation], now: datetime
-) -> Iterator[Presence]:
-    for one in known:
+def _read_conversations(tx: Transaction, owned: Mapping[int | None, str], now: datetime) -> Iterator[Presence]:
+    """Yield the conversations that hooks told of; `owned` is the one that each process of Claude Code has now."""
+    for one in tx.hosts.conversations(limit=_MOST_CONVERSATIONS):
         if not one.event:  # a handoff has bound it, and it has not begun
             continue
-        is_gone = one.state == "ended" or one in left or not _is_alive(one, now)
+        # A process of Claude Code has one conversation: another one of the same process was left for it.
+        is_left = one.host == _CLAUDE and owned.get(one.pid, one.id) != one.id
+        is_over = one.state == "ended" or is_left
+        process: ProcessLook = "ended" if is_left else "none"
+        if not is_over:
+            process = _look_up(tx, one, now)
         yield Presence(
             host=one.host,
             session=one.id,
-            state="gone" if is_gone or one.state == "ended" else one.state,
-            since=one.seen_at if is_gone else one.since,
+            state="gone" if is_over or one.state == "ended" else one.state,
+            process=process,
+            since=one.seen_at if is_over or process == "ended" else one.since,
+            heard_at=one.seen_at,
             project=one.project,
             pid=one.pid,
             list_session=one.session if one.session != one.id else "",
@@ -446,11 +470,17 @@ def _read_conversations(
         )
 
 
-def _is_alive(one: Conversation, now: datetime) -> bool:
-    """True if the process of a conversation runs; without one, if hooks told of it lately."""
+def _look_up(tx: Transaction, one: Conversation, now: datetime) -> ProcessLook:
+    """Look for the process of a conversation, by what was noted with its agent; else by its id and when it was seen."""
     if one.pid is None:
-        return now - one.seen_at < GONE_SHOWN
-    return is_running(one.pid, before=one.seen_at)
+        return "none"
+    row = tx.agent(one.session, MAIN) if now - one.seen_at < GONE_SHOWN else None
+    memory = StallMemory() if row is None else tx.memory.load(row.number)
+    look = cast("ProcessLook", find_process(memory.process))
+    # Another process may act for the session, such as a server of tools.
+    if memory.process.startswith(f"{one.pid} ") or look in ("runs", "elsewhere"):
+        return look
+    return "runs" if is_running(one.pid, before=one.seen_at) else "ended"
 
 
 # Files and texts of other programs.
@@ -595,6 +625,7 @@ def _record_state(tx: Transaction, seen: Presence, now: datetime, looked_at: dat
     else:
         at = max(now, tx.log.last_time(row.number) or now)
     data: dict[str, Any] = {"host": seen.host, "conversation": seen.session, "state": seen.state}
+    data["place"] = find_place()
     if seen.since is not None:
         data["since"] = seen.since.isoformat()
     data |= {key: value for key in ("waits_for", "title", "pid") if (value := getattr(seen, key))}

@@ -22,6 +22,7 @@ from punchlist.presence.running_agents import PRESENCE_SECONDS, PresenceLog
 from punchlist.settings.environment import Folder
 from punchlist.store.sidecars import limit_wait
 from punchlist.views.now import Roster
+from punchlist_statusline import find_process
 
 _LOAD_SECONDS: Final = 5.0
 """How often the board is read where nothing happens: an agent may have fallen silent."""
@@ -60,8 +61,9 @@ class LiveRoster:
         self._present: list[Presence] = []
         self._seen_at = board.now()
         self._next_look = 0.0
-        self._basis: tuple[int, list[Presence]] | None = None
-        """The last event, and the agents that hosts know, of which the roster was made."""
+        self._basis: tuple[int, list[Presence], list[str]] | None = None
+        """The last event, the agents that hosts know, and the processes that were noted, of which it was made."""
+        self._looks: list[str] = []
         self._next_load = 0.0
         self._roster: Roster | None = None
         self._problem = ""
@@ -110,7 +112,7 @@ class LiveRoster:
         with self._loading:
             if time.monotonic() >= self._next_look:
                 self._look()
-            basis = self.board.store.last_seq(), self._present
+            basis = self.board.store.last_seq(), self._present, self._looks
             if basis == self._basis and time.monotonic() < self._next_load:
                 return
             found = load_roster(
@@ -128,6 +130,8 @@ class LiveRoster:
             settle_due(self.board)
             asked_at = self.board.now()
             self._present = self._presence.look()
+            known = () if self._roster is None else self._roster.agents
+            self._looks = [find_process(row.process) for row in known]
         self._seen_at = asked_at
         self._next_look = time.monotonic() + PRESENCE_SECONDS
 

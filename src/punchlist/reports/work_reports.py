@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from punchlist.agent.briefs import recent_commit_calls
 from punchlist.board import Board
 from punchlist.core.grounding.commits import CommitCall
 from punchlist.core.grounding.tool_call import Subject, is_task
-from punchlist.core.overview import AgentOverview
+from punchlist.core.overview import STALLS, AgentOverview
 from punchlist.core.report import Brief, ItemReport, Report
 from punchlist.reports.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.settings.environment import project_of
@@ -23,7 +23,11 @@ from punchlist.store import Transaction
 from punchlist.terminal.reports import place_words
 from punchlist.views.findings import Silent
 from punchlist.views.list_owners import is_personal_list
+from punchlist.views.now import AgentNow, Roster
 from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
+
+_HANGS: Final = "no_output"
+"""The kind of silence of an agent of the first screen."""
 
 _FindCalls = Callable[[str], Sequence[CommitCall]]
 
@@ -44,7 +48,7 @@ class LoadedBrief(NamedTuple):
     spent: int
 
 
-def load_report(board: Board, *, session: str | None, project: str | None) -> LoadedReport:
+def load_report(board: Board, roster: Roster, *, session: str | None, project: str | None) -> LoadedReport:
     """Return the report on a session, a project or everything, with what Git saw of it."""
     report = board.report(session=session, project=project)
 
@@ -53,12 +57,12 @@ def load_report(board: Board, *, session: str | None, project: str | None) -> Lo
 
     git, changes = _ask_git(board, _find_beginnings(report), report.items, find_calls)
     news = {one.session for one in report.sessions}
-    around = replace(_find_around(board, project, news, session), git=git)
+    around = replace(_find_around(board, roster, project, news, session), git=git)
     return LoadedReport(report, around, changes)
 
 
-def load_brief(board: Board, after: int | None, *, project: str | None, who: str) -> LoadedBrief:
-    """Return the news after an event, by default after the reader's mark."""
+def load_brief(board: Board, roster: Roster, after: int | None, *, project: str | None, who: str) -> LoadedBrief:
+    """Return the news after an event, by default after the reader's mark; `roster` says which agents are at work."""
     mark = f"brief {who} {'' if project is None else project_of(project)}"
     spent_before, is_first = 0, False
     if after is None:
@@ -72,9 +76,19 @@ def load_brief(board: Board, after: int | None, *, project: str | None, who: str
     begun = dict.fromkeys(news, _find_time(board, found.after))
     git, changes = _ask_git(board, begun, items, lambda project: recent_commit_calls(board, found.after, project))
     around = replace(
-        _find_around(board, project, news), git=git, tokens=max(0, spent - spent_before), is_first=is_first
+        _find_around(board, roster, project, news), git=git, tokens=max(0, spent - spent_before), is_first=is_first
     )
-    return LoadedBrief(found, around, changes, mark, spent)
+    return LoadedBrief(_leave_out_ended(found, around, roster), around, changes, mark, spent)
+
+
+def _leave_out_ended(brief: Brief, around: Around, roster: Roster) -> Brief:
+    """Return a brief without work under way of agents that are not at work, and without their silences."""
+    at_work = {row.list_session for row in roster.agents if row.stopped_at is None} | around.own
+    return replace(
+        brief,
+        under_way=[one for one in brief.under_way if one.subject.session in at_work or is_task(one.subject.item)],
+        noticed=[one for one in brief.noticed if one.detector not in STALLS or one.session in at_work],
+    )
 
 
 def save_mark(tx: Transaction, mark: str, until: int, spent: int) -> None:
@@ -84,31 +98,38 @@ def save_mark(tx: Transaction, mark: str, until: int, spent: int) -> None:
         tx.log.save_mark(f"{mark} tokens", spent)
 
 
-def _find_around(board: Board, project: str | None, news: Container[str], session: str | None = None) -> Around:
+def _find_around(
+    board: Board, roster: Roster, project: str | None, news: Container[str], session: str | None = None
+) -> Around:
     """Return which agents stopped, of the sessions with news, and which are silent."""
     agents = {(one.session, one.agent): one for one in board.overview(project=project)}
+    rows = {(row.list_session, row.agent): row for row in roster.agents}
     now = board.now()
+    sessions = {row.list_session for row in roster.agents}
+    # Of agents that others started, which no row is about, only their own silence is known.
+    silent = {(one.session, one.agent): (one.finding.detector, one.since) for one in board.stalls(project=project)}
+    silent = {owner: found for owner, found in silent.items() if owner not in rows and owner[0] in sessions}
+    silent |= {owner: (_HANGS, row.silent_since) for owner, row in rows.items() if row.silent_since is not None}
     return Around(
         worktrees={one.session: one.worktree for one in agents.values() if one.worktree},
         own=frozenset(one.session for one in agents.values() if is_personal_list(one.session, one.agent, one.project)),
         stopped=[
             Stopped(one.session, one.agent, left, _name_place(one))
-            for one in agents.values()
-            if one.session in news and not one.waits and (left := _count_left(one))
+            for owner, one in agents.items()
+            if one.session in news and not one.waits and (left := _count_left(one, rows.get(owner)))
         ],
         stalls=[
-            Silent(*owner, one.finding.detector, now - one.since, _name_place(agents[owner]))
-            for one in board.stalls(project=project)
-            if session in (None, one.session) and (owner := (one.session, one.agent)) in agents
+            Silent(*owner, detector, now - since, _name_place(agents[owner]))
+            for owner, (detector, since) in sorted(silent.items(), key=lambda found: found[1][1])
+            if session in (None, owner[0]) and owner in agents
         ],
     )
 
 
-def _count_left(one: AgentOverview) -> int:
+def _count_left(one: AgentOverview, row: AgentNow | None) -> int:
     """Count the items that an agent which is no longer at work has left open, but for those that wait."""
-    if one.state not in ("idle", "finished"):
-        return 0
-    return one.counts.get("pending", 0) + one.counts.get("in_progress", 0)
+    is_over = one.state in ("idle", "finished") if row is None else row.stopped_at is not None
+    return one.counts.get("pending", 0) + one.counts.get("in_progress", 0) if is_over else 0
 
 
 def _name_place(one: AgentOverview) -> str:

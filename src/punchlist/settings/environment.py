@@ -89,7 +89,7 @@ def timer_horizon() -> timedelta:
 
 def stall_timings() -> StallOptions:
     """Return when an agent counts as stalled that has no timings of its own."""
-    return stall_options({"notice_after": read_setting("stall.after"), "lifetime": read_setting("stall.lifetime")})
+    return stall_options({"notice_after": read_setting("stall.after")})
 
 
 def session_id(given: str | None = None) -> str:

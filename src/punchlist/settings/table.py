@@ -77,9 +77,6 @@ class StallSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Silence,
         _about("seconds of silence after which an agent counts as stalled, 0 for never", "PUNCHLIST_STALL_AFTER"),
     ] = 300.0
-    lifetime: Annotated[
-        Silence, _about("seconds after which an agent is watched no longer", "PUNCHLIST_STALL_LIFETIME")
-    ] = 21600.0
 
 
 class GateSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -32,6 +32,7 @@ from punchlist.core.overview import (
 from punchlist.core.task import Task, find_shown_focus, latest_batch, show_tasks
 from punchlist.core.todo import Status, TodoList
 from punchlist.store.records import ListRow, RowDamaged, SessionChecks, list_row, microseconds, moment, readable
+from punchlist.store.subagents import StallMemory
 from punchlist.store.tasks import TaskRow
 from punchlist.store.transaction import Transaction
 
@@ -221,8 +222,18 @@ def _load_line(
         changes = session_state(session, record).changes_since
         if shown is not None and shown.number not in work:
             offer = find_offer(record, shown.number, shown.activity, shown.list.focus_id)
+    memory = StallMemory() if shown is None else tx.memory.load(shown.number)
+    is_at_rest = shown is not None and shown.activity.rests and not memory.is_prompted
     return prepare_line(
-        agents, state=checks.state, check=checks.check_name, changes=changes, offer=offer, waits=waits, now=now
+        agents,
+        state=checks.state,
+        check=checks.check_name,
+        changes=changes,
+        offer=offer,
+        waits=waits,
+        now=now,
+        process=memory.process,
+        stopped_at=memory.heard_at or now if is_at_rest else None,
     )
 
 

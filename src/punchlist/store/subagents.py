@@ -6,6 +6,7 @@ A command that shows lists needs these rows and no other part of an agent's memo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +20,15 @@ class StallMemory(msgspec.Struct, frozen=True, omit_defaults=True):
 
     stall: StallState | None = None
     stall_options: StallOptions | None = None
+    heard_at: datetime | None = None
+    """When the agent itself last acted: a call, a report, a write to its list or a task."""
+    process: str = ""
+    """The process that it lives in, as `mark_process` tells; empty if that is not known."""
+
+    @property
+    def is_prompted(self) -> bool:
+        """True from a prompt on, until the turn ends."""
+        return self.stall is not None and self.stall.submitted and not self.stall.over
 
 
 DAMAGED = "the memory of an agent is not what was written"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -80,15 +81,20 @@ def item_line(
     remarks: bool = True,
     helpers: Sequence[str] = (),
     now: datetime | None = None,
+    stopped_at: datetime | None = None,
     reason: str = "",
 ) -> Line:
     """Return one row: mark, text (the active form, for an item in progress), blocker or grade, number of notes.
 
     An item that subagents are at work on is lit up, whatever its own list says, and they are named. With the time `now`
-    an item in progress has a clock at its end.
+    an item in progress has a clock at its end, which stands since its agent `stopped_at`.
     """
     if now is not None and item.started_at is not None and item.status is Status.IN_PROGRESS:
-        clock = Span(f" {_format_clock(now - item.started_at)}", "dim")
+        clock = Span(f" {format_clock(now - item.started_at)}", "dim")
+        if stopped_at is not None:
+            boxes = {**display.glyphs.boxes, "in_progress": display.glyphs.pause}
+            display = replace(display, glyphs=replace(display.glyphs, boxes=boxes))
+            clock = Span(pause_words(item.started_at, stopped_at), "dim")
         inner = display if display.columns is None else replace(display, columns=display.columns - len(clock.text))
         return (*item_line(item, inner, indent=indent, ids=ids, remarks=remarks, helpers=helpers), clock)
     _, style = STYLES[Status.IN_PROGRESS if helpers and item.status is Status.PENDING else item.status]
@@ -103,7 +109,15 @@ def item_line(
     return display.cut((*start, Span(text, style), *rest))
 
 
-def _format_clock(length: timedelta) -> str:
+def pause_words(began: datetime | None, stopped_at: datetime) -> str:
+    """Return that work stopped, and how long it had lasted: `, stopped after 0:14`."""
+    if began is None or stopped_at < began:
+        return ", stopped"
+    return f", stopped after {format_clock(stopped_at - began)}"
+
+
+def format_clock(length: timedelta) -> str:
+    """Return a length of time as a clock: `0:14`, `1:02:03`, `3d`."""
     seconds = max(0, int(length.total_seconds()))
     hours, minutes = seconds // 3600, seconds // 60 % 60
     if hours >= 24:
@@ -157,6 +171,7 @@ def list_lines(
     ids: bool = False,
     helped: Helped = NOBODY,
     now: datetime | None = None,
+    stopped_at: datetime | None = None,
     reasons: Mapping[str, str] = NO_REASONS,
 ) -> Iterator[Line]:
     """Yield the rows of a list, under the headings of its phases if it has any; with clocks, if it knows the time."""
@@ -167,7 +182,8 @@ def list_lines(
         deeper = indent + 2 if name else indent
         for item in items:
             helpers, reason = helped.get(item.id, ()), reasons.get(item.id, "")
-            yield item_line(item, display, indent=deeper, ids=ids, helpers=helpers, now=now, reason=reason)
+            draw = partial(item_line, item, display, indent=deeper, ids=ids, helpers=helpers, reason=reason)
+            yield draw(now=now, stopped_at=stopped_at)
     if todos.omitted:
         said = f"left out by rewrites: {plural(len(todos.omitted), 'item')}: `punchlist todo restore` brings them back"
         yield display.cut((margin, Span(said, "dim")))

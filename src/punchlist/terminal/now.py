@@ -18,7 +18,7 @@ from punchlist.core.presence import PresenceState
 from punchlist.core.programs import find_short_name
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
-from punchlist.terminal.lists import GRADES, NO_REASONS, STATES, bar, list_lines, spin, tree, with_tasks
+from punchlist.terminal.lists import GRADES, NO_REASONS, STATES, bar, list_lines, pause_words, spin, tree, with_tasks
 from punchlist.terminal.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pack, pad, plain, safe_line
 from punchlist.text import fit, for_terminal, width
 from punchlist.views.findings import short_session
@@ -38,7 +38,12 @@ _LONGEST_NAME: Final = 18
 _MOST_IDLE: Final = 20
 """Rows of agents that need nobody; the others are counted."""
 
-_SECTIONS: Final[dict[PresenceState, str]] = {"busy": "at work", "idle": "idle", "gone": "gone"}
+_SECTIONS: Final[dict[PresenceState, str]] = {
+    "busy": "at work",
+    "idle": "idle",
+    "unknown": "unknown",
+    "gone": "ended",
+}
 _WAITS: Final = {
     "question": ("?", "?", "question"),
     "plan": ("▤", "=", "plan"),
@@ -234,25 +239,36 @@ def _waiting_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> Now
 
 def _agent_row(row: AgentNow, name: str, now: datetime, glyphs: Glyphs) -> NowRow:
     is_silent = row.silent_since is not None
-    if is_silent:
-        headline: Line = (Span(f"silent since {format_age(row.silent_since, now)}", "warning"),)
-    else:
-        headline = _headline(row, glyphs)
     is_busy = row.state == "busy"
-    began = None if is_silent else (row.focus_since if is_busy else None) or row.since
+    # Only the clock of an agent at work runs; of any other the time is shown at which it stopped.
+    began = row.focus_since or row.since if is_busy and not is_silent else None
     return NowRow(
         of=row,
         mark=_mark(row, glyphs),
-        word="silent" if is_silent else _SECTIONS[row.state],
+        word=_name_state(row),
         name=name,
-        headline=headline,
+        headline=_silence(row, now) if is_silent else _headline(row, glyphs),
         count=f"{row.done}/{row.total}" if row.total else "",
         share=row.done / row.total if row.total else None,
-        clock=format_age(began, now, exact=is_busy),
+        clock=format_age(began, now, exact=True) if is_busy else format_when(row.since, now),
         began=began,
         tail=tuple(_tail(row, now, glyphs)),
         offer=row.offer,
     )
+
+
+def _name_state(row: AgentNow) -> str:
+    if row.silent_since is not None:
+        return "hung" if row.hung else "silent"
+    return _SECTIONS[row.state]
+
+
+def _silence(row: AgentNow, now: datetime) -> Line:
+    """Return since when an agent is silent, and the call in which it hangs."""
+    words = f"silent since {format_age(row.silent_since, now)}"
+    if row.hung and row.doing:
+        words = f"hung: {safe_line(row.doing)}, {words}"
+    return (Span(words, "warning"),)
 
 
 def _mark(row: AgentNow, glyphs: Glyphs) -> Span:
@@ -260,9 +276,8 @@ def _mark(row: AgentNow, glyphs: Glyphs) -> Span:
         return Span("!", "warning")
     if row.state == "busy":
         return Span(glyphs.arrow, "focus")
-    if row.state == "gone":
-        return Span("x" if glyphs is ASCII else glyphs.boxes["failed"], "dim")
-    return Span("o" if glyphs is ASCII else glyphs.boxes["pending"], "dim")
+    marks = {"idle": ("○", "o"), "unknown": ("?", "?"), "gone": ("–", "-")}
+    return Span(marks[row.state][glyphs is ASCII], "dim")
 
 
 def _headline(row: AgentNow, glyphs: Glyphs) -> Line:
@@ -272,6 +287,8 @@ def _headline(row: AgentNow, glyphs: Glyphs) -> Line:
     if row.focus and row.state == "busy":
         check = f" (check: {row.focus_check})" if row.focus_check else ""
         return (Span(row.focus, "focus"), Span(check, "dim"))
+    if row.focus and row.stopped_at is not None:
+        return (Span(f"{glyphs.pause} {row.focus}{pause_words(row.focus_since, row.stopped_at)}", "dim"),)
     if row.total:
         following = row.focus or row.next
         if following:
@@ -292,7 +309,7 @@ def _tail(row: AgentNow, now: datetime, glyphs: Glyphs) -> Iterator[Span]:
         parts.append(Span(f"red{check}{ago}", "bad"))
     elif row.session_state in STATES and row.session_state != "idle":
         parts.append(Span(state_name(row.session_state, row.changes_since), STATES[row.session_state]))
-    if row.silent_since is not None and row.doing:
+    if row.silent_since is not None and row.doing and not row.hung:
         parts.append(Span(f"last: {safe_line(row.doing)}", "dim"))
     parts.extend(_subagents(row, glyphs))
     for place, part in enumerate(parts):
@@ -387,6 +404,14 @@ def format_age(since: datetime | None, now: datetime, *, exact: bool = False) ->
     return f"{seconds // 86_400}d"
 
 
+def format_when(at: datetime | None, now: datetime) -> str:
+    """Return a time of the day, with the weekday if it was on another day."""
+    if at is None:
+        return ""
+    local = at.astimezone()
+    return f"{local:%H:%M}" if local.date() == now.astimezone().date() else f"{local:%a %H:%M}"
+
+
 # The screen live: agents with one selected, next to it or in its place a list, a plan or the help.
 
 
@@ -442,6 +467,8 @@ class Detail(Struct, frozen=True):
     hint: str = ""
     """How to attach it, if its list is a copy or there is none."""
     reasons: Reasons = {}
+    stopped_at: datetime | None = None
+    """When its agent stopped; None while that is at work."""
 
 
 class TopRows(Struct, frozen=True):
@@ -627,7 +654,7 @@ def _agent_lines(frame: TopFrame, display: Display, columns: int, room: int) -> 
             key = key_of(row.of)
             chosen = len(drawn) if key == frame.selected else chosen
             drawn.append(partial(_draw_row, row, frame.rows.layout[section.title], frame, inner))
-            below = () if frame.lists is None else _short_list(frame, frame.lists.get(key, ()), inner)
+            below = () if frame.lists is None else _short_list(frame, frame.lists.get(key, ()), row.of, inner)
             drawn += [partial(inner.cut, line) for line in below]
     done = frame.roster.done
     if done is not None and done.items and not frame.filter and len(drawn) + 2 <= room:
@@ -647,14 +674,15 @@ def _draw_row(row: NowRow, layout: Columns, frame: TopFrame, display: Display) -
     return (Span(plain(pad((Span(f"{mark} "), *line), columns, glyphs)), "selected"),)
 
 
-def _short_list(frame: TopFrame, rows: Sequence[ListRow], display: Display) -> list[Line]:
+def _short_list(frame: TopFrame, rows: Sequence[ListRow], of: Subject, display: Display) -> list[Line]:
+    stopped_at = of.stopped_at if isinstance(of, AgentNow) else None
     inner = replace(spin(display, frame.tick), columns=(display.columns or 80) - 6)
     lines: list[Line] = []
     for depth, row in tree(rows):
         if depth and row.todos.items:
             name = f"{'  ' * (depth - 1)}{display.glyphs.branch} {safe_line(row.agent)}"
             lines.append((Span(name, "accent"),))
-        folded = _fold(with_tasks(row).todos, inner, frame.now, keeps=0)
+        folded = _fold(with_tasks(row).todos, inner, frame.now, keeps=0, stopped_at=stopped_at)
         lines += [(Span("  " * depth), *line) for line in folded]
     if len(lines) > _LONGEST_LIST:
         lines = [*lines[: _LONGEST_LIST - 1], (Span(f"+{len(lines) - _LONGEST_LIST + 1} more: enter", "dim"),)]
@@ -711,9 +739,9 @@ def _detail_lines(frame: TopFrame, detail: Detail, display: Display, *, is_folde
         yield bar(todos, glyphs, min(columns, _LONGEST_BAR))
         why = detail.reasons.get(row.number, NO_REASONS)
         if is_folded:
-            yield from _fold(todos, spun, frame.now, reasons=why)
+            yield from _fold(todos, spun, frame.now, reasons=why, stopped_at=detail.stopped_at)
         else:
-            yield from list_lines(todos, spun, now=frame.now, reasons=why)
+            yield from list_lines(todos, spun, now=frame.now, reasons=why, stopped_at=detail.stopped_at)
     if not any(row.todos.items or row.tasks for row in detail.rows) and not detail.text:
         yield ()
         yield (Span("no list", "dim"),)
@@ -723,7 +751,13 @@ def _detail_lines(frame: TopFrame, detail: Detail, display: Display, *, is_folde
 
 
 def _fold(
-    todos: TodoList, display: Display, now: datetime, *, keeps: int = 1, reasons: Mapping[str, str] = NO_REASONS
+    todos: TodoList,
+    display: Display,
+    now: datetime,
+    *,
+    keeps: int = 1,
+    reasons: Mapping[str, str] = NO_REASONS,
+    stopped_at: datetime | None = None,
 ) -> Iterator[Line]:
     """Yield a list with its completed items in one line, but for the last ones and those that fail."""
     closed = [item for item in todos.items if item.status in _CLOSED and item.grade != "failing"]
@@ -740,4 +774,4 @@ def _fold(
     kept = tuple(item for item in todos.items if item not in folded)
     phases = {item.phase_id for item in kept}
     shown = replace(todos, items=kept, phases=tuple(phase for phase in todos.phases if phase.id in phases))
-    yield from list_lines(shown, display, now=now, reasons=reasons)
+    yield from list_lines(shown, display, now=now, reasons=reasons, stopped_at=stopped_at)

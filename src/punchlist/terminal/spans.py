@@ -38,6 +38,7 @@ class Glyphs(Struct, frozen=True):
     dot: str
     dash: str
     arrow: str
+    pause: str
     branch: str
     full: str
     empty: str
@@ -55,6 +56,7 @@ UNICODE = Glyphs(
     dot="·",
     dash="—",
     arrow="▸",
+    pause="‖",
     branch="└",
     full="━",
     empty="─",
@@ -69,6 +71,7 @@ ASCII = Glyphs(
     dot="-",
     dash="-",
     arrow=">",
+    pause="[=]",
     branch="\\",
     full="#",
     empty=".",

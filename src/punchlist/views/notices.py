@@ -116,7 +116,7 @@ def _compare(known: SeenAgent, row: AgentNow, now: datetime, *, is_asked: bool) 
         seen = replace(seen, state=row.state, since=row.since, waits_for="")
         if row.state == "busy":
             seen = replace(seen, busy_since=row.since or now)
-        elif known.state == "busy" and row.state != "waiting" and known.busy_since != known.finished_since:
+        elif known.state == "busy" and row.state in ("idle", "gone") and known.busy_since != known.finished_since:
             has_finished = True
             seen = replace(seen, finished_since=known.busy_since)
             facts.append(_tell_end(make, known.name, row, now))
@@ -137,7 +137,7 @@ def _compare(known: SeenAgent, row: AgentNow, now: datetime, *, is_asked: bool) 
         if not known.is_red and not has_finished:  # the end of its work says so too
             words = _describe_check(row).removeprefix("red: ")
             facts.append(make(kind="red", title=f"{known.name} turned red", text=words, at=row.check_at or now))
-    return replace(seen, is_red=is_red), facts
+    return replace(seen, is_red=is_red, is_hung=row.hung), facts
 
 
 def _is_news(known: SeenAgent, row: AgentNow) -> bool:
@@ -163,7 +163,7 @@ def _miss(known: SeenAgent, subject: str, now: datetime) -> tuple[SeenAgent, lis
     if now - known.missing_since < _MISSING:
         return known, []
     gone = replace(known, state="gone", missing_since=None, finished_since=known.busy_since)
-    if known.busy_since == known.finished_since:
+    if known.is_hung or known.busy_since == known.finished_since:
         return gone, []
     make = _start_fact(known, subject)
     text = "it does not run any more"

@@ -7,7 +7,7 @@ person, with the commands that resolve it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from shlex import quote
 from typing import Final, cast
 
@@ -16,15 +16,12 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from punchlist.core.overview import NO_LINE, WATCHED, Activity, Offer, PersonWait, SessionLine, TokenTotal, name_wait
-from punchlist.core.presence import Presence, PresenceState, describe_call
+from punchlist.core.presence import Presence, PresenceState, ProcessLook, decide_state, describe_call
 from punchlist.core.programs import PROGRAMS
 from punchlist.settings.environment import name_worktree
 
-_STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "gone")
+_STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "unknown", "gone")
 """All states; what needs a person comes first."""
-
-_SILENT_ENDS: Final = timedelta(minutes=10)
-"""A watched agent of another host counts as gone so long after its last sign."""
 
 
 class WaitView(PersonWait, frozen=True, kw_only=True):
@@ -98,6 +95,8 @@ class AgentNowView(Struct, frozen=True, kw_only=True):
     offer: Offer | None = None
     """The item in progress, if it looks done: a green check covers its files."""
     silent_since: datetime | None = None
+    hung: bool = False
+    """A call ran when it fell silent, and has not ended."""
     tokens: TokenTotal | None = None
     """Tokens that it has used, without its subagents; None where no log tells of them."""
     subagents: tuple[SubagentNowView, ...] = ()
@@ -112,6 +111,13 @@ class AgentNow(AgentNowView, frozen=True, kw_only=True):
     """Subagents at work that are not named."""
     list_session: str = ""
     """The session of the board; empty if it has none."""
+    process: str = ""
+    """The process that was noted with the agent, by which a screen sees its end at once."""
+
+    @property
+    def stopped_at(self) -> datetime | None:
+        """When its work stopped; None while it is at work."""
+        return None if self.state in ("busy", "waiting") else self.since
 
 
 class DoneView(Struct, frozen=True, kw_only=True):
@@ -169,6 +175,32 @@ class BoardAgent(Struct, frozen=True, kw_only=True):
     session_state: str = "idle"
     check_at: datetime | None = None
     silent_since: datetime | None = None
+    process: str = ""
+    look: ProcessLook = "none"
+    heard_at: datetime | None = None
+    is_prompted: bool = False
+    """A prompt was sent, and the turn has not ended."""
+    is_here: bool = True
+    """Its host was last seen on this machine, in this pid namespace."""
+    is_unread: bool = False
+    """Nobody has looked since it was last heard of."""
+
+    @property
+    def is_on_board(self) -> bool:
+        """True unless nothing is known of it but what its host said of its state."""
+        return self.heard_at is not None or not self.activity.is_state_only
+
+    @property
+    def said(self) -> PresenceState:
+        """Its state by its own events."""
+        is_at_work = self.activity.state == "working" and not self.activity.rests
+        return "busy" if is_at_work or self.is_prompted else "idle"
+
+    @property
+    def is_hung(self) -> bool:
+        """True if a call ran when it fell silent, and has not ended."""
+        call = self.activity.last_call
+        return self.silent_since is not None and call is not None and call.outcome == "running"
 
 
 def list_agents(
@@ -184,18 +216,23 @@ def list_agents(
     """
     on_board = list(work)
     rows: list[AgentNow] = []
-    # Of two conversations that share a list, it is shown with the one that lives.
-    for seen in sorted(present, key=lambda one: one.state == "gone"):
+    # Of conversations that share a list, it is shown with the one that lives, or lived last.
+    for seen in sorted(present, key=_is_left):
         own = next((one for one in on_board if one.session == seen.board_session), None)
         if own is not None:
             on_board.remove(own)
-        rows.append(_show_present(seen, None if own is None or own.activity.is_state_only else own))
-    rows += [row for one in on_board if (row := _show_board_only(one, now, seen_at or now)) is not None]
-    rows = [_with_waits(row, waits) for row in rows]
+        # A conversation that continues another session may have been read from its log too: it is one row.
+        on_board = [one for one in on_board if one.session != seen.session]
+        rows.append(_show_present(seen, own if own is not None and own.is_on_board else None, waits, now))
+    rows += [row for one in on_board if (row := _show_board_only(one, waits, now, seen_at or now)) is not None]
     return sorted(rows, key=_need)
 
 
-def _show_present(seen: Presence, own: BoardAgent | None) -> AgentNow:
+def _is_left(seen: Presence) -> tuple[bool, float]:
+    return seen.state == "gone", -(0.0 if seen.since is None else seen.since.timestamp())
+
+
+def _show_present(seen: Presence, own: BoardAgent | None, waits: Sequence[PersonWait], now: datetime) -> AgentNow:
     row = AgentNow(
         state=seen.state,
         since=seen.since,
@@ -212,42 +249,79 @@ def _show_present(seen: Presence, own: BoardAgent | None) -> AgentNow:
     if own is None:
         return row
     doing = seen.doing or _describe_last_call(own.activity)
-    return _with_work(
-        replace(row, project=own.project, worktree=own.worktree, doing=doing, tokens=own.activity.tokens), own
-    )
+    row = replace(row, project=own.project, worktree=own.worktree, doing=doing, tokens=own.activity.tokens)
+    # Hooks know no more than its events, of which some came by other roads. One that ended may go on in a program.
+    goes_on = seen.state != "gone" or (seen.process == "none" and own.look == "runs")
+    if seen.road == "hooks" and own.heard_at is not None and goes_on:
+        row = replace(row, state=own.said)
+    # Its host was asked for the process; only hooks look for the one that was noted with the agent.
+    look, heard_at = seen.process, max(filter(None, (seen.heard_at, own.heard_at)), default=None)
+    return _with_work(_decide(row, own, look, heard_at, waits, now), own)
 
 
-def _show_board_only(own: BoardAgent, now: datetime, seen_at: datetime) -> AgentNow | None:
-    """Return the row of an agent that no host tells of; None if it has finished, or was not heard of for long."""
+def _show_board_only(own: BoardAgent, waits: Sequence[PersonWait], now: datetime, seen_at: datetime) -> AgentNow | None:
+    """Return the row of an agent that no host tells of; None if it has finished, or was not heard of for long.
+
+    One that runs, or hangs and was not looked at, is shown however long it was not heard of.
+    """
     activity = own.activity
-    if activity.state == "finished" or activity.at is None or now - activity.at > WATCHED:
+    if activity.state == "finished" or activity.at is None:
+        return None
+    is_kept = own.look == "runs" or (own.is_hung and own.is_unread)
+    if now - activity.at > WATCHED and not is_kept:
         return None
     host = activity.copy_format or activity.host
-    is_busy = activity.state == "working" and not activity.rests
-    state: PresenceState = "busy" if is_busy else "idle"
+    said = own.said
     if activity.host_state and activity.host_at is not None and activity.host_at > seen_at:
         # Another program has asked the host later.
-        state = cast("PresenceState", activity.host_state)
-    # A host that told of it once would tell of it now.
-    elif activity.host_state or (activity.copy_of and _has_ended(host, activity.at, now)):
-        state = "gone"
+        said = cast("PresenceState", activity.host_state)
+    # A host that told of it once would tell of it now, and one whose processes are seen has none of it.
+    elif own.look != "runs" and own.is_here and (activity.host_state or (activity.copy_of and _is_seen(host))):
+        said = "gone"
     row = AgentNow(
-        state=state,
+        state=said,
         since=activity.at,
         project=own.project,
         worktree=own.worktree,
         host=host,
         session=own.session,
-        waits_for=activity.waits_for if state == "waiting" else "",
+        waits_for=activity.waits_for if said == "waiting" else "",
         doing=_describe_last_call(activity),
-        on_board=not activity.is_state_only,
+        on_board=own.is_on_board,
     )
-    return _with_work(row, own)
+    return _with_work(_decide(row, own, own.look, own.heard_at or activity.at, waits, now), own)
+
+
+def _is_seen(host: str) -> bool:
+    return host in PROGRAMS and PROGRAMS[host].is_seen
+
+
+def _decide(
+    row: AgentNow,
+    own: BoardAgent,
+    look: ProcessLook,
+    heard_at: datetime | None,
+    waits: Sequence[PersonWait],
+    now: datetime,
+) -> AgentNow:
+    """Return a row with its state, by what was said of the agent, a look at its process, and what waits on a person."""
+    asked = [one for one in waits if row.on_board and (one.session, one.agent) == (own.session, own.agent)]
+    is_asked = bool(asked) and (row.state in ("idle", "waiting") or not _has_gone_on(own, asked))
+    quiet = 0.0 if heard_at is None else (now - heard_at).total_seconds()
+    state = decide_state(row.state, look, quiet, is_hung=own.is_hung, is_asked=is_asked)
+    if state == "waiting" and is_asked:
+        return replace(row, state=state, since=asked[0].since or row.since, waits_for=name_wait(asked[0]))
+    if state in ("unknown", "gone"):
+        last = max(filter(None, (row.since, heard_at)), default=None)
+        return replace(row, state=state, since=heard_at if state == "unknown" else last, waits_for="")
+    return replace(row, state=state)
 
 
 def _with_work(row: AgentNow, own: BoardAgent) -> AgentNow:
     """Return the row with what the board knows of the agent's work."""
     line = own.line
+    is_silent = row.state == "busy"  # only an agent that should be at work can be silent
+    is_over = row.state in ("unknown", "gone")
     return replace(
         row,
         agent=own.agent,
@@ -261,35 +335,20 @@ def _with_work(row: AgentNow, own: BoardAgent) -> AgentNow:
         check_at=own.check_at,
         changes_since=line.changes,
         offer=line.offer,
-        # Only an agent that should be at work can be silent.
-        silent_since=own.silent_since if row.state == "busy" else None,
-        subagents=tuple(SubagentNowView(*one) for one in line.subagents),
+        silent_since=own.silent_since if is_silent else None,
+        hung=is_silent and own.is_hung,
+        subagents=() if is_over else tuple(SubagentNowView(*one) for one in line.subagents),
         next=line.next,
-        more=line.more,
+        more=0 if is_over else line.more,
+        process=own.process,
         list_session=own.session if row.on_board else "",
     )
 
 
-def _has_ended(host: str, at: datetime, now: datetime) -> bool:
-    """True if an agent that is known from its log alone has ended: its host tells of no process of it, or it is old."""
-    return (host in PROGRAMS and PROGRAMS[host].is_seen) or now - at > _SILENT_ENDS
-
-
-def _with_waits(row: AgentNow, waits: Sequence[PersonWait]) -> AgentNow:
-    """Return the row as waiting, if something of it waits on a person and its agent does nothing else meanwhile."""
-    own = [one for one in waits if row.list_session and (one.session, one.agent) == (row.list_session, row.agent)]
-    if not own or row.state == "gone":
-        return row
-    first = own[0]
-    if row.state == "busy" and (row.host or _has_gone_on(row, own)):
-        return row
-    return replace(row, state="waiting", since=first.since or row.since, waits_for=name_wait(first))
-
-
-def _has_gone_on(row: AgentNow, waits: Iterable[PersonWait]) -> bool:
-    """True if an agent that only the board knows has done something after it began to wait."""
+def _has_gone_on(own: BoardAgent, waits: Iterable[PersonWait]) -> bool:
+    """True if an agent has done something after it began to wait."""
     asked = [wait.since for wait in waits if wait.since is not None]
-    return not asked or row.since is None or row.since > max(asked)
+    return not asked or own.activity.at is None or own.activity.at > max(asked)
 
 
 def _describe_last_call(activity: Activity) -> str:

@@ -36,7 +36,7 @@ from punchlist.views.lists import (
     view_session,
     view_todos,
 )
-from punchlist.views.now import NowView, ReceiptView, WaitView, view_now, view_wait
+from punchlist.views.now import NowView, ReceiptView, Roster, WaitView, view_now, view_wait
 from punchlist.views.reports import BriefView, CostView, ReportView, view_brief, view_cost, view_report
 
 _MOST_SESSIONS: Final = 10_000
@@ -249,10 +249,12 @@ class DialectsView(Struct, frozen=True):
 
 def show_now(call: ApiCall, query: ProjectQuery) -> NowView:
     """Show every agent of this machine and of the board, what waits on a person, and what was done."""
-    project = call.choose_project(query.project)
+    return view_now(_load_roster(call, call.choose_project(query.project)))
+
+
+def _load_roster(call: ApiCall, project: str | None = None) -> Roster:
     present, seen_at = (None, None) if call.live is None else call.live.find_present()
-    roster = load_roster(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
-    return view_now(roster)
+    return load_roster(call.board, project=project, who=call.by, present=present, seen_at=seen_at)
 
 
 def show_waits(call: ApiCall, query: PlaceQuery) -> WaitsView:
@@ -440,7 +442,8 @@ def show_report(call: ApiCall, query: PlaceQuery) -> ReportView:
     """Report on each item: its grade, time, work and evidence, and on the state of each session."""
     session = call.choose_session(query.session)
     project = call.choose_project(query.project)
-    report, around, changes = load_report(call.board, session=session, project=None if session else project)
+    where = None if session else project
+    report, around, changes = load_report(call.board, _load_roster(call), session=session, project=where)
     return view_report(report, around, changes)
 
 
@@ -448,7 +451,7 @@ def show_brief(call: ApiCall, query: BriefQuery) -> BriefView:
     """Show what happened since your mark, or since an event."""
     project = call.choose_project(query.project)
     after = None if query.after is None else parse_cursor(query.after)
-    found = load_brief(call.board, after, project=project, who=call.by)
+    found = load_brief(call.board, _load_roster(call), after, project=project, who=call.by)
     return view_brief(found.brief, found.around, found.changes)
 
 

@@ -285,9 +285,9 @@ def _load_search(request: Request, state: ServerState, roster: Roster) -> Values
     return {"search": {"query": query, "at": roster.at, "now": now, "groups": groups, "number": number}}
 
 
-def _load_brief(request: Request, state: ServerState, _: Roster) -> Values:
+def _load_brief(request: Request, state: ServerState, roster: Roster) -> Values:
     """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
-    loaded = load_brief(state.board, None, project=None, who=grant_of(request).name)
+    loaded = load_brief(state.board, roster, None, project=None, who=grant_of(request).name)
     lines = list(brief_lines(loaded.brief, loaded.around, loaded.changes, UNICODE))
     return {"lines": lines, "brief": loaded}
 

@@ -34,6 +34,7 @@ from punchlist.terminal.lists import (
     group_by_phase,
     helper_words,
     mark_item,
+    pause_words,
     tree,
 )
 from punchlist.terminal.reports import (
@@ -185,6 +186,7 @@ def load_session(
             helpers.get(row.agent, {}),
             found.makers.get(row.agent),
             old if past is not None and past[0] == row.agent else None,
+            None if agent is None else agent.stopped_at,
         )
         for depth, row in tree(rows)
     ]
@@ -242,6 +244,7 @@ def _view_agent(
     helped: Mapping[str, Sequence[str]],
     maker: Event | None,
     old: TodoList | None,
+    stopped_at: datetime | None,
 ) -> AgentBlock:
     todos = row.todos if old is None else old
     is_past = old is not None
@@ -250,7 +253,11 @@ def _view_agent(
         subject = Subject(row.session, row.agent, item_key(todos.plan_id, item.id))
         if is_past:
             return view_item(subject, item)
-        return view_item(subject, item, entries.get(subject), helped.get(item.id, ()))
+        found = view_item(subject, item, entries.get(subject), helped.get(item.id, ()))
+        if stopped_at is None or item.status is not Status.IN_PROGRESS:
+            return found
+        elapsed = pause_words(item.started_at, stopped_at).lstrip(", ")
+        return replace(found, glyph=UNICODE.pause, style="dim", text_style="dim", word="stopped", elapsed=elapsed)
 
     return AgentBlock(
         element=element_id(("list", row.session, row.agent)),
