@@ -189,7 +189,7 @@ def test_commits_of_a_worktree_are_found_there(repository: Path, worktree: Path)
         agent = board.agent("main", session="s1", project=worktree)
         agent.call("todo", {"set": ["Fix the login", "Tell them"]})
         git(worktree, "commit", "-q", "--allow-empty", "-m", "Fix the login")
-        _, around, _ = load_brief(board, 0, project=str(repository), who="ada")[:3]
+        _, around, _ = load_brief(board, load_roster(board, present=()), 0, project=str(repository), who="ada")[:3]
     assert [summary.commits[0].subject for summary in around.git] == ["Fix the login"]
 
 
@@ -269,7 +269,7 @@ def test_an_agent_that_hooks_tell_of_is_shown_with_its_worktree(repository: Path
 def test_a_brief_of_the_repository_tells_worktrees_apart(repository: Path, worktree: Path) -> None:
     with Board.open(repository / "board.db") as board:
         _work_in_both(board, repository, worktree)
-        found = load_brief(board, 0, project=str(repository), who="ada")
+        found = load_brief(board, load_roster(board, present=()), 0, project=str(repository), who="ada")
         text = plain_text(brief_lines(found.brief, found.around, found.changes, UNICODE))
     assert "Look in api" in text
     assert "main in second (fix-login)" in text
