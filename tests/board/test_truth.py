@@ -12,6 +12,7 @@ from tests.board.work import FAILS, PASSES, Session
 from tests.core.test_grades import run_of
 
 TWO = "FAILED tests/test_a.py::test_x - no\nFAILED tests/test_a.py::test_y - no\n2 failed, 3 passed in 0.1s"
+MAVEN = "[ERROR] com.x.ATest.adds -- Time elapsed: 0.01 s <<< FAILURE!\n[ERROR] Tests run: 3, Failures: 1, Errors: 0"
 ONE = "FAILED tests/test_a.py::test_x - no\n1 failed, 4 passed in 0.1s"
 OTHER = "FAILED tests/test_a.py::test_z - no\n1 failed, 4 passed in 0.1s"
 
@@ -201,7 +202,10 @@ def test_a_run_while_the_change_is_stashed_tells_what_fails_without_it(session: 
 
 
 def test_the_stash_may_be_in_the_line_of_the_check(session: Session) -> None:
-    session.edit().fail(result=ONE).fail("git stash; pytest -q; git stash pop", ONE).fail(result=ONE)
+    line = "git stash; pytest -q; git stash pop"
+    session.edit().fail(result=ONE).run(line, ONE, 0).fail(
+        result=ONE
+    )  # the line ends as its last command, which went well
     assert finish(session) == "unchecked"
 
 
@@ -222,6 +226,30 @@ def test_a_part_of_the_change_that_is_checked_out_tells_nothing(session: Session
     session.edit("src/a.py").edit("src/b.py").fail(result=ONE).run("git checkout src/a.py", "Updated", 0)
     session.fail(result=ONE).edit("src/a.py").fail(result=ONE)
     assert finish(session) == "failing"
+
+
+@pytest.mark.parametrize(
+    ("command", "before", "other"),
+    [
+        (
+            "mypy src",
+            "src/a.py:3: error: bad\nFound 1 error in 1 file",
+            "src/a.py:3: error: no\nFound 1 error in 1 file",
+        ),
+        ("ruff check", "src/a.py:3:1: F401 unused\nFound 1 error.", "src/a.py:3:1: E501 long\nFound 1 error."),
+        ("mvn test", MAVEN, MAVEN.replace("ATest", "BTest")),
+    ],
+)
+def test_findings_of_a_checker_are_compared_by_name_too(
+    session: Session, command: str, before: str, other: str
+) -> None:
+    file = "src/A.java" if command == "mvn test" else "src/a.py"
+    session.fail(command, before).edit(file).fail(command, before)
+    assert finish(session) == "unchecked"
+    mine = Session()
+    mine.write("> a", "b")
+    mine.fail(command, before).edit(file).fail(command, other)
+    assert finish(mine) == "failing"
 
 
 def test_other_options_are_another_check(session: Session) -> None:

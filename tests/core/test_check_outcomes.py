@@ -392,9 +392,6 @@ def test_a_failure_that_make_went_on_from_is_no_success() -> None:
         ("curl --fail http://x", "curl: (7) Failed to connect to x port 80: Connection refused"),
         ("tsc", "error TS5083: Cannot read file '/x/tsconfig.json'."),
         ("eslint .", "Oops! Something went wrong! :("),
-        ("cargo test", "error: could not find `Cargo.toml` in `/x` or any parent directory"),
-        ("mvn test", "[ERROR] The goal you specified requires a project to execute but there is no POM"),
-        ("docker build .", "ERROR: Cannot connect to the Docker daemon at unix:///var/run/docker.sock."),
         ("ruff check", "ruff failed\n  Cause: Failed to parse /x/pyproject.toml"),
         ("gradle test", "FAILURE: Build failed with an exception."),
     ],
@@ -408,6 +405,11 @@ def test_a_check_that_says_why_it_could_not_run_has_failed(command: str, output:
     ("command", "output"),
     [
         ("npm test", 'npm error Missing script: "test"'),
+        # Without a project nothing is tested, so by 8.1 nothing failed.
+        ("cargo test", "error: could not find `Cargo.toml` in `/x` or any parent directory"),
+        ("mvn test", "[ERROR] The goal you specified requires a project to execute but there is no POM"),
+        ("gradle test", "FAILURE: Build failed with an exception.\nDirectory '/x' does not contain a Gradle build."),
+        ("docker build .", "ERROR: Cannot connect to the Docker daemon at unix:///var/run/docker.sock."),
         ("pnpm test", " ERR_PNPM_NO_SCRIPT  Missing script: test"),
         ("yarn test", 'error Command "test" not found.'),
         ("go test ./...", "go: go.mod file not found in current directory or any parent directory"),

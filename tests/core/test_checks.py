@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.core.checks.commands import FAMILIES, add_own_patterns
+from punchlist.core.checks.commands import FAMILIES, add_own_patterns, looks_at
 from punchlist.core.checks.outcome import analyse_command, find_checks, judge_line
 from punchlist.core.shell.exit_status import find_ways, read_states
 from punchlist.errors import ConfigInvalid
@@ -424,7 +424,7 @@ SCOPES = [
     ("ruff check src", "src"), ("ruff check --fix src tests", "src tests"), ("ruff check --select E501 src", "src"),
     ("pytest integration", "integration"), ("pytest -q --tb short -n 4 unit", "unit"), ("pytest -x --cov src", ""),
     ("mypy --strict backend", "backend"), ("mypy -p pkg", "pkg"), ("npx eslint src", "src"), ("isort -c src", "src"),
-    ("npx eslint --max-warnings 0 .", "."), ("python manage.py test billing", "billing"), ("pytest $d", ""),
+    ("npx eslint --max-warnings 0 .", "."), ("python manage.py test billing", "billing"), ("pytest $d", "!$d"),
     ("python manage.py test billing.tests.test_a.TestB.test_c", "billing/tests/test_a.py::TestB::test_c"),
     ("python -m unittest tests.test_a", "tests/test_a.py"), ("python -m unittest discover -s tests", "tests"),
     ("go test -tags integration -count 1 ./...", "./..."), ("cargo clippy --all-targets -- -D warnings", ""),
@@ -503,6 +503,14 @@ def test_a_pattern_that_means_nothing_is_refused(text: str, family: str) -> None
     with pytest.raises(ConfigInvalid) as refused:
         add_own_patterns({text: family})  # pyright: ignore[reportArgumentType]
     assert refused.value.code == "config_invalid"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "g++", "c++", "clang++"])
+def test_a_compiler_is_known_by_a_name_with_signs_in_it(compiler: str) -> None:
+    line = find_checks(f"{compiler} -o app a.cc")
+    assert line is not None
+    assert line.scope == ("a.cc",)  # `app` is the value of `-o`
+    assert not looks_at(compiler, "build", "a.py")
 
 
 @given(st.text(st.sampled_from(list("pytest &|;()$`'\"\\\n<>{}!#=-cbashuvrn")), max_size=80) | st.text(max_size=60))

@@ -53,11 +53,12 @@ def note_user_turn(agent: AgentRunner) -> None:
 
 
 def end_left_turn(agent: AgentRunner) -> None:
-    """End a turn that its host broke off; nothing is asked of the model."""
+    """End a turn that its host broke off; nothing is asked of the model. A log tells of its own turns."""
 
     def work(ctx: AgentContext) -> None:
         activity = ctx.tx.overviews.load_activity(ctx.row.number)
-        if ctx.memory.is_prompted or (activity.state == "working" and not activity.rests):
+        is_at_work = activity.state == "working" and not activity.rests and not activity.copy_of
+        if ctx.memory.is_prompted or is_at_work:
             end_turn(agent, ctx)
             ctx.tx.marked[ctx.row.session] = ctx.now
 

@@ -62,7 +62,7 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
         "config": CommandEntry(
             "config", "show the settings and where they come from; write one into the settings file"
         ),
-        "trust": CommandEntry("trust", "let the checks that this project names verify work"),
+        "trust": CommandEntry("attach", "let the checks that this project names verify work"),
     },
     "Plumbing": {
         "hook": CommandEntry("events", "take a hook event of an agent from standard input"),

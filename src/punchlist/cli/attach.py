@@ -1,10 +1,11 @@
-"""`punchlist attach`, `detach` and `status`: connect the agents on this machine with the board."""
+"""`punchlist attach`, `detach`, `status` and `trust`: connect agents with the board, and a project's checks."""
 
 from __future__ import annotations
 
 import os
 import sys
 from argparse import BooleanOptionalAction, Namespace
+from typing import Any
 
 from punchlist.attach.attachments import (
     ChangePlan,
@@ -20,12 +21,13 @@ from punchlist.attach.status import HostStatus, find_status, list_second_servers
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
 from punchlist.cli.arguments import Parser, board_url, command_parser
 from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
-from punchlist.cli.trust import describe_project_checks, view_project_checks
-from punchlist.core.programs import ATTACHABLE, AgentProgram
+from punchlist.core.programs import ATTACHABLE, AgentProgram, doubt_person
+from punchlist.errors import SettingsFileInvalid
 from punchlist.logs.programs import find_attachable, find_settings, is_found
 from punchlist.settings.environment import find_project
+from punchlist.settings.project_checks import FILE_NAME, load_project_checks, trust_checks
 from punchlist.store import store_path
-from punchlist.terminal.spans import safe_line
+from punchlist.terminal.spans import plural, safe_line
 from punchlist.text import for_terminal
 
 _ATTACH_EXAMPLES = """\
@@ -33,6 +35,12 @@ _ATTACH_EXAMPLES = """\
   punchlist attach claude-code --yes --statusline
   punchlist attach mcp --print              an MCP server for any other program
 """
+
+_STATES = {
+    "trusted": "trusted",
+    "changed": "changed since you trusted them, so they are probes; `punchlist trust` shows and trusts them",
+    "new": "not trusted, so they are probes; `punchlist trust` shows and trusts them",
+}
 
 
 def parser() -> Parser:
@@ -70,6 +78,15 @@ def status_parser() -> Parser:
     made = command_parser("status", about, run=_show_status)
     made.add_json()
     return made
+
+
+def trust_parser() -> Parser:
+    about = (
+        f"Shows `{FILE_NAME}` in this project's root and asks whether its `checks` may verify work: exit code 0 after "
+        "the last change. Only a person can say so, in a terminal. It holds for this repository and this content. "
+        "Punchlist never runs a check itself."
+    )
+    return command_parser("trust", about, run=_trust)
 
 
 def _attach(options: Namespace) -> int:
@@ -152,13 +169,13 @@ def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
 def _show_status(options: Namespace) -> None:
     found = [find_status(host) for host in ATTACHABLE.values()]
     if options.json:
-        show_json({"agents": found, **view_project_checks(find_project().folder)})
+        show_json({"agents": found, **_view_project_checks(find_project().folder)})
         return
     for status in found:
         print(_describe(status, ATTACHABLE[status.name]))
         for line in status.missing:
             print(f"  - {safe_line(line)}")
-    for line in describe_project_checks(find_project().folder):
+    for line in _describe_project_checks(find_project().folder):
         print(line)
 
 
@@ -171,3 +188,47 @@ def _describe(status: HostStatus, host: AgentProgram) -> str:
     state = "attached" if status.up_to_date else "attached, not up to date"
     rows = ", rows under the prompt" if status.status_line == "ours" else ""
     return f"{host.title}{version}: {state}{rows}; board {shorten_home(status.board or '')}"
+
+
+# Checks that a project names.
+
+
+def _trust(_options: Namespace) -> int:
+    project = find_project().folder
+    found = load_project_checks(project)
+    if found is None:
+        where = shorten_home(os.path.join(project, FILE_NAME))
+        return complain(f'There is no {where}; write `checks = ["npm run build"]` into it first.', FAILED)
+    print(f"{shorten_home(found.file)} names {plural(len(found.checks), 'check')}:")
+    for command in found.checks:
+        print(f"  {safe_line(command)}")
+    if found.trust == "trusted":
+        print("They are trusted already.")
+        return OK
+    if (doubt := doubt_person(os.environ, is_terminal=is_typed())) is not None:
+        return complain(f"Nothing was trusted: only a person can do that, and {doubt}.", FAILED)
+    if not ask("May an exit code of 0 of these verify work in this repository?"):
+        print("Nothing was trusted.")
+        return FAILED
+    trust_checks(project, found)
+    print(f"{plural(len(found.checks), 'check')} trusted, until the file changes.")
+    return OK
+
+
+def _view_project_checks(project: str) -> dict[str, Any]:
+    """Return the checks that a project names for `--json`: `checks` is None where it names none."""
+    try:
+        found = load_project_checks(project)
+    except SettingsFileInvalid as error:
+        return {"checks": {"problem": str(error)}}
+    return {"checks": None if found is None else {"file": found.file, "commands": found.checks, "trust": found.trust}}
+
+
+def _describe_project_checks(project: str) -> list[str]:
+    """Say whether the checks that a project names count; nothing where it names none."""
+    found = _view_project_checks(project)["checks"]
+    if found is None:
+        return []
+    if "problem" in found:
+        return [safe_line(found["problem"])]
+    return [f"{plural(len(found['commands']), 'check')} in {shorten_home(found['file'])}: {_STATES[found['trust']]}"]

@@ -17,7 +17,9 @@ from msgspec import Struct
 
 from punchlist.core.checks.summaries import Shown
 from punchlist.core.shell.programs import HTTP_CLIENTS, saves_file
+from punchlist.core.shell.touches import writes_files
 from punchlist.core.shell.wrappers import program, read_options, word_set, word_table
+from punchlist.core.tables import check_commands as tables
 from punchlist.errors import ConfigInvalid
 from punchlist.text.hashing import blake2b
 from punchlist.text.patterns import compile_later
@@ -27,147 +29,9 @@ Family = Literal["test", "build", "lint", "probe"]
 FAMILIES: Final[tuple[Family, ...]] = ("test", "build", "lint", "probe")
 """From the one that proves most to the one that proves least."""
 
-_KNOWN: Final[Mapping[Family, str]] = {
-    "test": """
-        pytest, py.test, pytest-3, unittest, doctest, nosetests, nose2, trial, behave, robot, tox, nox, hatch test,
-        stestr, go test, gotestsum, ginkgo, cargo test|t|nextest|llvm-cov|tarpaulin|miri, jest, vitest, mocha, ava, tap,
-        tape, jasmine, karma start, uvu, qunit, c8, nyc, node --test, deno test, bun test, playwright test, cypress run,
-        wdio, testcafe, newman run, ng test|e2e, vue-cli-service test:unit|test:e2e, react-scripts test, storybook test,
-        lerna run test, nx *test|e2e, turbo *test, mvn *test|verify|integration-test,
-        mvnw *test|verify|integration-test, mvnd *test|verify, gradle *test|check|integrationTest|connectedAndroidTest,
-        gradlew *test|check|integrationTest, ant *test, sbt *test, lein test, kaocha, bb test, clojure -M:test|-X:test,
-        clj -M:test|-X:test, mill *test, rspec, minitest, rake *test|spec, rails test|test:all|spec, cucumber, phpunit,
-        pest, paratest, codecept run, artisan test, composer *test, dotnet test, vstest.console, nunit3-console,
-        xunit.console, swift test, xcodebuild *test|test-without-building, xctest, fastlane *test|scan, flutter test,
-        dart test, ctest, meson test, bazel test|coverage, bazelisk test, buck2 test, buck test, pants test,
-        please test, plz test, mix test, rebar3 eunit|ct|proper, stack test, cabal test, dune test|runtest, zig test,
-        nimble test, crystal spec, elm-test, busted, prove, bats, shellspec, shunit2, sqitch verify, pg_prove,
-        rye test, dbt test|build, act,
-        molecule test|verify, kitchen test|verify, conftest test|verify, opa test, hardhat test, forge test,
-        anchor test, truffle test, k6 run
-    """,
-    "build": """
-        cargo build|b|check|c|doc|rustc, rustc, tsc, vue-tsc, tsgo, ngc, next build, nuxt build, vite build, webpack,
-        rollup, esbuild, parcel build, tsup, rspack build, astro build|check, gatsby build, ng build,
-        react-scripts build, remix build, svelte-kit build, expo export, nx *build, turbo *build, mvnd *package|install,
-        gradle *build|assemble|compileJava|compileKotlin|assembleDebug|bundle, gradlew *build|assemble|compileKotlin,
-        javac, kotlinc, scalac, sbt *compile|package|assembly, ant *compile|build|jar, dotnet build|publish|pack,
-        msbuild, swift build, xcodebuild *build|archive, swiftc, flutter build, cmake --build, ninja, meson compile,
-        scons, gcc, g++, cc, c++, clang, clang++, nvcc, emcc, zig build, bazel build, bazelisk build, buck2 build,
-        pants package, mix compile, rebar3 compile, stack build, cabal build, ghc, dune build, elm make, nim c,
-        crystal build, docker build, docker buildx build|bake, docker compose build|config, docker-compose build|config,
-        podman build, buildah build|bud, nix build, nix flake check, nix-build, earthly, packer validate|build,
-        mypy, dmypy run|check, pyright, basedpyright, pytype, pyre check, ty check, pyrefly check, svelte-check,
-        deno check, sorbet tc, srb tc, steep check, dart analyze, flutter analyze, mix dialyzer, go vet, nx *typecheck,
-        turbo *typecheck|check-types, pyproject-build, maturin build|develop, poetry build, uv build, hatch build,
-        flit build, sphinx-build, mkdocs build, jekyll build, wasm-pack build, trunk build, protoc,
-        pdflatex, latexmk, tectonic, typst compile, terraform plan|validate, tofu plan|validate,
-        terragrunt plan|validate, pulumi preview, cdk synth, sam build|validate, serverless package, helm template,
-        kustomize build, forge build, kubectl --dry-run, ansible-playbook --syntax-check|--check, nginx -t,
-        apachectl configtest, sqlc compile|vet, go build|install, buf build, mvn *compile|package|install|test-compile,
-        mvnw *compile|package|install|test-compile
-    """,
-    "lint": """
-        ruff check, ruff format --check|--diff, compileall, py_compile, poetry check, twine check,
-        flake8, pylint, pycodestyle, pydocstyle, pyflakes, black --check|--diff,
-        isort --check|--check-only|-c, autoflake --check, yapf --diff, bandit, vulture, lint-imports, deptry,
-        interrogate, pip-audit, djlint, eslint, eslint_d, biome check|lint|ci, oxlint,
-        prettier --check|-c|--list-different|-l, stylelint, xo, tslint, knip, next lint, ng lint, publint,
-        attw, dprint check, rome check|ci, deno lint, deno fmt --check,
-        cargo clippy|deny|audit|machete|udeps|semver-checks, cargo fmt --check, rustfmt --check, gofmt -l|-d,
-        goimports -l|-d, golangci-lint run, staticcheck, revive, govulncheck, errcheck, gosec, rubocop, standardrb,
-        reek, brakeman, erb_lint, phpstan, psalm, phpcs, phan, pint --test, php -l,
-        checkstyle, spotbugs, pmd, ktlint, detekt, scalafmt --check|--test, scalafix --check, swiftlint,
-        swift-format lint, swiftformat --lint, dart format --set-exit-if-changed,
-        clang-tidy, cppcheck, cpplint, clang-format --dry-run|-n, cmake-lint, gersemi --check, mix credo,
-        mix format --check-formatted, hlint, ormolu --mode, fourmolu --mode, luacheck, shellcheck, shfmt -d|-l, bash -n,
-        sh -n, checkbashisms, hadolint, yamllint, markdownlint, markdownlint-cli2, mdl, vale, codespell, cspell, typos,
-        actionlint, zizmor, commitlint, ansible-lint, tflint, tfsec, checkov, trivy, terraform fmt -check,
-        tofu fmt -check, helm lint, kubeconform, kubeval, kube-linter lint, conftest verify, sqlfluff lint, squawk,
-        buf lint|breaking, spectral lint, redocly lint, vacuum lint, taplo check|lint, pre-commit run, prek run,
-        lefthook run, lint-staged, semgrep, gitleaks, statix check, reuse lint, nx *lint,
-        turbo *lint, pants lint|check, xmllint --noout, json.tool, check-toml, check-json, check-yaml,
-        dotnet format --verify-no-changes, php-cs-fixer --dry-run
-    """,
-    "probe": """
-        curl -f|--fail|--fail-with-body, wget --spider, hurl --test, pg_isready, kubectl wait, kubectl rollout status,
-        wait-for-it.sh, http --check-status, https --check-status, xh --check-status,
-        manage.py check, manage.py makemigrations --check|--dry-run, go run, cargo run, dotnet run, nginx -t
-    """,
-}
-
-_VALUED: Final = word_set(
-    "-C -f --file --prefix --filter -F --manifest-path --config -pl --project-dir -p --directory --cwd --dir "
-    "-w --workspace -m --context -n --namespace -c --rcfile --toolchain --workdir -k --maxfail --rootdir "
-    "--durations --project --reporter -j --cov --cov-config --junitxml --ignore --deselect --config-file --ignore-path "
-    "--outputFile --output-file --exclude --cache-location --basetemp"
-)
-"""Options whose value could be taken for a verb or a path."""
-
-_NARROWS: Final = word_table(
-    """
-    pytest py.test pytest-3: -k -m !--deselect !--ignore !--ignore-glob !--lf !--last-failed !--sw !--stepwise
-    pytest py.test pytest-3: !--stepwise-skip
-    unittest: -k --tag @-s @--start-directory
-    manage.py: -k --tag !--exclude-tag
-    go: -run --run !-skip
-    gotestsum: -run --run
-    cargo: --test --bin --example -E !--skip !--exclude @-p @--package
-    jest vitest: -t --testNamePattern --testPathPattern !--exclude !--testPathIgnorePatterns !--onlyChanged
-    jest vitest: !--onlyFailures !--changedSince !--changed @--project
-    react-scripts: -t --testNamePattern --testPathPattern !--exclude !--testPathIgnorePatterns !--onlyChanged
-    react-scripts: !--onlyFailures !--changedSince !--changed
-    npm pnpm yarn bun: -t --testNamePattern --grep !--exclude !--testPathIgnorePatterns !--onlyChanged !--onlyFailures
-    npm pnpm yarn bun: !--changedSince !--changed @-w @--workspace @--filter @-F @workspace
-    mocha: -g --grep -f --fgrep !--invert !--grep-invert !--last-failed !--only-changed !--exclude
-    playwright: -g --grep -f --fgrep !--invert !--grep-invert !--last-failed !--only-changed !--exclude @--project
-    wdio: -g --grep -f --fgrep
-    node: --test-name-pattern
-    rspec: -e --example -t --tag !--only-failures !--next-failure !--exclude-pattern
-    mix: --only !--exclude !--failed !--stale
-    mvn mvnw mvnd: -Dtest -Dit.test @-pl @--projects
-    gradle gradlew: --tests
-    dotnet swift deno artisan: --filter
-    phpunit pest paratest: --filter !--exclude-group !--exclude-testsuite
-    ctest: -R -L !-E !-LE !--rerun-failed
-    bazel bazelisk: --test_filter
-    behave: -n -t --tags
-    nox: -k -t !--skip @-s @--session @-e
-    ruff black flake8 pylint bandit pyright: !--exclude !--extend-exclude !--ignore !--extend-ignore
-    mypy: !--exclude !--extend-exclude !--ignore !--extend-ignore @-p @--package @-m @--module
-    eslint: !--ignore-pattern
-    tox: !--skip @-e
-    turbo: @--filter @-F
-    lerna: @--scope
-    """
-)
-"""Options that narrow a run, by program: they select tests, leave some out (`!`), or name a part of a project (`@`)."""
-
-_SHORT_VALUED: Final = word_table(
-    """
-    pytest py.test pytest-3: -n -p -o -W -c -r -k -m
-    mypy: -p -m -c
-    eslint: -c -f -o
-    go: -o -p -C -tags -run -count -timeout -coverprofile -covermode -coverpkg -bench -cpu -parallel -ldflags -mod
-    gcc g++ cc c++ clang clang++ rustc: -o
-    dotnet: -c -f -v -p -o -r
-    cargo: -p -j -F -D -W -A -E
-    jest vitest: -t -c -w -r
-    mocha: -g -f -r -t -R
-    rspec: -e -t -f -o -r -I
-    playwright: -g -c -j
-    unittest: -k -s -p -t
-    pylint: -d -e -j
-    black: -l -t
-    shellcheck: -s -e -f
-    tox: -e -c -p
-    nox: -s -k -t -e
-    docker: -t -f -p
-    ctest: -R -L -E -j
-    isort prettier gofmt goimports ruff mix manage.py rubocop:
-    """
-)
-"""Short options with a value, by program; of other programs those in `_VALUED`."""
+_VALUED: Final = word_set(tables.VALUED)
+_NARROWS: Final = word_table(tables.NARROWS)
+_SHORT_VALUED: Final = word_table(tables.SHORT_VALUED)
 
 _FLAG: Final = compile_later(
     r"-[a-zA-Z]+|--(?:no-.*|fix|strict|quiet|verbose|check|diff|all|cache|ci|run|bail|lf|ff|last-failed|failed-first|sw"
@@ -176,13 +40,7 @@ _FLAG: Final = compile_later(
 )
 """Options without a value. A bare word after another long option is taken for its value."""
 
-_GOALS: Final = word_set(
-    "make gmake just task rake invoke inv doit poe mage npm pnpm yarn bun mvn mvnw mvnd gradle gradlew ant sbt mill "
-    "nx turbo lerna tox nox xcodebuild fastlane composer docker docker-compose terraform tofu kubectl pre-commit prek "
-    "lefthook helm cmake ninja"
-)
-"""Programs whose operands are goals and not what is checked, unless they are paths."""
-
+_GOALS: Final = word_set(tables.GOALS)
 _FILTERS: Final = word_set("cargo jest vitest react-scripts ava")
 """Programs whose operands select tests by a part of their name, unless they are paths."""
 
@@ -197,40 +55,14 @@ _NAME: Final = compile_later(r"(?!\d+[a-z]?$)[\w@][\w@.-]*")
 _ONLY_LEFT_OUT: Final = compile_later(r"not [\w-]+(?: and not [\w-]+)*")
 """A selection that names only what it leaves out."""
 
+_UNKNOWN_WORD: Final = compile_later(r"\$(?:\w+|\{\w+\}|\(\)|[@*])")
+"""A word that only the shell knows, so that it may narrow a run."""
+
 _FOLDER_OPTIONS: Final = frozenset({"-C", "--prefix", "--directory", "--cwd", "--dir", "--rootdir", "--project-dir"})
 
-_LANGUAGES: Final = word_table(
-    """
-    pytest py.test pytest-3 unittest doctest tox nox nose2 nosetests trial manage.py behave stestr: py pyi pyx ipynb
-    ruff black isort mypy dmypy pyright basedpyright flake8 pylint pycodestyle pydocstyle pyflakes: py pyi pyx ipynb
-    bandit ty pyrefly pytype pyre py_compile compileall vulture: py pyi pyx ipynb
-    jest vitest mocha ava react-scripts jasmine karma: js jsx mjs cjs ts tsx mts cts vue svelte
-    tsc vue-tsc tsgo svelte-check xo tslint: js jsx mjs cjs ts tsx mts cts vue svelte
-    eslint eslint_d biome oxlint: js jsx mjs cjs ts tsx mts cts vue svelte css json
-    prettier: js jsx mjs cjs ts tsx mts cts vue svelte css scss less html json yaml yml
-    stylelint: css scss less
-    go gotestsum ginkgo gofmt goimports golangci-lint staticcheck: go
-    cargo rustc rustfmt: rs
-    rspec minitest rubocop standardrb: rb erb
-    phpunit pest paratest phpstan psalm phpcs: php
-    mvn mvnw mvnd gradle gradlew javac: java kt kts scala groovy
-    dotnet: cs fs vb
-    swift xcodebuild swiftlint: swift m mm
-    dart flutter: dart
-    mix: ex exs
-    gcc g++ cc c++ clang clang++ clang-tidy cppcheck: c h cc cpp cxx hpp
-    shellcheck bash sh shfmt: sh bash
-    yamllint actionlint: yml yaml
-    terraform tofu tflint: tf
-    hadolint: dockerfile
-    """
-)
-"""The endings of the source files that programs look at."""
-
-_SOURCES: Final = frozenset[str]().union(
-    *(_LANGUAGES[name] for name in ("pytest", "jest", "go", "cargo", "rspec", "phpunit"))
-)
-_SOURCES_OF_OTHERS: Final = _SOURCES.union(*(_LANGUAGES[name] for name in ("mvn", "dotnet", "swift", "dart", "mix")))
+_LANGUAGES: Final = word_table(tables.LANGUAGES)
+_TESTED: Final = "pytest jest go cargo rspec phpunit mvn dotnet swift dart mix"
+_SOURCES: Final = frozenset[str]().union(*(_LANGUAGES[name] for name in _TESTED.split()))
 """Source of languages that have a test runner of their own."""
 
 
@@ -240,47 +72,17 @@ def looks_at(name: str, family: Family, path: str) -> bool:
     ending = path.rpartition("/")[2].rpartition(".")[2].lower()
     if own is None or ending in own:
         return True
-    return family == "test" and ending not in _SOURCES_OF_OTHERS
+    return family == "test" and ending not in _SOURCES
 
 
 # Options with which a command shows something about a check, or never ends, and checks nothing.
-_IDLE: Final = word_set(
-    "--version --help -h --collect-only --collectonly --co --list --listTests --showConfig --fixtures "
-    "--markers --setup-plan --setup-only --init --no-run --print-config --watch --watchAll --install-types "
-    "--ui --list-tests --install-hooks --dry-run --dryrun --no-execute --just-print --recon --question "
-    "--touch"
-)
-_IDLE_OF: Final = word_table(
-    """
-    make gmake: -[bBdekrRsSwL]*[nqt][a-zA-Z]*
-    just: -n -l
-    task: -n --dry -l -a --list-all --status --summary
-    rake: -n -T --tasks -P --prereqs -D --describe
-    tsc vitest jest mocha rollup webpack: -w watch
-    pytest mypy ruff: -V
-    tox: -V -l --listenvs -a --listenvs-all --notest --showconfig
-    nox: -l --list-sessions
-    ctest: -N --show-only
-    go: -list -n
-    dotnet: -t
-    bats: -c --count
-    prove: -D --dry
-    gradle gradlew: -m
-    """
-)
+_IDLE: Final = word_set(tables.IDLE)
+_IDLE_OF: Final = word_table(tables.IDLE_OF)
 _DRY_CHECKS: Final = frozenset({"kubectl", "clang-format", "php-cs-fixer", "manage.py"})
 # Options with which a check ends with 0 whatever it finds, or without having run.
 _HIDES: Final = word_set("--exit-zero --if-present --ignore-errors --soft-fail --no-fail --fail-never")
-_HIDES_OF: Final = word_table(
-    r"""
-    ruff: -e
-    checkov: -s
-    mvn mvnw mvnd: -fn -D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?
-    golangci-lint: --issues-exit-code=0
-    rspec: --failure-exit-code=0
-    make gmake: -[bBdekrRsSwL]*i[a-zA-Z]*
-    """
-)
+_HIDES_OF: Final = word_table(tables.HIDES_OF)
+_BUILDS_ONLY: Final = word_table(tables.BUILDS_ONLY)
 _REPORTS_WITH: Final[Mapping[str, str]] = {"semgrep": "--error", "cppcheck": "--error-exitcode", "trivy": "--exit-code"}
 """Programs that end with 0 unless they are given this option."""
 
@@ -301,11 +103,7 @@ _SCRIPT_WORDS: Final[Mapping[Family, frozenset[str]]] = {
     "lint": word_set("lint eslint ruff clippy"),
     "build": word_set("build compile dist bundle typegen typecheck types tsc mypy pyright vet"),
 }
-_NO_CHECK_WORDS: Final = word_set(
-    "watch dev serve start deploy clean update install setup debug ui open deps seed data fixtures report env "
-    "db publish release storybook fix"
-)
-"""A script with such a part in its name does something else: `test:watch`, `build-deps`."""
+_NO_CHECK_WORDS: Final = word_set(tables.NO_CHECK_WORDS)
 
 _HOSTS: Final = frozenset({"manage.py", "artisan", "rails", "setup.py"})
 _CHANGING_VERB: Final = compile_later(r"make|start(?:app|project)|generate|g$|new$|install|destroy|db:|compile")
@@ -334,10 +132,6 @@ _CHANGES_FILES: Final = compile_later(
     r"convert\w*|refactor\w*|patch\w*|apply\w*|rename\w*|replace\w*|rewrite\w*|bump\w*|transform\w*|edit\w*|sync\w*|seed\w*|scaffold\w*|deploy\w*|release\w*|publish\w*|clean\w*|modif\w+)(?:$|[_-])",
     re.IGNORECASE,
 )
-_WRITES_IN_CODE: Final = compile_later(
-    r"write_text|write_bytes|\.write\(|writeFile|appendFile|open\([^)]*['\"][wax]b?\+?['\"]|\bunlink|\brename\(|\brmtree"
-    r"|\bremove\(|\bmkdir|subprocess|os\.system|shutil\.|child_process|\.sub\(.*write|json\.dump\(|save\(|\binplace\b"
-)
 
 
 class Check(Struct, frozen=True, omit_defaults=True):
@@ -352,7 +146,7 @@ class Check(Struct, frozen=True, omit_defaults=True):
 
     name: str
     family: Family
-    program: str
+    program: str = ""
     is_script: bool = False
     scope: tuple[str, ...] = ()
     folder: str = ""
@@ -391,7 +185,7 @@ class Pattern(Struct, frozen=True):
 
     def match(self, words: Sequence[str]) -> str | None:
         """Return the name of this check, or None if the words are not it. Their program fits already."""
-        if not all(any(_is_option(word, options) for word in words[1:]) for options in self.options):
+        if not all(read_options(words[1:], options) for options in self.options):
             return None
         operands = find_operands(words[1:]) if self.verbs or self.anywhere else []
         if self.anywhere:
@@ -431,7 +225,7 @@ def load_default_patterns() -> Patterns:
 
 @cache
 def _parse_known() -> tuple[Pattern, ...]:
-    return tuple(Pattern.parse(text, family) for family, table in _KNOWN.items() for text in table.split(","))
+    return tuple(Pattern.parse(text, family) for family in FAMILIES for text in tables.KNOWN[family].split(","))
 
 
 def add_own_patterns(own: Mapping[str, Family]) -> Patterns:
@@ -465,7 +259,7 @@ def find_check(
     words, name = command.words, program(command.words)
     if len(words) > 1 and _INTERPRETER.fullmatch(name) and program(words[1:]) in _HOSTS:
         words = words[1:]  # `python manage.py test`
-    if not words or is_idle(words):
+    if not words or _is_idle(words):
         return None, False
     found = patterns.find(words)
     label, family = found or find_script(words, patterns) or _find_probe(command) or ("", None)
@@ -473,7 +267,7 @@ def find_check(
         return None, False
     if name in own:
         family = "probe"
-    elif family == "test" and _skips_tests(words):
+    elif family == "test" and _has_option(words, _BUILDS_ONLY):
         family = "build"
     is_script = found is None and family != "probe"
     script = "" if found is not None else find_script_path(words)
@@ -510,31 +304,24 @@ def hash_words(words: Sequence[str]) -> str:
     return blake2b("\0".join(words).encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
-def is_idle(words: Sequence[str]) -> bool:
+def _is_idle(words: Sequence[str]) -> bool:
     """True if a command shows something about a check, or never ends, and checks nothing."""
     name = program(words)
     given = {word.partition("=")[0] for word in words[1:] if not word.endswith(("=false", "=0"))}
-    if not _IDLE.isdisjoint(given) and name not in _DRY_CHECKS:
-        return True
-    return any(re.fullmatch(option, word) for option in _IDLE_OF.get(name, ()) for word in words[1:])
+    return (not _IDLE.isdisjoint(given) and name not in _DRY_CHECKS) or _has_option(words, _IDLE_OF)
 
 
-def _skips_tests(words: Sequence[str]) -> bool:
-    if program(words) in ("gradle", "gradlew"):
-        return any(option in ("-x", "--exclude-task") and "test" in task.lower() for option, task in pairwise(words))
-    if program(words) == "go":
-        return "-c" in words
-    return any(re.fullmatch(r"-D(?:skipTests|skipITs|maven\.test\.skip)(?:=true)?", word) for word in words)
+def _has_option(words: Sequence[str], table: Mapping[str, frozenset[str]]) -> bool:
+    """True if a command has one of the options that a table has for its program: `-x`, or with a value `-x=y`."""
+    given = [*words[1:], *(f"{option}={value}" for option, value in pairwise(words) if option.startswith("-"))]
+    return any(re.fullmatch(option, word) for option in table.get(program(words), ()) for word in given)
 
 
 def _hides_failure(words: Sequence[str]) -> bool:
-    name = program(words)
-    needed = _REPORTS_WITH.get(name)
+    needed = _REPORTS_WITH.get(program(words))
     if needed is not None and not any(word.partition("=")[0] == needed for word in words):
         return True
-    given = [*words[1:], *(f"{option}={value}" for option, value in pairwise(words))]
-    hiding = _HIDES_OF.get(name, ())
-    return not _HIDES.isdisjoint(words) or any(re.fullmatch(option, word) for option in hiding for word in given)
+    return not _HIDES.isdisjoint(words) or _has_option(words, _HIDES_OF)
 
 
 def _find_scope(words: Sequence[str], name: str, *, is_script: bool, is_file: bool) -> tuple[str, ...]:
@@ -551,7 +338,9 @@ def _find_scope(words: Sequence[str], name: str, *, is_script: bool, is_file: bo
         f"{'!' if _ONLY_LEFT_OUT.fullmatch(value) else ''}{option} {value}"
         for option, value in read_options(words[1:], narrows)
     ]
-    chosen += [f"!{word}" for word in words[1:] if f"!{word.partition('=')[0]}" in narrows]
+    chosen += [
+        f"!{word}" for word in words[1:] if f"!{word.partition('=')[0]}" in narrows or _UNKNOWN_WORD.fullmatch(word)
+    ]
     for word in _find_targets(words[1:], _SHORT_VALUED.get(host, _VALUED)):
         if word in verbs:
             verbs.discard(word)
@@ -702,18 +491,9 @@ def _find_probe(command: SimpleCommand) -> tuple[str, Family] | None:
     code = "\n".join([given, *(one.target for one in command.redirects if one.operator.startswith("<<"))])
     if code:
         is_shell = name in ("bash", "sh", "zsh")
-        return None if is_shell or _WRITES_IN_CODE.search(code) else (f"{name} {option}", "probe")
+        return None if is_shell or writes_files(code) else (f"{name} {option}", "probe")
     path = find_script_path(words)
     stem = path.rpartition("/")[2].rpartition(".")[0]
     if not stem or _CHANGES_FILES.search(stem) is not None:
         return None
     return f"{name} {path.rpartition('/')[2]}"[:64], "probe"
-
-
-def _is_option(word: str, wanted: frozenset[str]) -> bool:
-    if not word.startswith("-"):
-        return False
-    if word.partition("=")[0] in wanted:
-        return True
-    is_bundle = not word.startswith("--") and 2 < len(word) <= 8 and word[1:].isalpha()
-    return is_bundle and any(len(option) == 2 and option[1] in word for option in wanted)

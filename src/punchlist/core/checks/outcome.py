@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence, Set
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -19,7 +19,6 @@ from punchlist.core.checks.commands import (
     find_check,
     find_script_path,
     hash_words,
-    is_idle,
     is_interpreter,
     load_default_patterns,
 )
@@ -35,7 +34,7 @@ from punchlist.core.checks.summaries import (
     has_execution_error,
     is_refusal,
     lacks_operand,
-    lacks_program,
+    lacks_project,
     read_summary,
 )
 from punchlist.core.shell.exit_status import State, StatusTable, Watched, find_ways, read_states, trace_line
@@ -185,12 +184,12 @@ def analyse_command(
     touches: list[Touch] = []
     printed = {word for command in walk_commands(tree) for word in command.words[1:]}
     own_names, settings = _find_own_names(tree)
-    printers = set(_find_printers(tree, _find_own_files(tree)))
+    own_files = _find_own_files(tree)
     changes_before, changes_after, reads, count, is_whole = False, tree.is_cut, True, 0, not tree.is_cut
-    for command, folder, shown in _walk_line(tree, "", "whole", printed):
+    for command, folder, shown, is_free in _walk_line(tree, "", "whole", printed):
         name = program(command.words)
         found, hides_failure = find_check(command, known, settings, own_names)
-        if id(command) in printers:
+        if is_free and _may_print_summary(command, own_files):
             checks = [replace(one, shown="hidden") for one in checks]
         if naming and command.words == bare:
             found = _as_named(found, command.words, of_item="project" not in naming)
@@ -201,7 +200,7 @@ def analyse_command(
             Touch(how, _join(folder, path) if how not in ("back", "committed") else path) for how, path in touched
         )
         if found is None:
-            if effect_of(command) == "changes" and not is_idle(command.words):
+            if effect_of(command) == "changes":
                 is_checked = any(check.family != "probe" for check in checks)
                 changes_before, changes_after = changes_before or not is_checked, changes_after or is_checked
                 is_whole = is_whole and is_known
@@ -294,24 +293,6 @@ def _find_own_files(tree: CommandList) -> set[str]:
     return teed | {one.target for command in commands for one in command.redirects if ">" in one.operator}
 
 
-def _find_printers(node: CommandList | Node, own: Set[str], *, is_free: bool = True) -> Iterator[int]:
-    """Yield the identities of commands that may print a summary though a check before them failed or did not run."""
-    match node:
-        case SimpleCommand():
-            if is_free and _may_print_summary(node, own):
-                yield id(node)
-        case Pipeline():
-            for part in node.parts:
-                yield from _find_printers(part, own, is_free=is_free)
-        case CommandGroup():
-            for inner in node.lists:
-                yield from _find_printers(inner, own, is_free=is_free)
-        case CommandList():
-            for entry in node.entries:
-                yield from _find_printers(entry.node, own, is_free=is_free)
-                is_free = entry.operator != "&&"  # what `&&` joins to a check runs only after it passed
-
-
 def _may_print_summary(command: SimpleCommand, own: Collection[str]) -> bool:
     """True if a command that is no check may print what looks like a summary: a file, code, a text of its own.
 
@@ -352,37 +333,38 @@ def _pass_through(node: Node) -> Shown:
 
 
 def _walk_line(
-    node: CommandList | Node, folder: str, shown: Shown, printed: Set[str]
-) -> Generator[tuple[SimpleCommand, str, Shown], None, str]:
+    node: CommandList | Node, folder: str, shown: Shown, printed: Set[str], *, is_free: bool = True
+) -> Generator[tuple[SimpleCommand, str, Shown, bool], None, str]:
     """Yield the simple commands in their order; return the folder after them.
 
-    Each comes with the folder in which it runs, and with how its output reaches the screen: a file that the line prints
-    (`printed`) is on it.
+    Each comes with the folder in which it runs, with how its output reaches the screen (a file that the line prints,
+    `printed`, is on it), and with True if it runs whether or not the command before it passed.
     """
     if isinstance(node, SimpleCommand | CommandGroup):
         is_hidden = any(_leaves_screen(one) and one.target not in printed for one in node.redirects)
         shown = "hidden" if is_hidden else shown
     match node:
         case SimpleCommand():
-            yield node, folder, shown
+            yield node, folder, shown, is_free
             for inner in node.substitutions:
-                yield from _walk_line(inner, folder, "whole", printed)
+                yield from _walk_line(inner, folder, "whole", printed, is_free=False)
             return _change_folder(node, folder)
         case Pipeline():
             after = folder
             for place, part in enumerate(node.parts):
                 behind = (shown, *map(_pass_through, node.parts[place + 1 :]))
-                after = yield from _walk_line(part, folder, max(behind, key=_SHOWN.index), printed)
+                after = yield from _walk_line(part, folder, max(behind, key=_SHOWN.index), printed, is_free=is_free)
             return after if len(node.parts) == 1 else folder
         case CommandGroup():
             inside = folder
             for inner in node.lists:
-                inside = yield from _walk_line(inner, inside, shown, printed)
+                inside = yield from _walk_line(inner, inside, shown, printed, is_free=is_free)
             return inside if node.kind in ("brace", "if", "loop", "case") else folder
         case CommandList():
             begin = folder
             for entry in node.entries:
-                folder = yield from _walk_line(entry.node, folder, shown, printed)
+                folder = yield from _walk_line(entry.node, folder, shown, printed, is_free=is_free)
+                is_free = entry.operator != "&&"
                 if entry.operator == "&":  # all that `&&` joins to it ran in a shell of its own
                     folder = begin
                 elif entry.operator not in ("&&", "||"):
@@ -457,19 +439,9 @@ def judge_ends(
     states = read_states(ways, count)
     found: list[Outcome] = []
     for check, state, part, read in zip(line.checks, states, parts, readings, strict=True):
-        cannot_run = state == "failed" and exit_code in _CANNOT_RUN
-        ran_nothing = state == "failed" and exit_code in _PYTEST_EMPTY and check.program in _PYTEST
-        has_run = read.summary == "failed" or read.has_findings
-        if has_run and "_FailedTest" in part and lacks_operand(part, check.scope, count_tests(part, is_lint=False)):
-            found.append("empty")
-            continue
-        if (cannot_run or ran_nothing) and (not has_run or lacks_program(part)):
-            found.append("failed" if check.named else "empty")
-        elif state == "not run":
-            found.append("empty")
-        else:
-            is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's
-            found.append(_judge(check, state, part, Reading(None) if is_clear else read, is_guess=is_guess))
+        is_clear = has_failed and state == "passed" and read.summary == "failed"  # the failure is another check's
+        code = None if is_guess else exit_code
+        found.append(_judge(check, state, code, part, Reading(None) if is_clear else read))
     if exit_code and ways and all("f" in way[:count] for way in ways):
         suspects = [place for place in range(count) if any(way[place] == "f" for way in ways)]
         if not any(found[place] in ("failed", "empty") for place in suspects):
@@ -477,7 +449,7 @@ def judge_ends(
     return [
         CheckEnd(
             outcome,
-            count_tests(part, is_lint=check.family == "lint") if check.shown != "hidden" else RunCounts(),
+            count_tests(part, is_test=check.family == "test") if check.shown != "hidden" else RunCounts(),
             ended_well=state == "passed",
             has_runner=check.script != "" and check.shown != "hidden" and ends_in_summary(part),
         )
@@ -556,22 +528,18 @@ def _read(check: Check, text: str, *, repeats: bool) -> Reading:
     )
 
 
-def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_guess: bool) -> Outcome:
-    if check.named and is_guess and state != "failed" and read.summary is not None:
-        return read.summary  # no exit code was told, so a known runner's own words say more
-    if check.named:
-        return {"passed": "passed", "failed": "failed", "not run": "empty", None: "unknown"}[state]  # type: ignore[return-value]
+def _judge(check: Check, state: State | None, exit_code: int | None, text: str, read: Reading) -> Outcome:
+    """Return how a check came out. `exit_code` is that of the line, if it was told."""
+    if state == "not run":
+        return "empty"
+    may_be_error = check.shown != "hidden" and (state is None or exit_code is None)
+    if check.named:  # where no exit code was told, a known runner's own words say more
+        told = read.summary if exit_code is None and state != "failed" else None
+        return told or state or "unknown"
     if state is None and read.is_contradicted:
         return "unknown"
-    may_be_error = check.shown != "hidden" and (state is None or is_guess)
-    if (state == "failed" or may_be_error) and read.summary != "passed" and not read.has_findings:
-        names = check.program if not check.script else check.script
-        is_test, is_script = check.family == "test", check.is_script
-        has_start = not could_not_start(text, names, is_test=is_test, is_script=is_script)
-        if not has_start and not count_tests(text, is_lint=False).ran:
-            return "empty"
-    if read.is_unclear and state != "failed":
-        return "unknown"
+    if (state == "failed" or may_be_error) and _ran_nothing(check, text, read, exit_code if state else None):
+        return "empty"
     if read.summary in ("failed", "empty"):
         return read.summary
     if read.has_talk and check.family == "probe":  # code that was written to print OK or FAIL
@@ -585,7 +553,22 @@ def _judge(check: Check, state: State | None, text: str, read: Reading, *, is_gu
     has_complaints = read.has_talk or read.has_findings
     if state == "passed" and (not check.is_script or (not has_complaints and _shows_its_command(text))):
         return "passed"
-    return "empty" if state == "not run" else "unknown"
+    return "unknown"
+
+
+def _ran_nothing(check: Check, text: str, read: Reading, exit_code: int | None) -> bool:
+    """True if a check that did not pass could not start: no test ran, and nothing was compiled."""
+    is_empty_code = exit_code in _CANNOT_RUN or (exit_code in _PYTEST_EMPTY and check.program in _PYTEST)
+    ran = count_tests(text, is_test=True).ran
+    has_run = read.summary == "failed" or read.has_findings
+    if (is_empty_code and not has_run) or (has_run and lacks_operand(text, check.scope, ran)):
+        return True
+    if not ran and lacks_project(text):
+        return True
+    if read.summary == "passed" or read.has_findings or ran:
+        return False
+    names = check.script or check.program
+    return could_not_start(text, names, is_test=check.family == "test", is_script=check.is_script)
 
 
 def _shows_its_command(text: str) -> bool:

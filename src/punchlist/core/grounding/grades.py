@@ -31,7 +31,6 @@ from punchlist.core.grounding.session import (
     CheckRun,
     SessionRecord,
     find_deciding,
-    is_setup,
     name_check,
     read_ends,
 )
@@ -282,7 +281,8 @@ def _judge(done: Completion, record: SessionRecord) -> tuple[Grade, list[str], C
     red = [one for one in record.checks if done.agent in one.red_for and _counts_for(one.last, done)]
     charged = [one for one in red if _is_charged(one, done, record)]
     first_change = done.first_change or done.since
-    as_before = [one for one in charged if not done.asks_for_check and one.find_base(first_change) is not None]
+    may_be_same = not (done.asks_for_check or record.stash or record.is_away)
+    as_before = [one for one in charged if may_be_same and one.find_base(first_change) is not None]
     own = [one.last for one in charged if one not in as_before]
     if own:
         last = max(own, key=lambda run: run.finished)
@@ -373,13 +373,6 @@ def _find_remarks(done: Completion, record: SessionRecord, proof: CheckRun | Non
     if proof is None:
         return
     yield from (text for at, text in proof.notes if at > done.since)
-    for _, how, path in edits:
-        if how == "removed" and not is_setup(path):
-            yield f"tests were deleted ({path})"
-        elif is_setup(path):
-            yield f"the runner's configuration was edited ({path})"
-        elif path == "snapshots":
-            yield "snapshots were rewritten"
     if proof.left_out:
         yield f"only a part ran ({proof.left_out})"
     paths = [path.partition("::")[0] for path in proof.scope]

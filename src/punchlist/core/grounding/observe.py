@@ -213,10 +213,8 @@ def end_facts(
             outcome = worst_outcome(known.check, [end.outcome for end in ends])
             if masked:  # a line of the secret may look like a test
                 ends = [end._replace(counts=end.counts._replace(failures=())) for end in ends]
-            if any(check.family != "probe" or check.script for check in known.check.checks):
+            if len(ends) > 1 or known.check.family != "probe" or known.check.checks[0].script:
                 facts["check_ends"] = to_builtins(ends)
-            if len(ends) > 1:
-                facts["check_outcomes"] = [end.outcome for end in ends]
         if known.told is not None and not read.text:  # it has said how it goes while it ran
             outcome = known.told if known.told != "passed" or outcome == "unknown" else outcome
         facts |= _outcome_facts(known.check, outcome, "" if masked else read.text, watch)
@@ -324,7 +322,6 @@ def call_from(event: str, data: Mapping[str, Any], at: datetime | None, order: i
         files=tuple([path for path in named if isinstance(path, str)]),
         check=None if check is None else _check_from(check),
         check_outcome=_outcome(told),
-        outcomes=_read_rows(data.get("check_outcomes"), Outcome),
         told=_outcome(data.get("told")),
         touches=_read_rows(data.get("touches"), Touch),
         ends=_read_rows(data.get("check_ends"), CheckEnd),

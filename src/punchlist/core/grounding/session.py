@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from punchlist.core.checks.commands import FAMILIES, Check, Family
 from punchlist.core.checks.outcome import CheckEnd, Outcome
@@ -73,11 +73,9 @@ class Failure(Struct, frozen=True, array_like=True):
         return bool(new.failed) and bool(new.ran) and (new.failed, new.ran) == (then.failed, then.ran)
 
 
-class CheckRun(Struct, frozen=True, omit_defaults=True):
-    """One run of a check program. `started` and `finished` are positions; `agent` is the number of the agent."""
+class CheckRun(Check, frozen=True, omit_defaults=True, kw_only=True):
+    """One run of a check. `started` and `finished` are positions; `agent` is the number of the agent."""
 
-    name: str
-    family: Family
     outcome: Outcome
     started: int
     finished: int
@@ -85,27 +83,17 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
     agent: int
     call: str
     command: str = ""
-    folder: str = ""
-    scope: tuple[str, ...] = ()
     notes: tuple[tuple[int, str], ...] = ()
     """Remarks on what was done to the tests before this pass, each with its position."""
     tail: str = ""
     """The last lines of its output, if it failed."""
     counts: RunCounts = RunCounts()
-    options: str = ""
-    script: str = ""
-    named: str = ""
-    """A hash of its words, if a person or the project names it as a check."""
-    of_item: bool = False
-    """Only an item names it: a probe then counts for that item alone."""
     is_away: bool = False
     """The change was put aside by Git while it ran, and came back."""
     is_outside: bool = False
     """It ran in a folder outside the project."""
     healed: str | None = None
     """The options of a red run that it healed with other options."""
-    runs: tuple[str, ...] = ()
-    """Files that decide what it runs."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -118,14 +106,14 @@ class CheckRun(Struct, frozen=True, omit_defaults=True):
 
     @property
     def verified_by(self) -> Literal["test", "build", "named"]:
-        """What a pass of it is worth."""
+        """The kind of proof that a pass of it is."""
         if self.named and not (self.of_item and self.family in FAMILIES[:2]):
             return "named"
         return "test" if self.family == "test" else "build"
 
     @property
     def left_out(self) -> str:
-        """What it was narrowed to by options, not by paths."""
+        """The selection of tests by options, not by paths."""
         selected = (path.rpartition("::")[2].lstrip("!") for path in self.scope if "!" in path or "-" in path[:1])
         return next(selected, "")
 
@@ -220,17 +208,20 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     tool_runs: tuple[int, ...] = ()
     """Runs of scratch files whose code writes others."""
     changed: tuple[str, ...] = ()
-    """Hashes of files with changes that are not committed."""
+    """Hashes of files with changes that are neither committed nor put aside."""
+    aside: bool = False
+    """Git put changes aside, and no other work has begun since."""
     stash: int = 0
     """The position since which a change is stashed."""
-    away: int = 0
-    """The same, until other work begins."""
-    aside: int = 0
-    """The position of the first file that Git restored."""
     loose: Mapping[int, tuple[int, int]] = {}
     """By agent the last change while no item was open: the position of its turn, and its own."""
     work: Mapping[int, ItemWork] = {}
     """By agent the work on its item in progress; see `core/grounding/offers.py`."""
+
+    @property
+    def is_away(self) -> bool:
+        """True while the code is as it is without the change."""
+        return self.aside and not self.changed
 
     def find_last_change(self, agent: int) -> int:
         """Return the position of the last code change of an agent; a scratch file is one while it is there."""
@@ -301,55 +292,41 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         others = {agent: at for agent, at in self.last_change.items() if agent not in change.lineage}
         latest = {**others, **dict.fromkeys(change.lineage, change.position)}
         tests = tuple((change.position, how, path) for how, path in kept if _TEST_FILE.search(path) or is_setup(path))
-        has_work = not all(touch.how in _ASIDE for touch in kept)
-        is_back = has_work and self.aside and not self.changed  # the change was away as a whole, and comes back
-        record = self._mark_base(self.aside) if is_back else self
-        names = [path for how, path in kept if how not in _ASIDE] + [""] * (not change.is_known)
+        is_named = change.is_known or any(path == "*" for _, path in kept)
+        names = [path for how, path in kept if how not in _ASIDE] + [""] * (not is_named)
         changed = dict.fromkeys((*self.changed, *map(hash_path, names)))
         loose = self.loose
         if change.turn is not None:
             loose = {**loose, **dict.fromkeys(change.lineage, (change.turn, change.position))}
         return replace(
-            record,
+            self,
             changes=self.changes + 1,
             last_change=dict(list(latest.items())[-_MOST_AGENTS:]),
             suspect_edits=(*self.suspect_edits, *tests)[-_MOST_TEST_EDITS:],
             loose=dict(list(loose.items())[-_MOST_AGENTS:]),
             changed=tuple(changed)[-_MOST_WRITTEN:],
-            away=0 if has_work else self.away,
-            aside=0 if has_work else self.aside,
+            aside=self.aside and not names,
         )
 
     def _handle_git(self, touch: Touch, position: int) -> tuple[SessionRecord, bool]:
         """Return the record after Git put changes aside, brought them back or committed; True if that is a change."""
         if touch.how == "committed":
             checks = tuple(one for one in self.checks if one.last.name != "git commit")
-            return replace(self, checks=checks, changed=(), aside=0), False
+            return replace(self, checks=checks, changed=(), aside=False), False
         if touch.how == "unhooked":
             edits = (*self.suspect_edits, (position, touch.how, ""))[-_MOST_TEST_EDITS:]
-            return replace(self, suspect_edits=edits, changed=(), aside=0), False
+            return replace(self, suspect_edits=edits, changed=(), aside=False), False
+        whole = hash_path("")
         if touch.how == "back":
-            return replace(self._mark_base(self.stash), away=0, stash=0), True
+            return replace(self, changed=(whole,), aside=False, stash=0), True
         if touch.path == "*":
-            return replace(self, away=position, stash=position), True
-        own = {hash_path(touch.path), hash_path("")}  # what changed without a name may have been this file
+            return replace(self, changed=(), aside=True, stash=position), True
+        own = {hash_path(touch.path), whole}  # what changed without a name may have been this file
         if not touch.path:
             own.update(self.changed)
-        if own.isdisjoint(self.changed) and not (touch.how == "undone" and self.changes):
-            return self, True
         changed = tuple(one for one in self.changed if one not in own)
-        return replace(self, changed=changed, aside=self.aside or position), True
-
-    def _mark_base(self, since: int) -> SessionRecord:
-        """Return the record with the failures since a position as those of the code without the change."""
-        checks = tuple(
-            replace(
-                one,
-                failures=tuple(replace(each, is_base=each.is_base or each.started >= since) for each in one.failures),
-            )
-            for one in self.checks
-        )
-        return replace(self, checks=checks)
+        is_own = changed != self.changed or (touch.how == "undone" and self.changes > 0)
+        return replace(self, changed=changed, aside=self.aside or is_own), True
 
     def _forget_file(self, path: str) -> SessionRecord:
         """Return the record without the runs of a scratch file, or of tests in it, that was removed."""
@@ -371,10 +348,10 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         first = CheckHistory(replace(run, outcome="unknown", tail=""), changes=changes)
         known = next((one for one in self.checks if one.last.key == run.key), first)
         others = tuple(one for one in self.checks if one is not known)
-        if self.away or run.is_away:
+        if run.is_away or (self.stash and self.is_away):
             if run.outcome != "failed":
                 return self
-            failures = known.add_failure(run, changes, is_base=run.is_away)  # else it is one once the change is back
+            failures = known.add_failure(run, changes, is_base=True)
             return replace(self, checks=_bounded((*others, replace(known, failures=failures))))
         if run.outcome == "unknown":
             is_healed = known.red_for and known.last.options == run.options
@@ -388,7 +365,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
                 dict(list(red_for.items())[:_MOST_AGENTS]),
                 changes,
                 dict(list(red_changes.items())[:_MOST_AGENTS]),
-                known.add_failure(run, changes),
+                known.add_failure(run, changes, is_base=self.is_away),
             )
         else:
             healed = tuple(one for one in self.checks if run.includes(one.last))
@@ -409,10 +386,11 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
         notes = tuple(note for note in notes if note[1] != _OTHER_OPTIONS or run.healed is not None)
         if reds and run.healed is not None:
             notes += ((run.started, _OTHER_OPTIONS),)
-        if self.aside and not self.changed:
+        if self.is_away:
             notes += ((run.started, "the change was taken back"),)
         for at, how, path in self.suspect_edits:
-            if reds and min(reds) < at <= run.started and how != "unhooked":
+            is_healing = bool(reds) and min(reds) < at
+            if at <= run.started and how != "unhooked" and (is_healing or how == "removed" or is_setup(path)):
                 notes += ((at, _describe_edit(how, path)),)
         before = known.last.counts
         if run.counts.ran and before.ran > run.counts.ran:
@@ -479,12 +457,13 @@ def find_touched(call: ToolCall, project: str) -> list[Touch]:
 
 
 def read_ends(call: ToolCall) -> list[tuple[Check, CheckEnd]]:
-    """Return each check of a call with how it came out. What was told of the whole later on wins."""
+    """Return each check of a call with how it came out. What was told later of the only one wins."""
     checks = () if call.check is None else call.check.checks
-    told = call.check_outcome or "unknown"
-    outcomes = call.outcomes if len(call.outcomes) == len(checks) else (told,) * len(checks)
-    ends = call.ends if len(call.ends) == len(checks) else (CheckEnd("unknown"),) * len(checks)
-    return [(check, end._replace(outcome=outcome)) for check, outcome, end in zip(checks, outcomes, ends, strict=True)]
+    told = CheckEnd(call.check_outcome or "unknown")
+    if len(call.ends) != len(checks):
+        return [(check, told) for check in checks]
+    ends = call.ends if len(checks) > 1 else [end._replace(outcome=told.outcome) for end in call.ends]
+    return list(zip(checks, ends, strict=True))
 
 
 def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: str) -> list[CheckRun]:
@@ -504,9 +483,17 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
         scope = _scope(check, project)
         if end.counts.left_out and not any("!" in path or path.startswith("-") or "::-" in path for path in scope):
             scope = tuple(f"{path}::!deselected" for path in scope) or ("!deselected",)
-        run = CheckRun(
-            name=check.name,
+        folder = relative_path(check.folder, project)
+        known = replace(
+            check,
             family="test" if is_probe else check.family,
+            folder=folder,
+            scope=scope,
+            script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
+            runs=find_deciding(check, project),
+        )
+        run = CheckRun(
+            **asdict(known),
             outcome=outcome,
             started=call.started.order,
             finished=position,
@@ -514,17 +501,10 @@ def runs_of(call: ToolCall, agent: int, position: int, at: datetime, project: st
             agent=agent,
             call=call.id,
             command=call.preview,
-            folder=relative_path(check.folder, project),
-            scope=scope,
             tail=call.tail if outcome == "failed" else "",
             counts=end.counts,
-            options=check.options,
-            script=relative_path(posixpath.join(check.folder, check.script), project) if check.script else "",
-            named=check.named,
-            of_item=check.of_item,
             is_away=call.check.is_away,
-            runs=find_deciding(check, project),
-            is_outside=_is_outside(relative_path(check.folder, project), project),
+            is_outside=_is_outside(folder, project),
         )
         runs.append(run)
     return runs

@@ -80,8 +80,7 @@ class Moment(NamedTuple):
 class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call of a tool, by the reports about it.
 
-    `item` is the key of the item or task that was in progress when it started; grades do not depend on it. `outcomes`
-    are those of each check of its line, where there are several.
+    `item` is the key of the item or task that was in progress when it started; grades do not depend on it.
 
     `changes`: it may have changed files; `changes_anyway`: also if it failed; `reads`: it only looks at something.
     `program` is the one that a shell line runs. `words` are short hashes of the words that identify it, where the
@@ -107,7 +106,6 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reads: bool = False
     check: CheckedLine | None = None
     check_outcome: Outcome | None = None
-    outcomes: tuple[Outcome, ...] = ()
     told: Outcome | None = None
     preview: str = ""
     result: str = ""
@@ -193,12 +191,11 @@ def joined(one: ToolCall, other: ToolCall) -> ToolCall:
         files=united((one.files, other.files), MOST_FILES),
         check=check,
         check_outcome=outcome,
-        outcomes=one.outcomes if one.check_outcome == outcome else other.outcomes,
         told=told,
         result=ended.result or min(one.result, other.result) or max(one.result, other.result),
         tail=ended.tail or min(one.tail, other.tail) or max(one.tail, other.tail),
         touches=later.touches or opened.touches,
-        ends=one.ends if one.check_outcome == outcome and one.ends else other.ends or one.ends,
+        ends=one.ends if one.check_outcome == outcome else other.ends,
         **first,
         **either,
     )

@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Final, Literal
 
 from punchlist.core.shell.wrappers import SHELLS, expand, program, read_options, word_set, word_table
+from punchlist.core.tables import programs as tables
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, Node, Pipeline, Redirect, SimpleCommand
 
@@ -36,82 +37,14 @@ _HARMLESS_VARIABLES: Final = compile_later(
 )
 
 
-_READS: Final = word_set(
-    """
-    : [ [[ b2sum base32 basename bzcat cal cat cd cksum cmp column comm cut df diff dir dirname
-    dirs du echo egrep exa expand expr eza false fgrep fmt fold free getconf getent grep groups head hexdump id join
-    jq last locale ls lsblk lscpu md5sum netstat nl nproc od paste pgrep popd printenv ps pushd pwd
-    readlink realpath rev seq set sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat strings sum tac tail
-    test tr true tty type uname unexpand uptime users w wc whatis whereis which who whoami xzcat xzgrep zcat zgrep
-    """
-)
-"""Nothing that these can be given writes a file, runs a command or asks the network to change something."""
+_READS: Final = word_set(tables.READS)
 
-_RECORDS: Final = word_set(
-    """
-    exit return export unset alias shift trap ulimit umask local read wait top lsof ping dig nslookup host bc man help
-    history jobs locate more less cloc tokei scc mkdir kill pkill killall pip3 pip apt apt-get brew yum dnf apk conda
-    nvm pyenv rbenv corepack env declare typeset readonly hash shopt less clear time disown history venv virtualenv
-    uvicorn gunicorn hypercorn daphne http.server redis-server http-server live-server nodemon ngrok
-    psql mysql sqlite3 redis-cli mongosh
-    """
-)
-"""These write nothing that a check looks at, or only packages, processes and databases."""
+_RECORDS: Final = word_set(tables.RECORDS)
 
-_READ_VERBS: Final = word_table(
-    """
-    docker: ps images logs inspect version info top stats port diff history search container+ls image+ls volume+ls
-    docker: network+ls compose+ps compose+logs
-    kubectl: get describe logs version explain top api-resources api-versions cluster-info
-    gh: pr+view issue+view run+view repo+view release+view workflow+view search+code search+issues search+prs
-    gh: pr+list issue+list run+list repo+list release+list workflow+list pr+diff pr+status pr+checks
-    gh: issue+status auth+status
-    npm: ls list view outdated root prefix
-    pip pip3: list show freeze check
-    uv: pip+list pip+show pip+freeze pip+tree pip+check version python+list
-    cargo: tree search
-    go: version doc
-    systemctl: status list-units list-unit-files is-active is-enabled is-failed show cat
-    brew: list info search
-    apt: list show search
-    dpkg: -l -L -s -S --list --status
-    """
-)
-"""Programs with the verbs that read, one word or two, which have to come first."""
+_READ_VERBS: Final = word_table(tables.READ_VERBS)
 
-_RECORD_VERBS: Final = word_table(
-    """
-    git: add commit push fetch tag branch remote grep ls-remote reflog worktree notes format-patch archive bundle var
-    git: help fsck gc init config
-    jj: status st log diff show commit describe git
-    docker: push tag pull start stop restart kill rm rmi login exec compose
-    docker-compose: up down start stop restart ps logs pull exec
-    kubectl: port-forward
-    npm: install i ci add uninstall remove rm un update why explain whoami pack audit cache config start
-    pnpm: install i add remove rm update up ls list why outdated start dev
-    yarn: install add remove list why info start dev
-    bun: install i add remove
-    bundle gem: install update list show info check outdated
-    composer: install update require remove show
-    npm pnpm yarn bun: run+dev run+start run+serve run+preview
-    yarn vite: -
-    vite next nuxt astro: dev start serve preview
-    flask: run routes
-    rails: s server c console routes
-    playwright: install install-deps
-    make gmake just task: help
-    uv: sync tree export lock add remove pip venv python tool
-    poetry: install lock add show env
-    cargo: metadata version locate-project fetch install add
-    go: list env mod get
-    terraform: show output providers version graph init
-    helm: list status history get version
-    gh: pr issue run api search auth browse status release repo
-    glab: mr issue ci api auth
-    systemctl: start stop restart reload
-    """
-)
-"""Programs with the verbs that record, one word or two; `-` is a program without any."""
+_RECORD_VERBS: Final = word_table(tables.RECORD_VERBS)
+_WRITING_OPTIONS: Final = word_table(tables.WRITING_OPTIONS)
 
 _CLOUDS: Final = word_set("aws gcloud az heroku fly flyctl vercel netlify doctl")
 _CLOUD_READS: Final = compile_later(r"(?:ls|list|describe|get|show|status|logs?|info|help|version)(?:-.*)?")
@@ -119,13 +52,7 @@ _CLOUD_READS: Final = compile_later(r"(?:ls|list|describe|get|show|status|logs?|
 _WRITING_VERBS: Final = word_set("checkout fix")
 """`gh pr checkout`, `npm audit fix`."""
 
-_VERSIONED: Final = word_set(
-    """
-    bun cargo clang cmake deno docker gcc gh git go gradle java javac kubectl make mvn node npm npx perl php pip pip3
-    pnpm poetry psql pytest python python3 ruby ruff rustc rustup sqlite3 terraform tsc uv yarn
-    """
-)
-"""Programs that may be asked for their version or help, and for nothing else."""
+_VERSIONED: Final = word_set(tables.VERSIONED)
 
 _VERSIONED_SHORT: Final = word_set("node npm npx pnpm yarn php ruby")
 _ENVIRONMENT_SCRIPTS: Final = word_set(
@@ -222,7 +149,9 @@ def _reads(name: str, args: list[str]) -> bool:
         has_log = any(arg.startswith("--log") for arg in args)
         return bool(args) and not has_log and (args[0] in verbs or " ".join(args[:2]) in verbs)
     form = _FORMS.get(name)
-    return form is not None and form(args)
+    if form is not None:
+        return form(args) and (name == "git" or _writes_nothing(name, args))
+    return name in _WRITING_OPTIONS and _writes_nothing(name, args)
 
 
 def _records(name: str, args: list[str]) -> bool:
@@ -295,23 +224,21 @@ def _find_executed(args: Sequence[str]) -> list[list[str]]:
     return found
 
 
-# Programs that read in some forms and write in others: a function of the arguments each.
+# Programs that read in some forms and write in others.
 
 
-def _accept_without(*writing: str, short: str = "") -> Callable[[list[str]], bool]:
-    """Accept all forms but those with an option that writes: a long one, or its beginning, or a short letter."""
-
-    def accept(args: list[str]) -> bool:
-        for arg in args:
-            if arg.startswith("--"):
-                name = arg.partition("=")[0]
-                if len(name) > 2 and any(one.startswith(name) or name.startswith(one) for one in writing):
-                    return False
-            elif arg.startswith("-") and any(letter in arg for letter in short):
+def _writes_nothing(name: str, args: Sequence[str]) -> bool:
+    """True if a program is given none of its options that write: a long one, or its beginning, or a short letter."""
+    writing = _WRITING_OPTIONS.get(name, frozenset())
+    letters = {option[1] for option in writing if len(option) == 2}
+    for arg in args:
+        if arg.startswith("--"):
+            option = arg.partition("=")[0]
+            if len(option) > 2 and any(one.startswith(option) or option.startswith(one) for one in writing):
                 return False
-        return True
-
-    return accept
+        elif arg.startswith("-") and not letters.isdisjoint(arg):
+            return False
+    return True
 
 
 _FINDS: Final = word_set("-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls")
@@ -367,28 +294,13 @@ def _count_operands(args: list[str]) -> int:
     return sum(not arg.startswith("-") for arg in args)
 
 
-_GIT_READS: Final = word_set(
-    "status log diff show rev-parse ls-files ls-tree blame annotate describe shortlog cat-file rev-list name-rev "
-    "merge-base show-ref for-each-ref count-objects diff-tree diff-index diff-files whatchanged cherry version "
-    "check-ignore check-attr range-diff show-branch"
-)
-_GIT_LISTS: Final = word_table(
-    """
-    stash notes: list show
-    remote: get-url
-    worktree: list
-    submodule: status
-    reflog: show
-    bisect: log
-    config: --get --get-all --get-regexp --list -l get list
-    """
-)
+_GIT_READS: Final = word_set(tables.GIT_READS)
+_GIT_LISTS: Final = word_table(tables.GIT_LISTS)
 _GIT_ALONE: Final = ("remote", "remote -v", "remote --verbose", "reflog")
 _BRANCH_LISTS: Final = compile_later(r"--list|-l|--(?:no-)?(?:contains|merged)(?:=.*)?|--points-at.*")
 _BRANCH_SHOWS: Final = compile_later(
     r"-[arvn\d]+|--all|--remotes|--verbose|--show-current|--(?:sort|format|column|color)(?:=.*)?|--no-\w+"
 )
-_git_writes_nothing = _accept_without("--output", "--open-files-in-pager", "--exec")
 
 
 def _reads_git(args: list[str]) -> bool:
@@ -404,7 +316,7 @@ def _reads_git(args: list[str]) -> bool:
     if at >= len(args):
         return False
     verb, rest = args[at], args[at + 1 :]
-    if not _git_writes_nothing(rest):
+    if not _writes_nothing("git", rest):
         return False
     if verb in _GIT_READS:
         return True
@@ -421,35 +333,21 @@ def _reads_git(args: list[str]) -> bool:
 
 _FORMS: Final[Mapping[str, Callable[[list[str]], bool]]] = {
     "find": lambda args: all(program(inner) in _READS and "/" not in inner[0] for inner in _find_executed(args)),
-    **dict.fromkeys(("fd", "fdfind"), _accept_without("--exec", "--exec-batch", short="xX")),
-    "rg": _accept_without("--pre", "--hostname-bin"),
     "sed": _reads_sed,
     **dict.fromkeys(("awk", "gawk", "mawk"), _reads_awk),
-    "sort": _accept_without("--output", "--compress-program", "--temporary-directory", short="oT"),
-    "printf": lambda args: _accept_without(short="v")(args[:1]),
-    "base64": _accept_without("--output", short="o"),
-    "ss": _accept_without("--kill", short="K"),
-    "lsof": _accept_without(short="D"),
-    "bat": lambda args: args[:1] != ["cache"] and _accept_without("--pager")(args),
-    "ag": _accept_without("--pager"),
-    "ack": _accept_without("--pager", "--output"),
-    "uniq": lambda args: _count_operands(args) <= 1,
-    "xxd": lambda args: _count_operands(args) <= 1 and _accept_without(short="r")(args),
-    "tree": _accept_without("--output", short="oR"),
-    "file": _accept_without("--compile", short="C"),
-    "date": lambda args: _accept_without("--set", short="s")(args) and not any(arg.isdecimal() for arg in args),
-    "hostname": lambda args: not _count_operands(args) and _accept_without("--file", short="Fb")(args),
-    "yq": _accept_without("--inplace", "--in-place", "--split-exp", short="is"),
+    "printf": lambda args: not (args and re.match(r"-[^-]*v", args[0])),
+    "bat": lambda args: args[:1] != ["cache"],
+    **dict.fromkeys(("uniq", "xxd"), lambda args: _count_operands(args) <= 1),
+    "date": lambda args: not any(arg.isdecimal() for arg in args),
+    "hostname": lambda args: not _count_operands(args),
     "tar": lambda args: (
         bool(args)
         and re.fullmatch(r"-?t[vzjJf]*|-[vzjJ]*t[vzjJf]*", args[0]) is not None
         and not any(arg.startswith("-") for arg in args[1:])
     ),
     "unzip": lambda args: args[:1] in (["-l"], ["-Z"], ["-v"]),
-    "journalctl": _accept_without(
-        "--vacuum", "--rotate", "--flush", "--sync", "--update-catalog", "--setup-keys", "--cursor-file"
-    ),
     "git": _reads_git,
     "env": lambda args: not args,
     "command": lambda args: args[:1] in (["-v"], ["-V"]),
 }
+"""Programs that read in some forms only; those of `_WRITING_OPTIONS` read in all forms without such an option."""

@@ -7,35 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from punchlist.core.shell.wrappers import SHELLS, expand, word_set
+from punchlist.core.tables import programs as tables
 from punchlist.text.patterns import compile_later
 from punchlist.text.redaction import secrecy
 from punchlist.text.shell import LONGEST, Node, Pipeline, SimpleCommand, parse, walk
 
-_PRINTS_SECRET: Final = tuple(
-    tuple(row.split())
-    for row in r"""
-    vault read -field
-    vault kv get -field
-    op read
-    op item get --reveal|--fields
-    pass show
-    gopass show -\w*o|--password
-    aws secretsmanager get-secret-value
-    aws ssm get-parameter --with-decryption
-    gcloud secrets versions access
-    kubectl|oc get (?:.*,)?secrets?(?:[.,/].*)?
-    security find-generic-password|find-internet-password -\w*w\w*
-    az keyvault secret show
-    bw get password|totp|notes
-    heroku config:get
-    terraform|tofu output -raw
-    openssl rand
-    doppler secrets get --plain
-    chamber read -\w*q|--quiet
-    secret-tool lookup
-    """.strip().splitlines()
-)
-"""Patterns of words that stand in a command in this order; an option may have its value behind `=`."""
+_PRINTS_SECRET: Final = tuple(tuple(row.split()) for row in tables.PRINTS_SECRET.strip().splitlines())
 
 _PROGRAMS: Final = frozenset(name for row in _PRINTS_SECRET for name in row[0].split("|"))
 SECRET_FILE: Final = compile_later(r"/run/[./]*secrets\b")

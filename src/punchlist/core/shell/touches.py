@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from punchlist.core.shell.programs import NOWHERE, effect_of_words, skip_options
-from punchlist.core.shell.wrappers import program, word_set
+from punchlist.core.shell.wrappers import program, read_options, word_set
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import SimpleCommand
 
@@ -29,11 +28,18 @@ class Touch(NamedTuple):
 
 _WRITES_FILES: Final = compile_later(
     r"write_text|write_bytes|writelines|writeFile|appendFile|open\([^)\n]*['\"][wax]b?\+?['\"]|\binplace\b|\brmtree"
-    r"|os\.(?:remove|unlink|rename|replace)|shutil\.(?:copy|move)|\bsed -i|\bgit (?:checkout|apply|restore)"
+    r"|os\.(?:remove|unlink|rename|replace)|\.unlink|shutil\.(?:copy|move)|\bsed -i|\bgit (?:checkout|apply|restore)"
     r"|>\s*[\w./-]+\.\w"
 )
 _TEMPORARY_ONLY: Final = compile_later(r"tempfile|mkdtemp|mktemp|tmp_path|/tmp/")
 
+_OPENED: Final = compile_later(
+    r"open\(\s*['\"]([^'\"\n]+)['\"]\s*,\s*['\"][wax]|Path\(\s*['\"]([^'\"\n]+)['\"]\s*\)\.write_"
+)
+"""Files that code on the line writes."""
+
+_OUTPUT_OPTIONS: Final[dict[str, tuple[str, ...]]] = {"curl": ("-o", "--output"), "wget": ("-O", "--output-document")}
+_SKIPS_HOOKS: Final = compile_later(r"HUSKY=0|SKIP=|core\.hooksPath=")
 _IN_PLACE: Final = compile_later(r"-[a-zA-Z]*i.*|--in-place.*")
 SNAPSHOT_OPTIONS: Final = word_set(
     "-u --update --updateSnapshot --update-snapshots --snapshot-update --force-regen --accept"
@@ -60,28 +66,38 @@ def find_touches(command: SimpleCommand) -> tuple[list[Touch], bool]:
         for one in command.redirects
         if ">" in one.operator and one.target not in NOWHERE and not one.target.isdecimal()
     ]
-    named = _find_named(command.words)
+    named = _find_named(command)
     is_whole = named is not None or effect_of_words(command) != "changes"
-    return [*found, *(named or ())], is_whole
+    code = _read_code(command) if program(command.words).startswith("python") else ""
+    in_code = [Touch("edited", one[1] or one[2]) for one in _OPENED.finditer(code)]
+    return [*found, *(named or ()), *in_code], is_whole
 
 
 def _made(command: SimpleCommand) -> How:
-    code = "\n".join((*command.words, *(one.target for one in command.redirects if one.operator.startswith("<<"))))
-    return "tool" if writes_files(code) else "made"
+    return "tool" if writes_files(_read_code(command)) else "made"
 
 
-def _find_named(words: Sequence[str]) -> list[Touch] | None:
+def _read_code(command: SimpleCommand) -> str:
+    """Return the words of a command and its here-documents: some are code."""
+    return "\n".join((*command.words, *(one.target for one in command.redirects if one.operator.startswith("<<"))))
+
+
+def _find_named(command: SimpleCommand) -> list[Touch] | None:
     """Return what the words of a command say; None if they do not say which files it changes."""
-    name = program(words)
+    words, name = command.words, program(command.words)
     if name == "git":
-        words = skip_options(words[1:]) or words
+        words = tuple(skip_options(words[1:])) or words
         name = f"git {words[0]}"
-    operands = [word for word in words[1:] if not word.startswith("-")]
+    operands = [word for word in words[1:] if not word.startswith("-") and not word.isdecimal()]
     if name in ("git checkout", "git restore") and not any("/" in word or "." in word for word in operands):
         return None  # another branch
     if name in _OPERANDS:
         return [Touch(_OPERANDS[name], path) for path in operands if path != "HEAD"]
-    if name in ("mv", "cp", "git mv", "ln") and len(operands) > 1:
+    if name in _OUTPUT_OPTIONS and (targets := [path for _, path in read_options(words[1:], _OUTPUT_OPTIONS[name])]):
+        return [Touch("made", path) for path in targets if path not in NOWHERE]
+    if name == "dd":
+        return [Touch("made", word[3:]) for word in operands if word.startswith("of=")]
+    if name in ("mv", "cp", "git mv", "ln", "install") and len(operands) > 1:
         *sources, target = operands
         is_folder = len(sources) > 1 or target.endswith("/")
         made = [f"{target.rstrip('/')}/{program((source,))}" for source in sources] if is_folder else [target]
@@ -96,6 +112,7 @@ def _find_named(words: Sequence[str]) -> list[Touch] | None:
         return [Touch("undone" if name == "git revert" or {*operands} - {"HEAD"} else "away", ".")]
     if name == "git commit":
         is_unhooked = any(re.fullmatch(r"--no-verify|-[a-z]*n[a-z]*", word) for word in words[1:])
+        is_unhooked = is_unhooked or any(map(_SKIPS_HOOKS.match, (*command.assignments, *command.words[1:])))
         return [Touch("unhooked" if is_unhooked else "committed", "")]
     return None
 

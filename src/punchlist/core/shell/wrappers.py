@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from punchlist.core.tables import programs as tables
 from punchlist.text.patterns import compile_later
 from punchlist.text.shell import CommandGroup, CommandList, ListEntry, Node, Pipeline, SimpleCommand, parse, walk
 
@@ -23,72 +24,24 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def word_table(text: str) -> dict[str, frozenset[str]]:
-    """Read a table of rows `name name: word word`; a `+` is a space, and rows of one name are joined."""
+    """Read a table of rows `name name: word word`; rows of one name are joined. See `split_name`."""
     table: dict[str, frozenset[str]] = {}
     for row in text.strip().splitlines():
         names, _, words = row.partition(":")
         for name in names.split():
-            key = name.replace("+", " ")
-            table[key] = table.get(key, frozenset()) | {word.replace("+", " ") for word in words.split()}
+            table[split_name(name)] = table.get(split_name(name), frozenset()) | set(map(split_name, words.split()))
     return table
 
 
-_ENGINES: Final = "docker podman docker+compose docker-compose"
-_CONTAINER_RUNS: Final = " ".join(f"{engine}+{verb}" for engine in _ENGINES.split() for verb in ("exec", "run"))
-_CONTAINERS: Final = f"kubectl+exec {_CONTAINER_RUNS}"
-WRAPPERS: Final = word_table(
-    f"""
-    nohup setsid command builtin unbuffer chronic rye+run pipenv+run hatch+run pnpx yarn+exec bun+x bundle+exec:
-    mise+exec mise+x asdf+exec taskset direnv+exec:
-    timeout gtimeout: -k --kill-after -s --signal
-    time: -f -o
-    nice: -n
-    ionice: -c -n
-    stdbuf: -i -o -e
-    sudo: -u -g -C -D -h -p --user --group
-    doas: -u
-    exec: -a
-    caffeinate: -t -w
-    xvfb-run: -s -n -e -f --server-args --server-num
-    flock: -w --timeout -E
-    env: -u --unset -C --chdir
-    uv+run uvx uv+tool+run: --with --with-requirements --with-editable --extra --no-extra --group --no-group --index-url
-    uv+run uvx uv+tool+run: --only-group -p --python --directory --project --env-file --package --index --from
-    uv+run uvx uv+tool+run: --extra-index-url --config-file --cache-dir
-    pipx+run: --spec --python
-    poetry+run: -C -P --directory --project
-    pdm+run: -p --project
-    conda+run mamba+run micromamba+run: -n -p --name --prefix --cwd
-    pixi+run: -e --environment --manifest-path
-    npx bunx yarn+dlx: -p --package
-    npm+exec: -p --package -w --workspace --prefix
-    pnpm+exec: -F --filter -C --dir
-    pnpm+dlx: --package
-    coverage+run: --source --rcfile --data-file --include --omit --context --concurrency
-    devbox+run: -c --config
-    doppler+run: -p --project -c --config
-    xargs: -n -P -I -d -L -s -a -E --max-args --max-procs --delimiter --arg-file
-    dotenv+run dotenvx+run: -f
-    op+run: --env-file
-    {_CONTAINERS}: -e --env -w --workdir -u --user --index -f --file -p --project-name --name -v --volume --entrypoint
-    {_CONTAINERS}: -n --namespace -c --container --env-file --network --mount --platform --context --profile
-    """
-)
-"""Commands that run another, by the words that begin them, each with its options that have a value."""
+def split_name(name: str) -> str:
+    """Return a name of a table with a space for each `+` between two words: not in `g++`."""
+    return re.sub(r"(?<=\w)\+(?=\w)", " ", name)
 
-_MOVES: Final = word_table(
-    """
-    uv+run uvx: --directory
-    poetry+run: -C --directory
-    pnpm+exec: -C --dir
-    npm+exec: --prefix
-    conda+run mamba+run micromamba+run: --cwd
-    env: -C --chdir
-    """
-)
-"""Wrappers that run the command in a folder, with the options that name it."""
 
-_WITH_OPERAND: Final = word_table(f"timeout gtimeout flock taskset direnv+exec {_CONTAINERS}:").keys()
+WRAPPERS: Final = word_table(tables.WRAPPERS)
+_MOVES: Final = word_table(tables.MOVES)
+
+_WITH_OPERAND: Final = word_table(f"timeout gtimeout flock taskset direnv+exec {tables.CONTAINERS}:").keys()
 _NOT_WAITED_FOR: Final = {
     **dict.fromkeys(("docker", "docker-compose", "podman"), compile_later(r"-[it]*d[it]*|--detach(?:=true)?")),
     "ssh": compile_later(r"-[a-zA-Z]*f"),
