@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
@@ -85,6 +86,16 @@ def board() -> Iterator[Board]:
     """A board in memory."""
     with Board.open("memory:") as made:
         yield made
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A terminal on stdin: a person types the commands."""
+    ours, theirs = os.openpty()
+    with open(theirs) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        yield
+    os.close(ours)
 
 
 @pytest.fixture

@@ -56,13 +56,14 @@ def environment(folder: str) -> dict[str, str]:
 
 
 def execute(command: list[str], source: str, folder: str) -> tuple[str, str | None]:
-    """Return the output of a command (both streams), and the problem or None."""
+    """Return the output of a command (both streams), and the problem or None. As a person does: with a terminal."""
+    ours, theirs = os.openpty()
     try:
         done = subprocess.run(
             [*command, source],
             cwd=folder,
             env=environment(folder),
-            stdin=subprocess.DEVNULL,
+            stdin=theirs,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -71,6 +72,9 @@ def execute(command: list[str], source: str, folder: str) -> tuple[str, str | No
         )
     except subprocess.TimeoutExpired:
         return "", f"not finished after {SECONDS} seconds"
+    finally:
+        os.close(ours)
+        os.close(theirs)
     return done.stdout, f"exit code {done.returncode}\n{done.stdout}" if done.returncode else None
 
 

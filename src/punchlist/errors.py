@@ -3,6 +3,8 @@ case, where it gives no other."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
@@ -69,6 +71,10 @@ class HandoffRefused(PunchlistError):
 
 class EditRefused(PunchlistError):
     """{problem}"""
+
+
+class PersonDoubted(PunchlistError):
+    """{deed}: only a person can do that, and {doubt}; use {where}."""
 
 
 class RevisionConflict(PunchlistError):
@@ -154,7 +160,27 @@ class TranscriptUnknown(TranscriptError):
 
 
 class ExtraMissing(PunchlistError):
-    """{what} needs more packages: install them with `pip install "punchlist[{extra}]"`."""
+    """{what} needs more packages: install them with `{how}`."""
+
+    def __init__(self, **data: object) -> None:
+        super().__init__(**{"how": _name_installer(str(data["extra"])), **data})
+
+
+def _name_installer(extra: str) -> str:
+    """Return the command that adds an extra to this installation: of pipx, of uv, in a venv or a clone."""
+    option, wanted = "", f"punchlist[{extra}]"
+    if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
+        return f"pipx install --force '{wanted}'"
+    if os.path.exists(os.path.join(sys.prefix, "uv-receipt.toml")):
+        return f"uv tool install '{wanted}'"
+    clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if os.path.exists(os.path.join(clone, "pyproject.toml")):
+        option, wanted = "-e ", f"{clone}[{extra}]"
+    from importlib.util import find_spec  # only an error needs it
+
+    if find_spec("pip"):  # a venv of uv has none
+        return f"{sys.executable} -m pip install {option}'{wanted}'"
+    return f"uv pip install --python {sys.executable} {option}'{wanted}'"
 
 
 class StoreError(PunchlistError):

@@ -1,6 +1,8 @@
 """What a person says in another shell reaches an idle session of the real agents, and the receipt says so."""
 
 import json
+import os
+import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +33,13 @@ def wait_until_idle(sandbox: Sandbox) -> None:
 
 
 def answer(program: Program, *words: str) -> dict[str, Any]:
-    return json.loads(punchlist(program.sandbox, "answer", *words, "--json"))
+    """Answer as a person does, at a terminal."""
+    ours, theirs = os.openpty()
+    sandbox, command = program.sandbox, ["punchlist", "answer", *words, "--json"]
+    done = subprocess.run(command, cwd=sandbox.project, env=sandbox.env, stdin=theirs, capture_output=True, check=True)
+    os.close(ours)
+    os.close(theirs)
+    return json.loads(done.stdout)
 
 
 def test_an_answer_wakes_idle_claude_code_and_is_seen(

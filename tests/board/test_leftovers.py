@@ -57,7 +57,7 @@ def _texts(agent: Agent) -> dict[str, str]:
 def test_the_first_prompt_of_a_new_conversation_is_told_once(tmp_path: Path) -> None:
     path = tmp_path / "board.db"
     Board.open(path).close()
-    old = Host(path, tmp_path, session="old-bede30")
+    old = Host(path, tmp_path, session="5f0c1a2b-bede30")
     old.hook("UserPromptSubmit", prompt="Fix it")
     old.write_todos("t", **{"Read the code": "completed", "Fix the login": "pending", "Ship it": "pending"})
     old.hook("SessionEnd", reason="clear")
@@ -189,7 +189,7 @@ def test_an_agent_without_a_process_lives_while_it_is_heard_of(board: Board, tmp
 
 
 def test_continue_moves_the_open_items_with_all_that_is_known_of_them(board: Board, tmp_path: Path) -> None:
-    old = board.agent("main", session="old-bede30", project=tmp_path)
+    old = board.agent("main", session="5f0c1a2b-bede30", project=tmp_path)
     entries = [{"text": "Read"}, {"text": "Fix", "phase": "Code", "check": "pytest -q"}, {"text": "Ship"}]
     old.call("todo", {"set": entries})
     old.call("todo", {"done": ["1"], "note": [{"id": "2", "text": "see #12"}]})

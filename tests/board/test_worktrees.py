@@ -230,8 +230,9 @@ def test_todos_show_all_worktrees_and_tell_them_apart(
         _work_in_both(board, repository, worktree)
     monkeypatch.chdir(repository)
     assert main(["todos"]) == 0
-    heads = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Session")]
-    assert [("fix-login" in line, "second" in line) for line in sorted(heads)] == [(False, False), (True, True)]
+    out = capsys.readouterr().out
+    assert "api · main first" in out
+    assert "api (fix-login) · main second" in out
     assert main(["todos", "--json"]) == 0
     shown = {row["session"]: row["worktree"] for row in json.loads(capsys.readouterr().out)}
     assert shown == {"first": "", "second": "fix-login"}
@@ -272,8 +273,8 @@ def test_a_brief_of_the_repository_tells_worktrees_apart(repository: Path, workt
         found = load_brief(board, load_roster(board, present=()), 0, project=str(repository), who="ada")
         text = plain_text(brief_lines(found.brief, found.around, found.changes, UNICODE))
     assert "Look in api" in text
-    assert "main in second (fix-login)" in text
-    assert "main in first (" not in text
+    assert "api (fix-login) · main second" in text
+    assert "api · main first" in text
 
 
 # The past.

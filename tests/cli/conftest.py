@@ -1,8 +1,6 @@
 """The real command, run in this process, on a board and in a project of its own."""
 
-import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -48,16 +46,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return Ran(code, said.out, said.err)
 
     return command
-
-
-@pytest.fixture
-def person(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A terminal on stdin: a person types the commands."""
-    ours, theirs = os.openpty()
-    with open(theirs) as terminal:
-        monkeypatch.setattr(sys, "stdin", terminal)
-        yield
-    os.close(ours)
 
 
 @pytest.fixture

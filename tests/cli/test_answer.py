@@ -9,6 +9,8 @@ import pytest
 from punchlist import Board
 from tests.cli.conftest import Run
 
+pytestmark = pytest.mark.usefixtures("person")
+
 
 @pytest.fixture
 def asked(board: Board) -> Board:
@@ -28,22 +30,22 @@ def test_without_arguments_it_lists_all_that_waits_and_how_to_answer(run: Run, a
     everything_waits(asked)
     flow = asked.waits()[-1].id[:8]
     assert run("answer").out.splitlines() == [
-        "Deploy · main · session s1 · just now",
+        "Deploy · project · main s1 · just now",
         "  Which region?",
-        "    punchlist answer 1 TEXT --session s1 --agent main",
-        "Paint the region · main · session s1 · just now",
+        "    punchlist answer 1 TEXT --session s1",
+        "Paint the region · project · main s1 · just now",
         "  blocked: No paint",
-        "    punchlist answer 2 [TEXT] --session s1 --agent main",
-        "Move it · main · session s1 · just now",
-        "  a plan to approve or reject; `punchlist plan show --session s1 --agent main` shows it",
-        "    punchlist answer plan-1 approve --session s1 --agent main",
-        "    punchlist answer plan-1 reject REASON --session s1 --agent main",
+        "    punchlist answer 2 [TEXT] --session s1",
+        "Move it · project · main s1 · just now",
+        "  a plan to approve or reject; `punchlist plan show --session s1` shows it",
+        "    punchlist answer plan-1 approve --session s1",
+        "    punchlist answer plan-1 reject REASON --session s1",
         "Ship it · the tasks of errands · just now",
         "  a task that waits for a person",
         "    punchlist answer task-1 [TEXT] --list errands",
-        "Send mail · main · session s1 · just now",
+        "Send mail · project · main s1 · just now",
         "  a flow that waits for a person",
-        f"    punchlist answer flow-{flow} [TEXT] --session s1 --agent main",
+        f"    punchlist answer flow-{flow} [TEXT] --session s1",
     ]
 
 
@@ -105,7 +107,7 @@ def test_a_plan_is_approved_or_rejected_with_a_reason(run: Run, asked: Board, wo
     everything_waits(asked)
     said = run("answer", "plan-1", *words)
     assert said.code == 1
-    assert "`punchlist answer plan-1 approve --session s1 --agent main`" in said.err
+    assert "`punchlist answer plan-1 approve --session s1`" in said.err
     assert len(asked.waits()) == 5
 
 
@@ -119,7 +121,7 @@ def test_a_plan_is_decided_by_the_revision_that_was_shown(run: Run, asked: Board
     said = run("answer", name, "approve", *place)
     assert said.code == 1
     assert "Revision 2 of the plan waits" in said.err
-    assert "`punchlist answer plan-2 approve --session s1 --agent main`" in said.err
+    assert "`punchlist answer plan-2 approve --session s1`" in said.err
     assert agent.plans[-1].state == "proposed"
     assert run("answer", "plan-2", "approve", *place).code == 0
     assert agent.plans[-1].state == "approved"
@@ -130,7 +132,7 @@ def test_a_revision_alone_does_not_decide_on_the_plan_of_another_agent(run: Run,
         board.agent("main", session=session).propose_plan(text)
     said = run("answer", "plan-1", "approve")  # read when it was that of s1
     assert said.code == 1
-    assert "`punchlist answer plan-1 approve --session s2 --agent main`" in said.err
+    assert "`punchlist answer plan-1 approve --session s2`" in said.err
     assert len(board.waits()) == 2
     assert run("answer", "plan-1", "approve", "--session", "s2").code == 0
 
@@ -196,7 +198,7 @@ def test_an_item_that_waits_on_another_agent_or_item_does_not_wait_on_you(run: R
 @pytest.mark.parametrize("name", ["1", "#1", "deploy", "depl", "Which region"])
 def test_an_answer_finds_its_item_by_a_few_letters(run: Run, asked: Board, name: str):
     said = run("answer", name, "Use", "eu-west")
-    assert (said.code, said.out) == (0, "Answered: Deploy. main is told at its next turn.\n")
+    assert (said.code, said.out) == (0, "Answered: Deploy. project · main s1 hears it at its next turn.\n")
     told = asked.agent("main", session="s1").take_answers()
     assert told is not None
     assert "anna answered: Use eu-west" in told
@@ -221,7 +223,7 @@ def test_of_several_that_match_one_has_to_be_named(run: Run, asked: Board):
     other.ask("1", "When?")
     said = run("answer", "deploy", "now")
     assert said.code == 1
-    assert "`punchlist answer 1 TEXT --session s2 --agent main`" in said.err
+    assert "`punchlist answer 1 TEXT --session s2`" in said.err
     assert run("answer", "deploy", "now", "--session", "s2").code == 0
 
 

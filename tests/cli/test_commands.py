@@ -389,7 +389,7 @@ def test_a_command_whose_verb_is_left_out_shows_what_there_is(run: Run, tmp_path
 
 def test_options_may_stand_among_words(run: Run):
     said = run("todo", "append", "Paint", "--phase", "Later", "the", "fence").out
-    assert said.startswith("Appended to Later: Paint the fence (yours, ")
+    assert said.startswith("Appended to Later: Paint the fence (project · yours)")
     assert "Paint the gate" in run("tasks", "add", "Paint", "--label", "x", "the", "gate").out
 
 
@@ -451,12 +451,11 @@ def test_a_part_that_may_mean_several_sessions_names_them(run: Run):
 
 
 @pytest.mark.usefixtures("sessions")
-def test_ids_of_sessions_are_shown_in_full_where_they_fit(run: Run, monkeypatch: pytest.MonkeyPatch):
-    assert all(session in run("sessions").out for session in _SESSIONS)
-    monkeypatch.setenv("COLUMNS", "80")
-    assert all(session in run("sessions").out for session in _SESSIONS)
-    monkeypatch.setenv("COLUMNS", "60")
-    assert "06e51ec6-bb9a-4e76-994c…" in run("sessions").out
+def test_sessions_are_listed_by_name_and_not_by_their_whole_id(run: Run):
+    """Changed: ids were shown in full before; the end of each is in its name, and every command takes it."""
+    said = run("sessions").out
+    assert all(f"· main {session[-6:]} " in said for session in _SESSIONS)
+    assert not any(session in said for session in _SESSIONS[:2])
 
 
 @pytest.mark.parametrize("command", [("todos",), ("todos", "--json"), ("events",), ("plan", "show")], ids=" ".join)

@@ -45,7 +45,7 @@ def test_lists_are_drawn_as_agents_write_them(board: Board, project: Path) -> No
         picture = terminal.wait_for("└ explore 0/2")
         agent.tool_started("c1", "Bash", {"command": "pytest -q"})
         agent.tool_finished("c1", "1 failed in 0.1s", exit_code=1)
-        terminal.wait_for("red · s1")
+        terminal.wait_for("red · project · main s1")
         agent.call("TodoWrite", claude(6, 15))
         assert "Doing step 7" in terminal.wait_for("main completed “Step 6”")
 
@@ -88,10 +88,10 @@ def test_each_card_and_each_line_of_the_feed_says_of_which_session_it_is(board: 
         title, empty, cards = picture.splitlines()[:3]
         assert "of 4 done" in title
         assert not empty.strip()
-        assert re.findall(r"main ─+ ([\w ]+) ─╮", cards) == ["yours", "s2", "s1"]
+        assert re.findall(r"main ─+ project · ([\w ]+) ─╮", cards) == ["yours", "main s2", "main s1"]
         first.ask("Paint", "red or blue?")
-        picture = terminal.wait_for("s1  main asks about “Paint”: red or blue?")
+        picture = terminal.wait_for("project · main s1  main asks about “Paint”: red or blue?")
         assert "1 thing waits on you; `punchlist answer` shows it." in picture
         assert "blocked" not in picture
         run("todo", "append", "--session", "s2", "Wax")
-        terminal.wait_for("s2  anna added “Wax” for main")
+        terminal.wait_for("project · main s2  anna added “Wax” for main")

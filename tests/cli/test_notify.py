@@ -85,12 +85,12 @@ def test_a_terminal_shows_a_line_and_rings(claude: Claude, board: Board) -> None
         wait_for_bytes(terminal, "notify --test")
         wait_until_seen(board, "busy")
         claude.set("waiting", waitingFor=f"permission {ESCAPES}prompt")
-        wait_for_bytes(terminal, "shop · claude waits on you\x1b[0m: permission")
-        wait_for_bytes(terminal, "\x1b]9;Punchlist: shop · claude waits on you: permission")
+        wait_for_bytes(terminal, "shop · claude s-1 waits on you\x1b[0m: permission")
+        wait_for_bytes(terminal, "\x1b]9;Punchlist: shop · claude s-1 waits on you: permission")
         claude.set("busy")
         wait_until_seen(board, "busy")
         claude.end()
-        wait_for_bytes(terminal, "shop · claude ended")
+        wait_for_bytes(terminal, "shop · claude s-1 ended")
     assert b"owned\x07" not in terminal.shown.replace(b"\x1b]9;Punchlist", b"")
     assert b"\x1b[31mred" not in terminal.shown
     assert "\u202e".encode() not in terminal.shown

@@ -105,10 +105,10 @@ def test_agents_that_are_not_attached_are_shown_by_what_they_need(run: Run, home
     killed.wait()
     found = sections(run("now").out)
     assert list(found) == ["waits on you", "at work", "idle", "ended"]
-    assert re.fullmatch(r"! infra · claude · 3m permission: terraform apply in its window", found["waits on you"][0])
-    assert re.fullmatch(r"▸ docs · claude no list · Edit README.md 1\d s", found["at work"][0])
-    assert re.fullmatch(r"○ web · claude no list (\w+ )?\d\d:\d\d", found["idle"][0])  # no clock runs
-    assert re.fullmatch(r"– old · claude no list (\w+ )?\d\d:\d\d", found["ended"][0])
+    assert found["waits on you"] == ["! infra · claude i-1 · 3m permission: terraform apply in its window"]
+    assert re.fullmatch(r"▸ docs · claude d-1 no list · Edit README.md 1\d s", found["at work"][0])
+    assert re.fullmatch(r"○ web · claude w-1 no list (\w+ )?\d\d:\d\d", found["idle"][0])  # no clock runs
+    assert re.fullmatch(r"– old · claude o-1 no list (\w+ )?\d\d:\d\d", found["ended"][0])
 
 
 def test_an_agent_that_is_only_seen_says_how_to_attach_it_once(run: Run, board: Board, home: Path, start_claude: Start):
@@ -153,7 +153,7 @@ def test_an_attached_agent_shows_its_list_its_checks_and_its_subagents(
     child.call("todo", {"done": ["1"], "next": True})
     monkeypatch.setenv("COLUMNS", "120")
     (row,) = sections(run("now").out)["at work"]
-    expected = r"▸ shop · claude Writing the migration ━━───── 1/3 \d s red: pytest ✗ \d s ago ⤷ explore 1/2"
+    expected = r"▸ shop · claude s-1 Writing the migration ━━───── 1/3 \d s red: pytest ✗ \d s ago ⤷ explore 1/2"
     assert re.fullmatch(expected, row), row
     (agent_data,) = read_json(run)["agents"]
     assert (agent_data["session_state"], agent_data["check"], agent_data["focus"]) == (
@@ -176,9 +176,9 @@ def test_questions_and_plans_of_the_board_wait_with_those_of_hosts(
     asking.ask("1", "Which colour?")
     found = sections(run("now").out)
     assert [re.sub(r" · \d+ s| · \d+m", "", row) for row in found["waits on you"]] == [
-        "! web · claude input needed in its window",
-        "▤ shop · claude Plan r1: Move answer plan-1",
-        "? shop · builder “Which colour?” answer 1",
+        "! web · claude w-1 input needed in its window",
+        "▤ shop · claude s-1 Plan r1: Move answer plan-1",
+        "? shop · builder b-1 “Which colour?” answer 1",
     ]
     assert "at work" not in found
     data = read_json(run)
@@ -209,7 +209,7 @@ def test_an_agent_that_fell_silent_says_since_when_and_what_it_did_last(run: Run
         agent.call("todo", {"set": ["plan", "apply"], "start": "1"})
         agent.tool_started("t-1", "Bash", {"command": "terraform plan"})
     (row,) = sections(run("now").out)["at work"]
-    assert re.fullmatch(r"! infra · claude hung: terraform plan, silent since 20m ─{7} 0/2", row), row
+    assert re.fullmatch(r"! infra · claude i-1 hung: terraform plan, silent since 20m ─{7} 0/2", row), row
 
 
 def test_what_was_done_since_the_last_brief_is_counted(run: Run, board: Board):

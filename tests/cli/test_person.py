@@ -64,7 +64,7 @@ def _task(session: str, *more: str, terminal: bool = True, **environment: str) -
 
 
 BOTH = pytest.mark.parametrize(
-    ("complete", "done"), [(_item, "Marked completed: Paint (main, session s1)"), (_task, "Completed 1: Ship")]
+    ("complete", "done"), [(_item, "Marked completed: Paint (project · main s1)"), (_task, "Completed 1: Ship")]
 )
 
 
@@ -96,7 +96,7 @@ def test_another_author_is_graded_by_the_agents_work(session: str, complete: Com
 
 
 def test_ones_own_name_is_no_other_author(session: str) -> None:
-    assert _item(session, "--by", "anna") == ("confirmed", "Marked completed: Paint (main, session s1)\n")
+    assert _item(session, "--by", "anna") == ("confirmed", "Marked completed: Paint (project · main s1)\n")
 
 
 def test_a_worker_that_shows_its_fence_is_no_person(session: str) -> None:
@@ -109,9 +109,9 @@ def test_done_once_more_confirms_only_for_a_person(session: str) -> None:
     first, _ = _item(session, terminal=False)
     assert _item(session, terminal=False) == (
         first,
-        "Was completed before: Paint (main, session s1)\nNot counted as a person's word: stdin is no terminal.\n",
+        "Was completed before: Paint (project · main s1)\nNot counted as a person's word: stdin is no terminal.\n",
     )
-    assert _item(session) == ("confirmed", "Confirmed: Paint (main, session s1)\n")
+    assert _item(session) == ("confirmed", "Confirmed: Paint (project · main s1)\n")
     assert _item(session, terminal=False)[0] == "confirmed"
 
 
@@ -124,13 +124,82 @@ def test_an_imported_file_is_not_a_persons_word(session: str, tmp_path: Path) ->
         assert board.agent("main", session=session).todos.items[0].grade != "confirmed"
 
 
-def test_an_answer_and_a_decision_say_if_they_came_from_a_person(session: str) -> None:
+DECISIONS = (
+    ("answer", "paint", "Red"),
+    ("answer", "plan-1", "approve"),
+    ("plan", "approve", "1"),
+    ("plan", "reject", "1", "Prime", "first"),
+)
+
+
+@pytest.fixture
+def asked(session: str) -> str:
+    """The session, with a question and a plan that wait on a person."""
     with Board.open() as board:
         agent = board.agent("main", session=session)
         agent.ask("Paint", "Which colour?")
         agent.propose_plan("- Sand\n- Paint")
-    _command("answer", "paint", "Red", "--session", session, terminal=True)
-    _command("plan", "reject", "1", "Prime", "first", "--session", session, terminal=False)
+    return session
+
+
+def _refused(*arguments: str, terminal: bool, **environment: str) -> str:
+    """Run a command that fails; return its complaint."""
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        _command(*arguments, terminal=terminal, **environment)
+    assert failed.value.stdout == ""
+    return failed.value.stderr
+
+
+@pytest.mark.parametrize("words", DECISIONS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("terminal", "agent", "why"),
+    [
+        (False, "", "stdin is no terminal"),
+        (False, "1", "CLAUDECODE is set, so Claude Code runs this command"),
+        (True, "1", "CLAUDECODE is set, so Claude Code runs this command"),
+    ],
+)
+def test_decisions_are_refused_in_doubt(
+    asked: str, words: tuple[str, ...], *, terminal: bool, agent: str, why: str
+) -> None:
+    said = _refused(*words, "--session", asked, terminal=terminal, CLAUDECODE=agent)
+    deed = "decided" if words[0] == "plan" else "answered"
+    where = "use `punchlist top`, the page or another terminal"
+    assert said == f"punchlist: Nothing was {deed}: only a person can do that, and {why}; {where}.\n"
+    with Board.open() as board:
+        assert [wait.kind for wait in board.waits()] == ["question", "plan"]
+
+
+def test_a_person_at_a_terminal_decides(asked: str) -> None:
+    """Changed: a rejection without a terminal was taken before, though nobody knew whose it was."""
+    _command("answer", "paint", "Red", "--session", asked, terminal=True)
+    _command("plan", "reject", "1", "Prime", "first", "--session", asked, terminal=True)
     with Board.open() as board:
         told = {event.kind: event.data.get("person") for event in board.events()}
-    assert (told["question.answered"], told["approval.rejected"]) == (True, None)
+    assert (told["question.answered"], told["approval.rejected"]) == (True, True)
+
+
+def test_a_script_decides_where_the_settings_say_so_and_an_agent_still_does_not(asked: str) -> None:
+    _command("config", "set", "decide_without_terminal", "on", terminal=True)
+    said = _refused("plan", "approve", "1", "--session", asked, terminal=False, CLAUDECODE="1")
+    assert "Claude Code runs this" in said
+    _command("answer", "paint", "Red", "--session", asked, terminal=False)
+    _command("plan", "approve", "1", "--session", asked, terminal=False)
+    with Board.open() as board:
+        told = {event.kind: event.data.get("person") for event in board.events()}
+    assert (told["question.answered"], told["approval.approved"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "deed"),
+    [
+        (("config", "set", "decide_without_terminal", "on"), "`decide_without_terminal` was not set"),
+        (("token", "create", "phone", "--person"), "No token was made"),
+    ],
+)
+def test_what_makes_others_a_person_is_refused_in_doubt(session: str, words: tuple[str, ...], deed: str) -> None:
+    why = "only a person can do that, and stdin is no terminal; use a terminal of your own"
+    assert _refused(*words, terminal=False) == f"punchlist: {deed}: {why}.\n"
+    assert "CLAUDECODE is set" in _refused(*words, terminal=True, CLAUDECODE="1")
+    _command(*words, terminal=True)
+    _command("token", "create", "ci", terminal=False)  # a program's token makes nobody a person

@@ -9,6 +9,8 @@ import pytest
 from punchlist import Board
 from tests.cli.conftest import Run
 
+pytestmark = pytest.mark.usefixtures("person")
+
 PLAN = "# Move it\n\n1. Read\n2. Write"
 
 
@@ -37,15 +39,15 @@ def test_without_a_plan_it_says_where_plans_come_from(run: Run):
 def test_a_plan_is_shown_with_the_way_to_decide(run: Run, proposed: Board):
     said = run("plan", "show")
     assert said.out.splitlines() == [
-        "main · session s1 · revision 1 · proposed just now",
+        "project · main s1 · revision 1 · proposed just now",
         "",
         "# Move it",
         "",
         "1. Read",
         "2. Write",
         "",
-        "punchlist plan approve 1 --session s1 --agent main (--todos: 2 steps for the list)",
-        "punchlist plan reject 1 REASON --session s1 --agent main",
+        "punchlist plan approve 1 --session s1 (--todos: 2 steps for the list)",
+        "punchlist plan reject 1 REASON --session s1",
     ]
     shown = json.loads(run("plan", "show", "--json").out)
     assert (shown["agent"], shown["revision"], shown["state"], shown["waits"]) == ("main", 1, "proposed", True)
@@ -55,7 +57,10 @@ def test_an_approval_names_the_revision_and_may_make_the_list(run: Run, proposed
     said = run("plan", "approve", "1", "--todos")
     assert (said.code, said.out) == (
         0,
-        "Approved revision 1 and made 2 items of it; see `punchlist todos` (main in session s1).\n",
+        (
+            "Approved revision 1 and made 2 items of it; see `punchlist todos`. "
+            "project · main s1 hears it at its next turn.\n"
+        ),
     )
     agent = proposed.agent("main", session="s1")
     assert agent.mode == "execute"
@@ -98,8 +103,8 @@ def test_of_several_plans_that_wait_one_has_to_be_named(run: Run, proposed: Boar
     proposed.agent("main", session="s2").propose_plan("Second")
     said = run("plan", "approve", "1")
     assert said.code == 1
-    assert "--session s1 --agent main" in said.err
-    assert "--session s2 --agent main" in said.err
+    assert "--session s1" in said.err
+    assert "--session s2" in said.err
     assert run("plan", "approve", "1", "--session", "s2").code == 0
     assert run("plan", "approve", "1").code == 0
 

@@ -291,7 +291,7 @@ def test_the_first_brief_greets_and_says_where_to_begin_or_what_there_is(run: Ru
     board.agent("main", session="s1").call("todo", {"set": ["Paint", "Sand"]})
     first = run("brief").out.splitlines()
     assert first[0].startswith("Hello. This is your first brief here")
-    assert "  · main began a list of 2 items" in first
+    assert "  · project · main s1 began a list of 2 items" in first
     assert not run("brief").out.startswith("Hello")
 
 
@@ -303,15 +303,15 @@ def test_a_brief_says_that_lists_were_begun_or_grew_by_whom(run: Run, board: Boa
     run("tasks", "add", "Ship it")
     said = run("brief", "--after", "1").out
     assert "Nothing happened" not in said
-    assert "  · main began a list of 2 items" in said
+    assert "  · project · main s1 began a list of 2 items" in said
     assert "  · 1 task added to the tasks of project\n" in said
     assert "  · You began a list of 1 item\n" in run("brief", "--after", "0").out
     run("brief")
     agent.call("todo", {"add": ["Wax"]})
-    assert "  · main added 1 item to a list, which has 3 now\n" in run("brief").out
+    assert "  · project · main s1 added 1 item to a list, which has 3 now\n" in run("brief").out
     run("todo", "append", "Call ada", "--session", "s1")
     run("todo", "append", "Call ben", "--session", "s1")
-    assert "  · anna added 2 items to the list of main, which has 5 now\n" in run("brief").out
+    assert "  · anna added 2 items to the list of project · main s1, which has 5 now\n" in run("brief").out
     agent.call("todo", {"reword": {"3": "Oil"}})
     assert "Nothing happened" not in run("brief").out
     agent.finished()
@@ -328,7 +328,7 @@ def test_what_a_finished_agent_left_in_progress_is_not_under_way(run: Run, board
     agent.finished()
     said = run("brief").out
     assert "Under way" not in said
-    assert 'main stopped at "Paint", with 2 items open.' in said
+    assert 'project · main s1 stopped at "Paint", with 2 items open.' in said
     assert "Paint  left in progress" in run("report").out
 
 
@@ -452,7 +452,7 @@ def test_a_session_that_is_still_red_is_said_to_be_so_in_each_brief(run: Run, bo
     run("brief")
     opening, state, *rest = run("brief").out.splitlines()
     assert opening.startswith("Nothing happened since")
-    assert state.startswith("session red · s1: pytest failed")
+    assert state.startswith("session red · project · main s1: pytest failed")
     assert not rest
     assert [one["state"] for one in json.loads(run("brief", "--json").out)["sessions"]] == ["red"]
     assert run("brief", "--push", "cat >&2").err == ""

@@ -101,11 +101,13 @@ def test_the_command_that_decided_a_grade_is_shown(run: Run) -> None:
 def test_the_markdown_report_has_what_the_others_have(run: Run) -> None:
     said = run("report", "--format", "markdown").out
     assert said.startswith("# Work report\n\n- items: 3 of 3 done, 0 open\n")
-    assert "\n- session red (s1): pytest failed" in said
+    assert "\n- session red (project · main s1): pytest failed" in said
     assert said.count("npm test, 1 failed, ") == 1
     assert "npm test (" not in said  # the command that decided a grade is said once
     assert "pytest -q (" not in said
-    assert re.search(r"## Beside the lists\n\n- main, no item: pytest failed, 1 call \(shell\), 1 failed\n", said)
+    assert re.search(
+        r"## Beside the lists\n\n- project · main s1, no item: pytest failed, 1 call \(shell\), 1 failed\n", said
+    )
 
 
 def test_agents_of_one_name_are_told_apart_by_their_sessions(run: Run, board: Board) -> None:
@@ -115,8 +117,8 @@ def test_agents_of_one_name_are_told_apart_by_their_sessions(run: Run, board: Bo
         ran(agent, "c1", "pytest -q", "2 passed in 0.1s")
         agent.call("todo", {"done": "1"})
     said = run("brief").out
-    assert "main in s1" in said
-    assert "main in e6a0b1c2" in said
+    assert "project · main s1" in said
+    assert "project · main a0b1c2" in said
 
 
 @pytest.mark.usefixtures("worked")
@@ -224,13 +226,13 @@ def test_a_report_says_what_waits_and_who_stopped_where(run: Run, board: Board) 
     other.call("todo", {"set": ["Paint <the> door"]})
     other.finished("I stop here.")
     said = run("report").out
-    assert "Waiting on you (1)\n  · main in s1 asks: Red or *blue*?\nStopped, stalled or looping (1)\n" in said
-    assert '  · painter stopped at "Paint <the> door", with 1 item open.' in said
+    assert "Waiting on you (1)\n  · project · main s1 asks: Red or *blue*?\nStopped, stalled or looping (1)\n" in said
+    assert '  · project · painter s2 stopped at "Paint <the> door", with 1 item open.' in said
     markdown = run("report", "--format", "markdown").out
-    assert "## Waiting on you\n\n- main in s1 asks: Red or \\*blue\\*?\n" in markdown
-    assert 'painter stopped at "Paint \\<the\\> door"' in markdown
+    assert "## Waiting on you\n\n- project · main s1 asks: Red or \\*blue\\*?\n" in markdown
+    assert 'painter s2 stopped at "Paint \\<the\\> door"' in markdown
     page = run("report", "--format", "html").out
-    assert "painter stopped at &#34;Paint &lt;the&gt; door&#34;" in page
+    assert "painter s2 stopped at &#34;Paint &lt;the&gt; door&#34;" in page
     report = json.loads(run("report", "--json").out)
     assert [(wait["kind"], wait["text"]) for wait in report["waits"]] == [("question", "Red or *blue*?")]
     assert [(one["agent"], one["open"]) for one in report["stopped"]] == [("painter", 1)]
@@ -253,8 +255,8 @@ def test_the_first_lines_fit_a_narrow_terminal_and_lose_no_word(
     assert max(map(width, said.split("\n"))) <= columns
     found = squeezed(said)
     for part in (
-        "session red · e6a0b1c2: make lint failed", "3 items were marked done after it",
-        "git: 1 commit; 1 file, +1,200 -2 uncommitted", 'painter stopped at "Choose a colour for the door",',
+        "session red · project · main a0b1c2: make lint failed", "3 items were marked done after it",
+        "git: 1 commit; 1 file, +1,200 -2 uncommitted", 'painter a0b1c2 stopped at "Choose a colour for the door",',
         "with 2 items open.",
     ):  # fmt: skip
         assert squeezed(part) in found
@@ -279,8 +281,8 @@ def test_each_agent_has_one_heading_however_its_items_came(run: Run, board: Boar
     second.call("todo", {"set": ["Sand"]})
     first.call("todo", {"set": ["Paint", "Wax"]})
     said = run("report").out
-    assert "\n\nmain · session s1\n" in said
-    assert re.findall(r"session s\d|Paint|Sand|Wax", said) == ["session s1", "Paint", "Wax", "session s2", "Sand"]
+    assert "\n\nproject · main s1\n" in said
+    assert re.findall(r"main s\d|Paint|Sand|Wax", said) == ["main s1", "Paint", "Wax", "main s2", "Sand"]
     assert run("report", "--html").out.count('-title">main ') == 2
 
 
@@ -295,7 +297,7 @@ def test_tasks_stand_under_the_name_of_their_worker_or_under_tasks(run: Run, boa
         assert heading in text
     assert "    waits on a person\n" in text
     assert [line for line in markdown.splitlines() if line.startswith("## ")][-2:] == [
-        "## worker-1, tasks",
+        "## worker-1 · tasks",
         "## Tasks",
     ]
     assert '-title">worker-1 <span class="s-dim">tasks</span> ' in page
@@ -312,5 +314,5 @@ def test_the_page_says_of_which_session_a_completion_or_a_list_is(run: Run, boar
             agent.call("TodoWrite", {"todos": [{"content": session, "status": status, "activeForm": session}]})
     page = run("report", "--html").out
     for session in ("s1", "s2"):
-        assert f'<span class="s-dim">{session}</span></h2>' in page
-        assert f'{session} <span class="s-dim">(main, session {session})</span>' in page
+        assert f"project · main {session}</h2>" in page
+        assert f'{session} <span class="s-dim">(project · main {session})</span>' in page

@@ -133,10 +133,14 @@ def test_what_needs_a_persons_eyes_comes_first(page: str, project: Path) -> None
     names = list(sections)
     after = names.index("Needs your eyes")
     git_heading = next(name for name in names if name.startswith("Git "))
-    red, green = f"{project.name} s1", f"{project.name} s2"
+    red, green = f"{project.name} · main s1", f"{project.name} · main s2"
     assert names[after + 1 : after + 5] == ["Waiting on you (1)", "Marked done, but doubtful (2)", git_heading, red]
     assert names[after + 5 :] == ["main 2/4", "Timeline", green, "other 1/2"]
-    assert sections["Needs your eyes"].strip().startswith("session red s1: pytest tests/test_cart.py failed")
+    assert (
+        sections["Needs your eyes"]
+        .strip()
+        .startswith("session red project · main s1: pytest tests/test_cart.py failed")
+    )
     assert "✗ red pytest tests/test_cart.py failed" in sections[red]
     assert re.search(rf"✗ failed pytest -q tests/test_cart.py \d+ \w+ \d\d:\d\d{re.escape(OUTPUT)}\n", sections[red])
     assert (
@@ -145,8 +149,8 @@ def test_what_needs_a_persons_eyes_comes_first(page: str, project: Path) -> None
         .startswith("Deploy waits on ada: no <key>punchlist answer 4 [TEXT] --session s1")
     )
     doubtful = sections["Marked done, but doubtful (2)"]
-    assert "Paint (main, session s1) ✗ failing: pytest tests/test_cart.py, " in doubtful
-    assert "Sand (main, session s1) · unseen: no work on it was seen" in doubtful
+    assert "Paint (project · main s1) ✗ failing: pytest tests/test_cart.py, " in doubtful
+    assert "Sand (project · main s1) · unseen: no work on it was seen" in doubtful
     assert "✓ green pytest passed" in sections[green]
 
 

@@ -33,14 +33,14 @@ def test_a_file_is_restored_and_shown_like_any_other_list(run: Run, project: Pat
     ran = run("restore", str(path))
     assert ran.code == 0
     assert ran.out.splitlines() == [
-        f"Restored 2/5 for main in session {SESSION} from {path} (claude-code).",
+        f"Restored 2/5 for project · claude {SESSION[-6:]} from {path} (claude-code).",
         "1 line was broken and skipped.",
     ]
     assert run("todos").out.splitlines()[0] == "5 items: from run.jsonl"
     (shown,) = json.loads(run("todos", "--json").out)
     assert (shown["progress"], shown["label"]) == ({"done": 2, "total": 5, "percent": 40}, "from run.jsonl")
     again = run("restore", str(path))
-    assert (again.code, again.out.startswith(f"The list of main in session {SESSION} is already")) == (0, True)
+    assert (again.code, again.out.startswith(f"The list of project · claude {SESSION[-6:]} is already")) == (0, True)
 
 
 def test_the_newest_transcript_of_the_project_is_found(run: Run, project: Path, home: Path) -> None:
@@ -48,7 +48,7 @@ def test_the_newest_transcript_of_the_project_is_found(run: Run, project: Path, 
     os.utime(old, (1, 1))
     save(claude_file(home, project.parent, "far.jsonl"), records(project.parent, "Far", session="far"))
     new = save(claude_file(home, project), records(project, "New"))
-    assert run("restore").out.startswith(f"Restored 0/1 for main in session {SESSION} from {new}")
+    assert run("restore").out.startswith(f"Restored 0/1 for project · claude {SESSION[-6:]} from {new}")
     rollout = home / ".codex" / "sessions" / "2026" / "03" / "01" / "rollout-2026-03-01T09-00-00-t-1.jsonl"
     save(rollout, [meta(cwd=str(project)), plan("c1", "x Saw", "Glue"), output("c1")])
     os.utime(rollout, (4e9, 4e9))
@@ -56,7 +56,7 @@ def test_the_newest_transcript_of_the_project_is_found(run: Run, project: Path, 
         rollout.with_name("rollout-far.jsonl"), [meta("t-2", cwd=str(project.parent)), plan("c1", "Far"), output("c1")]
     )
     os.utime(rollout.with_name("rollout-far.jsonl"), (5e9, 5e9))
-    assert run("restore").out.startswith(f"Restored 1/2 for main in session t-1 from {rollout} (codex).")
+    assert run("restore").out.startswith(f"Restored 1/2 for project · codex t-1 from {rollout} (codex).")
 
 
 def test_a_session_is_found_by_its_id(run: Run, project: Path, home: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_session_is_found_by_its_id(run: Run, project: Path, home: Path) -> No
     todos_file.write_text(
         json.dumps({"todos": [{"id": "1", "content": "Saw", "status": "completed"}], "sessionId": "q1"})
     )
-    assert "Restored 1/1 for main in session q1" in run("restore", "q1").out
+    assert "Restored 1/1 for project · qwen q1" in run("restore", "q1").out
     for name in ("nope", "../../etc", "*"):
         ran = run("restore", name)
         assert (ran.code, ran.out) == (1, "")
@@ -134,13 +134,13 @@ def test_the_transcript_of_a_subagent_goes_to_a_child_of_its_own(run: Run, proje
     file.with_suffix(".meta.json").write_text('{"agentType": "explorer"}')
     assert run("restore", str(main)).out.rstrip().endswith("Subagents: explorer.")
     ran = run("restore", str(file), "--force")
-    assert ran.out.startswith(f"The list of explorer in session {SESSION} is already")
+    assert ran.out.startswith(f"The list of project · claude {SESSION[-6:]} · explorer is already")
     with file.open("a") as log:
         log.write(json.dumps(write("t2", "x Look", "> Tell", isSidechain=True, agentId="a1", second=9)) + "\n")
-    assert run("restore", str(file)).out.startswith(f"Restored 1/2 for explorer in session {SESSION}")
+    assert run("restore", str(file)).out.startswith(f"Restored 1/2 for project · claude {SESSION[-6:]} · explorer")
     kept = {row["agent"]: row["items"][0]["content"] for row in json.loads(run("todos", "--json").out)}
     assert kept == {"main": "Saw", "explorer": "Look"}
-    assert run("restore", str(file), "--history", "--agent", "by-hand").out.startswith("Imported 2 writes of by-hand")
+    assert run("restore", str(file), "--history", "--agent", "by-hand").out.startswith("Imported 2 writes of shed")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_the_rollout_of_a_subagent_goes_to_a_child_of_its_own(
     source = {"subagent": {"thread_spawn": {"parent_thread_id": "t-1", "depth": 1, **told}}}
     part = [meta("t-2", cwd=str(project), source=source), plan("c1", "> Dig"), output("c1")]
     path = save(tmp_path / "rollout-t-2.jsonl", part)
-    assert run("restore", str(path)).out.startswith(f"Restored 0/1 for {name} in session t-1")
+    assert run("restore", str(path)).out.startswith(f"Restored 0/1 for project · codex t-1 · {name}")
     rows = json.loads(run("todos", "--session", "t-1", "--json").out)
     assert {row["agent"]: row["items"][0]["content"] for row in rows} == {"main": "Saw", name: "Dig"}
 
@@ -167,7 +167,7 @@ def test_a_subagent_without_a_list_leaves_no_trace(run: Run, board: Board, proje
     with board:
         assert list(board.events()) == []
     whole = [meta("t-2", cwd=str(project), source=source), plan("c1", "> Dig"), output("c1")]
-    assert run("restore", str(save(path, whole))).out.startswith("Restored 0/1 for agent-t-2 in session t-2")
+    assert run("restore", str(save(path, whole))).out.startswith("Restored 0/1 for project · codex t-2 · agent-t-2")
 
 
 def test_the_whole_history_is_imported(run: Run, project: Path, tmp_path: Path) -> None:
@@ -175,8 +175,8 @@ def test_the_whole_history_is_imported(run: Run, project: Path, tmp_path: Path) 
     path = save(
         tmp_path / "run.jsonl", [*records(project, "Saw"), more, write("t3", "Oil", second=10, cwd=str(project))]
     )
-    assert run("restore", str(path), "--history").out.startswith("Imported 3 writes of main")
-    assert run("restore", str(path), "--history").out.startswith("Imported 0 writes of main")
+    assert run("restore", str(path), "--history").out.startswith("Imported 3 writes of project · claude 000001")
+    assert run("restore", str(path), "--history").out.startswith("Imported 0 writes of project · claude 000001")
     assert run("todos").out == "1 item:\n  ○ Oil\n"
 
 
@@ -232,17 +232,17 @@ def test_a_copy_is_read_only_until_its_agent_is_attached(
         for words in (["done", "oil"], ["append", "Sell", "--session", SESSION], ["rm", "--all", "--yes"], ["edit"]):
             ran = run("todo", *words, "--session", SESSION)
             assert (ran.code, ran.out) == (1, ""), words
-            assert f"The list of main in session {SESSION} is read-only: it is a copy from {path}" in ran.err
+            assert f"The list of project · claude {SESSION[-6:]} is read-only: it is a copy from {path}" in ran.err
             assert "`punchlist attach claude-code` attaches Claude Code; then resume the session there" in ran.err
         assert run("todo", "undo").code == 1
     assert run("todo", "export", "-", "--session", SESSION).code == 0
-    assert run("todo", "append", "Mine").out.startswith("Appended: Mine (yours, ")
+    assert run("todo", "append", "Mine").out.startswith("Appended: Mine (project · yours)")
     with board:
         agent = board.agent("main", session=SESSION, dialect="claude-code", project=project)
         agent.tool_started("c1", "Bash", {"command": "ls"})
-    assert run("todo", "done", "oil").out == f"Marked completed: Oil (main, session {SESSION})\n"
+    assert run("todo", "done", "oil").out == f"Marked completed: Oil (project · main {SESSION[-6:]})\n"
     assert run("restore", str(path), *how).code == 0
-    assert run("todo", "start", "sand").out == f"Started: Sand (main, session {SESSION})\n"
+    assert run("todo", "start", "sand").out == f"Started: Sand (project · main {SESSION[-6:]})\n"
 
 
 @pytest.mark.parametrize("how", [(), ("--history",), ("--with-work",)])
@@ -256,7 +256,7 @@ def test_tasks_of_a_copied_session_are_read_only_until_its_agent_is_attached(
         for words in (["done", "2"], ["start", "2"], ["add", "Sell"], ["cancel", "2"], ["delete", "2"], ["claim"]):
             ran = run("tasks", *words, "--list", name)
             assert (ran.code, ran.out) == (1, ""), words
-            assert f"The tasks of session {SESSION} are read-only: they are a copy from {path}" in ran.err
+            assert f"The tasks of shed · claude {SESSION[-6:]} are read-only: they are a copy from {path}" in ran.err
             assert "`punchlist attach claude-code` attaches Claude Code; then resume the session there" in ran.err
     assert run("tasks", "list", "--all", "--list", name).code == 0
     assert "Sweep" in run("todos", "--session", SESSION).out
@@ -292,11 +292,11 @@ def test_plain_messages_are_restored_to_a_session_of_their_own(run: Run, board: 
         path = save_messages(tmp_path / folder / "own.json", f"Oil {folder}", f"Sand {folder}")
         told = json.loads(run("restore", str(path), "--json").out)
         assert (told["restored"], told["session"].startswith("own-json-")) == (True, True)
-        assert run("restore", str(path)).out.startswith(f"The list of main in session {told['session']} is already")
+        assert run("restore", str(path)).out.startswith(f"The list of project · messages {told['session']} is already")
         ran = run("todo", "undo")
         assert ran.code == 1
         assert f'`board.agent("main", session="{told["session"]}")`' in ran.err
-    assert run("todo", "append", "Buy milk").out.startswith("Appended: Buy milk (yours, ")
+    assert run("todo", "append", "Buy milk").out.startswith("Appended: Buy milk (project · yours)")
     assert run("todo", "append", "Buy bread").code == 0
     lists = [[item.content for item in row.todos.items] for row in board.lists()]
     assert sorted(lists) == [["Buy milk", "Buy bread"], ["Oil a", "Sand a"], ["Oil b", "Sand b"]]

@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 
 from punchlist import Board
+
+pytestmark = pytest.mark.usefixtures("person")
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,7 +34,7 @@ def running(home: Path, *, installed: tuple[str, ...] = ("claude",)) -> Generato
     with subprocess.Popen(
         [sys.executable, ROOT / "tools" / "run.py", "--port", "0"],
         env=kept | {"HOME": str(home), "PATH": f"{home / 'bin'}:/usr/bin:/bin", "LANG": "C.UTF-8"},
-        stdin=subprocess.DEVNULL,
+        stdin=sys.stdin,
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

@@ -142,7 +142,7 @@ def test_brief_and_report_show_tasks_as_they_do_items(run: Run, board: Board) ->
     with board:
         _begin(board)
     report = run("report").out
-    assert "main · session s1\n  ? Read  unchecked: no check passed" in report
+    assert "project · main s1\n  ? Read  unchecked: no check passed" in report
     assert "items: 1 of 3 done, 2 open" in report
     whole = json.loads(run("report", "--json").out)
     assert [item["content"] for item in whole["items"]] == ["Read", "Paint", "Ship"]

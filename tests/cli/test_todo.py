@@ -19,7 +19,7 @@ def _todos(session: str | None = None, agent: str = "main") -> TodoList:
 
 def _mine() -> str:
     """What a confirmation says about a person's own list."""
-    return f"(yours, session {name_path_session(project_of())})"
+    return "(project · yours)"
 
 
 def _contents() -> list[str]:
@@ -220,9 +220,9 @@ def test_rm_all_without_a_terminal_needs_yes(run: Run):
 
 @pytest.mark.usefixtures("two")
 def test_an_item_is_found_on_whichever_open_list_has_it(run: Run):
-    assert run("todo", "start", "sand").out == "Started: Sand the floor (main, session s1)\n"
-    assert run("todo", "start", "look").out == "Started: Look around (explore, session s2)\n"
-    assert run("todo", "start", "ship it").out == "Started: Ship it (main, session s2)\n"  # the whole text
+    assert run("todo", "start", "sand").out == "Started: Sand the floor (project · main s1)\n"
+    assert run("todo", "start", "look").out == "Started: Look around (project · explore s2)\n"
+    assert run("todo", "start", "ship it").out == "Started: Ship it (project · main s2)\n"  # the whole text
 
 
 @pytest.mark.usefixtures("two", "person")
@@ -231,17 +231,18 @@ def test_several_matches_are_listed_and_nothing_is_changed(run: Run):
         ran = run("todo", verb, "paint", *(["x"] if verb == "note" else []))
         assert (ran.code, ran.out) == (1, "")
         assert '2 items match "paint": ' in ran.err
-        for named in ("“Paint the door” (main, session s1)", "“Paint the wall” (main, session s2)"):
-            assert named in ran.err
+        for text, session in (("Paint the door", "s1"), ("Paint the wall", "s2")):
+            typed = f"punchlist todo {verb} paint{' x' if verb == 'note' else ''}"
+            assert f"“{text}” (`{typed} --session {session}`)" in ran.err
     assert all(item.status is Status.PENDING for item in (*_todos("s1").items, *_todos("s2").items))
     said = run("todo", "done", "paint", "--session", "s1").out
-    assert said == "Marked completed: Paint the door (main, session s1)\n"
+    assert said == "Marked completed: Paint the door (project · main s1)\n"
 
 
 @pytest.mark.usefixtures("two")
 def test_of_several_matches_the_only_one_left_to_do_is_meant(run: Run):
     run("todo", "done", "paint", "--session", "s1")
-    assert run("todo", "start", "paint").out == "Started: Paint the wall (main, session s2)\n"
+    assert run("todo", "start", "paint").out == "Started: Paint the wall (project · main s2)\n"
 
 
 @pytest.mark.usefixtures("two")
@@ -249,18 +250,23 @@ def test_a_bare_number_needs_an_agent_where_there_are_several_lists(run: Run):
     ran = run("todo", "start", "2")
     assert (ran.code, ran.out) == (1, "")
     assert '3 items match "2": ' in ran.err
-    assert "a number needs --agent" in ran.err
-    assert run("todo", "start", "2", "--agent", "explore").out == "Started: Ship it soon (explore, session s2)\n"
+    assert "“Ship it soon” (`punchlist todo start 2 --agent explore`)" in ran.err
+    assert "“Ship it” (`punchlist todo start 2 --session s2 --agent main`)" in ran.err
+    assert run("todo", "start", "2", "--agent", "explore").out == "Started: Ship it soon (project · explore s2)\n"
     assert run("todo", "start", "2", "--agent", "main").code == 1
-    assert run("todo", "start", "#2", "--session", "s1").out == "Started: Sand the floor (main, session s1)\n"
+    assert run("todo", "start", "#2", "--session", "s1").out == "Started: Sand the floor (project · main s1)\n"
 
 
 @pytest.mark.usefixtures("two")
 def test_append_needs_a_name_where_several_lists_are_open(run: Run):
     ran = run("todo", "append", "Call ada")
     assert (ran.code, ran.out) == (1, "")
-    assert "There are 3 lists: " in ran.err
-    assert run("todo", "append", "Call ada", "--agent", "explore").out.endswith(" (explore, session s2)\n")
+    assert ran.err == (
+        "punchlist: There are 3 lists; say which one is meant: `punchlist todo append 'Call ada' --agent explore`; "
+        "`punchlist todo append 'Call ada' --session s2 --agent main`; "
+        "`punchlist todo append 'Call ada' --session s1`.\n"
+    )
+    assert run("todo", "append", "Call ada", "--agent", "explore").out.endswith(" (project · explore s2)\n")
     assert run("todo", "append", "Call ada", "--mine").out == f"Appended: Call ada {_mine()}\n"
 
 
@@ -270,7 +276,7 @@ def test_append_goes_to_the_only_open_list_of_an_agent_else_to_your_own(run: Run
     assert run("todos").out == "1 item: yours\n  ○ Mine alone\n"
     with board:
         _give(board, "s1", "main", "Paint")
-        assert run("todo", "append", "Sand").out == "Appended: Sand (main, session s1)\n"
+        assert run("todo", "append", "Sand").out == "Appended: Sand (project · main s1)\n"
         assert "main (yours) — Items (0/1)" in run("todos").out
         board.agent("main", session="s1").finished("done")
     assert run("todo", "append", "Buy milk").out == f"Appended: Buy milk {_mine()}\n"
@@ -281,7 +287,7 @@ def test_the_name_of_an_agent_does_not_mean_your_own_list(run: Run, board: Board
     with board:
         _give(board, "s1", "main", "Paint")
     assert run("todo", "done", "--all", "--agent", "main").out.startswith(
-        "Marked completed: all 1 item (main, session s1)"
+        "Marked completed: all 1 item (project · main s1)"
     )
     assert run("todo", "start", "alone", "--agent", "main").code == 1
 
@@ -300,7 +306,7 @@ def test_a_finished_list_is_searched_when_no_open_one_matches(run: Run):
     with Board.open() as board:
         _give(board, "s3", "main", "Paint the roof")
         board.agent("main", session="s3").edit(do.Done(do.Target()), by="main")
-    assert run("todo", "done", "roof").out == "Confirmed: Paint the roof (main, session s3)\n"
+    assert run("todo", "done", "roof").out == "Confirmed: Paint the roof (project · main s3)\n"
 
 
 @pytest.mark.usefixtures("two")
@@ -308,7 +314,7 @@ def test_undo_takes_back_the_last_change_on_whichever_list_it_was(run: Run):
     run("todo", "start", "sand")
     with Board.open() as board:
         _give(board, "s2", "main", "Later")
-    assert run("todo", "undo").out == "Took back the last change by anna (main, session s1)\n"
+    assert run("todo", "undo").out == "Took back the last change by anna (project · main s1)\n"
     assert run("todo", "undo").code == 1
 
 
@@ -321,7 +327,7 @@ def test_a_change_is_by_its_author(run: Run, board: Board):
 
 def test_the_environment_names_the_session(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PUNCHLIST_SESSION", "s2")
-    assert run("todo", "append", "third").out == "Appended: third (main, session s2)\n"
+    assert run("todo", "append", "third").out == "Appended: third (project · main s2)\n"
     run("todo", "start", "third")
     assert _todos("s2").items[0].status is Status.IN_PROGRESS
 
@@ -370,11 +376,11 @@ def _leave(board: Board, session: str, project: Path) -> None:
 
 
 def test_continue_gives_leftovers_to_the_session_at_work(run: Run, board: Board, project: Path) -> None:
-    _leave(board, "old-bede30", project)
+    _leave(board, "5f0c1a2b-bede30", project)
     agent = board.agent("main", session="new", project=project)
     agent.call("todo", {"set": ["Look", "Think"]})
     ran = run("todo", "continue")
-    assert ran == (0, "Took over 1 item of session bede30; 2 is 3 now (main, session new)\n", "")
+    assert ran == (0, "Took over 1 item of session bede30; 2 is 3 now (project · main new)\n", "")
     assert [item.content for item in agent.todos.items] == ["Look", "Think", "Fix the login"]
     assert "Fix the login" in agent.assistant_turn()[0].text  # the model hears of it
     assert run("todo", "continue").code == 1
@@ -383,21 +389,21 @@ def test_continue_gives_leftovers_to_the_session_at_work(run: Run, board: Board,
 def test_continue_puts_leftovers_on_the_persons_own_list_where_nobody_works(
     run: Run, board: Board, project: Path
 ) -> None:
-    _leave(board, "old-bede30", project)
+    _leave(board, "5f0c1a2b-bede30", project)
     ran = run("todo", "continue", "bede30")
     assert ran.out == f"Took over 1 item of session bede30 {_mine()}\n"
     assert [item.content for item in _todos().items] == ["Fix the login"]
 
 
 def test_continue_names_a_session_that_still_lives(run: Run, board: Board, project: Path) -> None:
-    board.agent("main", session="old-bede30", project=project).call("todo", {"set": ["Look"]})
+    board.agent("main", session="5f0c1a2b-bede30", project=project).call("todo", {"set": ["Look"]})
     ran = run("todo", "continue", "bede30", "--mine")
     assert (ran.code, ran.out) == (1, "")
     assert "still lives" in ran.err
 
 
 def test_continue_none_declines(run: Run, board: Board, project: Path) -> None:
-    _leave(board, "old-bede30", project)
+    _leave(board, "5f0c1a2b-bede30", project)
     assert run("todo", "continue", "none").code == 0
     assert board.agent("main", session="new", project=project).offer_leftovers() is None
 

@@ -39,7 +39,7 @@ def _left(tmp_path: Path) -> list[Path]:
 
 
 def _mine() -> str:
-    return f"(yours, session {name_path_session(project_of())})"
+    return "(project · yours)"
 
 
 @pytest.mark.usefixtures("person")

@@ -61,7 +61,7 @@ def test_several_agents_have_a_block_each_and_children_stand_below_their_parent(
         child = board.agent("main", session="s1").spawn("explore", label="Look around", dialect="claude-code")
         child.call("TodoWrite", {"todos": [{"content": "Dig", "status": "pending", "activeForm": "Digging"}]})
     lines = run("todos").out.splitlines()
-    assert lines[0].startswith("Session s1 · ")
+    assert lines[0].startswith("project · main s1 · ")
     assert lines[1:] == [
         "  main — Items (1/3)",
         "    ✓ Read",
@@ -181,7 +181,7 @@ def test_follow_goes_on_where_the_past_ends_and_stops_with_the_board(
 def test_sessions_are_listed_copied_and_moved(run: Run, board: Board):
     with board:
         _write(board, One="pending")
-    assert run("sessions").out.startswith("s1 ")
+    assert run("sessions").out.startswith("project · main s1 ")
     assert run("sessions", "copy", "s1", "s2").code == 0
     assert run("sessions", "move", "s1", "s3").code == 0
     assert {row["id"] for row in json.loads(run("sessions", "--json").out)} == {"s2", "s3"}
@@ -264,7 +264,7 @@ def test_the_state_of_a_session_is_in_its_head_line(run: Run, board: Board, monk
     board.agent("main", session="s2").call("todo", {"set": ["Wax"]})
     assert run("todos", "--session", "s1").out.startswith("2 items: session red\n")
     assert run("todos", "--session", "s2").out.startswith("1 item:\n")
-    assert "Session s1 · session red · just now\n" in run("todos").out
+    assert "project · main s1 · session red · just now\n" in run("todos").out
     states = {row["session"]: row["session_state"] for row in json.loads(run("todos", "--json").out)}
     assert (states["s1"], states["s2"]) == ("red", "idle")
     assert {row.id: row.state for row in board.sessions()} == states
@@ -284,6 +284,7 @@ def test_what_a_finished_agent_left_in_progress_is_only_open(run: Run, board: Bo
     assert json.loads(run("todos", "--json").out)[0]["items"][0]["status"] == "in_progress"
 
 
+@pytest.mark.usefixtures("person")
 def test_every_view_counts_what_waits_on_the_reader(run: Run, board: Board):
     agent = board.agent("main", session="s1")
     agent.call("todo", {"set": ["Deploy", "Sweep"]})

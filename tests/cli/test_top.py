@@ -75,7 +75,7 @@ def test_a_question_is_answered_in_place_and_the_agent_appears_at_work(board: Bo
         terminal.wait_for("Use réd▏")
         family = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"  # one character for a person
         terminal.press(f"{family}\x7f\x7f\x7f\x7fblue\r")
-        terminal.wait_for("Answered: paint. builder is told at its next turn.")
+        terminal.wait_for("Answered: paint. project · builder s-builder hears it at its next turn.")
         assert "at work · 1" in terminal.wait_for("0 wait on you")
         assert b"owned" not in terminal.shown
         assert "\u202e".encode() not in terminal.shown
@@ -103,9 +103,9 @@ def test_items_are_added_and_the_one_in_progress_is_marked_done(board: Board, pr
     with top() as terminal:
         terminal.wait_for("at work · 1")
         terminal.press("a")
-        terminal.wait_for("Add to project / one:")
+        terminal.wait_for("Add to project · one s-one:")
         terminal.press("\x1b[200~buy\nmilk\x1b[201~\r")  # pasted: a line end within is no key
-        terminal.wait_for("Added to project / one: buy milk")
+        terminal.wait_for("Added to project · one s-one: buy milk")
         assert "0/3" in terminal.wait_for("0/3")
         terminal.press("d")
         terminal.wait_for("Done: paint?")
@@ -141,7 +141,7 @@ def test_a_list_is_edited_in_the_persons_editor(board: Board, project: Path, tmp
     with top(EDITOR=editor, VISUAL="") as terminal:
         terminal.wait_for("at work · 1")
         terminal.press("e")
-        terminal.wait_for("Saved the list: 3 items (project / one)")
+        terminal.wait_for("Saved the list: 3 items (project · one s-one)")
         terminal.wait_for("0/3")
         assert terminal.shown.count(ENTER_SCREEN) == 2
     assert [item.content for item in agent.todos.items] == ["paint", "Sand!", "varnish"]
@@ -249,7 +249,7 @@ def test_an_item_that_looks_done_is_closed_by_one_key(board: Board, project: Pat
 
 
 def test_leftovers_of_an_agent_that_ended_are_taken_over_by_one_key(board: Board, project: Path) -> None:
-    old = Host(Path(board.store.path), project, session="old-bede30")
+    old = Host(Path(board.store.path), project, session="5f0c1a2b-bede30")
     old.hook("UserPromptSubmit", prompt="Paint")
     old.write_todos("t", paint="completed", sand="pending")
     old.hook("SessionEnd", reason="clear")

@@ -66,7 +66,7 @@ def test_restore_with_work_puts_the_calls_on_the_board(run: Run, tmp_path: Path,
     path = session.save(tmp_path)
     ran = run("restore", str(path), "--with-work")
     assert ran.code == 0
-    assert ran.out.startswith(f"Restored 1/2 for main in session {session.session}")
+    assert ran.out.startswith(f"Restored 1/2 for shop · claude {session.session[-6:]}")
     assert ran.out.endswith("Put 5 tool calls on the board.\n")
     assert sum(event.kind == "tool.started" for event in board.events()) == 5
     before = list(board.events())
@@ -111,6 +111,6 @@ def test_a_list_that_is_all_done_is_restored_with_its_work(run: Run, tmp_path: P
     session = claude()
     session.todo("x Write the form", "x Test it")
     path = str(session.save(tmp_path))
-    assert run("restore", path, "--with-work").out.startswith("Restored 2/2 for main")
+    assert run("restore", path, "--with-work").out.startswith("Restored 2/2 for shop · claude 000001")
     again = run("restore", path, "--with-work").out
-    assert again.startswith(f"The list of main in session {session.session} is already what")
+    assert again.startswith(f"The list of shop · claude {session.session[-6:]} is already what")

@@ -57,10 +57,8 @@ def test_trust_shows_the_checks_and_asks(run: Run, project: Path, keyboard: Type
 def test_trust_is_refused_without_a_terminal(run: Run, project: Path) -> None:
     write_checks(project)
     said = run("trust")
-    assert (said.code, said.err) == (
-        1,
-        "punchlist: Nothing was trusted: only a person can do that, and stdin is no terminal.\n",
-    )
+    why = "only a person can do that, and stdin is no terminal; use a terminal of your own"
+    assert (said.code, said.err) == (1, f"punchlist: Nothing was trusted: {why}.\n")
     assert find_named_checks(str(project)) == ()
 
 
@@ -114,7 +112,8 @@ def test_a_person_sets_checks_of_their_own(run: Run, project: Path, keyboard: Ty
 def test_config_set_checks_is_refused_in_doubt(run: Run, settings: Path) -> None:
     said = run("config", "set", "checks", "true")
     assert said.err == (
-        "punchlist: The setting `checks` cannot be `true`: only a person sets it, and stdin is no terminal.\n"
+        "punchlist: `checks` was not set: only a person can do that, and stdin is no terminal; "
+        "use a terminal of your own.\n"
     )
     assert not settings.exists()
 

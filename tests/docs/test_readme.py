@@ -58,11 +58,12 @@ def test_the_loop_of_the_readme_runs_and_prints_what_is_shown(tmp_path: Path) ->
 
 
 def test_the_report_of_the_readme_is_what_such_a_session_gives(tmp_path: Path) -> None:
-    environment = check_docs.environment(str(tmp_path))
+    environment, project = check_docs.environment(str(tmp_path)), tmp_path / "api"
+    project.mkdir()
     with Board.open(environment["PUNCHLIST_DB"]) as board:
-        _fail_after_completion(board, tmp_path)
+        _fail_after_completion(board, project)
     command = [Path(sys.executable).parent / "punchlist", "report"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True)
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, encoding="utf-8", check=True)
     (fence,) = (fence for fence in check_docs.FENCE.finditer(README) if fence["body"].startswith("$ punchlist report"))
     shown = fence["body"].partition("\n")[2].replace("...\n", "...")
     printed = _without_times(done.stdout)

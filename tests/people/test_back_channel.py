@@ -235,6 +235,7 @@ def test_the_monitor_ends_when_its_parent_is_gone(host: Host) -> None:
         assert output.read() == b""  # ends only once the monitor, which has it too, has ended
 
 
+@pytest.mark.usefixtures("person")
 def test_without_a_running_host_it_waits_for_the_next_turn(
     host: Host, board: Board, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,6 +292,7 @@ def install_codex(codex: Host, tmp_path: Path, code: int | None = None) -> Path:
     return log
 
 
+@pytest.mark.usefixtures("person")
 def test_codex_gets_the_text_as_a_message_and_its_hook_does_not_repeat_it(
     codex: Host, board: Board, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,7 @@
 """Telling a person: facts are claimed on the board, held back in quiet hours, and told once by all programs."""
 
 import json
-import os
+import re
 import subprocess
 import sys
 import threading
@@ -93,9 +93,9 @@ def test_a_fact_is_told_by_one_of_two_programs(listen: Listen) -> None:
     assert one.hear(show(0, see(-1, "busy"))) == []
     assert other.hear(show(0.1, see(-1, "busy"))) == []
     done = show(1, see(0.9))
-    assert (one.hear(done), other.hear(done)) == (["p1 · codex finished"], [])
+    assert (one.hear(done), other.hear(done)) == (["p1 · codex s1 finished"], [])
     back = show(2, see(1.9, "waiting"))
-    assert (other.hear(back), one.hear(back)) == (["p1 · codex waits on you"], [])
+    assert (other.hear(back), one.hear(back)) == (["p1 · codex s1 waits on you"], [])
 
 
 def test_a_restart_repeats_nothing_and_tells_what_happened_meanwhile(listen: Listen) -> None:
@@ -103,7 +103,7 @@ def test_a_restart_repeats_nothing_and_tells_what_happened_meanwhile(listen: Lis
     first.hear(show(0, see(-1, "busy", 1), see(-1, "busy", 2)))
     first.hear(show(1, see(0.9, "idle", 1), see(-1, "busy", 2)))
     again = listen()
-    assert again.hear(show(2, see(0.9, "idle", 1), see(1.5, "idle", 2))) == ["p2 · codex finished"]
+    assert again.hear(show(2, see(0.9, "idle", 1), see(1.5, "idle", 2))) == ["p2 · codex s2 finished"]
 
 
 def test_after_a_day_without_a_program_only_what_begins_from_then_on_is_told(listen: Listen) -> None:
@@ -117,7 +117,7 @@ def test_a_program_that_only_looks_stays_known(listen: Listen) -> None:
     busy = see(-1, "busy")
     for hour in range(0, 40, 6):
         assert one.hear(show(hour, busy)) == []
-    assert one.hear(show(40, see(39.9))) == ["p1 · codex finished"]
+    assert one.hear(show(40, see(39.9))) == ["p1 · codex s1 finished"]
 
 
 def test_only_the_facts_that_are_wanted_are_told(listen: Listen) -> None:
@@ -125,7 +125,7 @@ def test_only_the_facts_that_are_wanted_are_told(listen: Listen) -> None:
     one.hear(show(0, see(-1, "busy")))
     assert one.hear(show(1, see(0.9))) == []
     assert one.written == []
-    assert one.hear(show(2, see(1.9, "waiting"))) == ["p1 · codex waits on you"]
+    assert one.hear(show(2, see(1.9, "waiting"))) == ["p1 · codex s1 waits on you"]
     assert one.written == ["\a"]
 
 
@@ -144,7 +144,7 @@ def test_what_happens_in_quiet_hours_is_told_in_one_message_at_their_end(listen:
     assert one.hear(show(9.9, *rows)) == []  # 21:54
     rows[0] = see(11, "idle", 0)
     held = one.notifier.look(show(11.1, *rows))  # 23:06
-    assert ([fact.title for fact in held.held], held.facts) == (["p0 · codex finished"], ())
+    assert ([fact.title for fact in held.held], held.facts) == (["p0 · codex s0 finished"], ())
     rows[1], rows[2] = see(14, "waiting", 1), see(14, "waiting", 2)
     one.hear(show(14.1, *rows))  # 02:06
     assert one.written == []
@@ -152,7 +152,7 @@ def test_what_happens_in_quiet_hours_is_told_in_one_message_at_their_end(listen:
     other = listen(settings)
     assert other.hear(show(18.9, *rows)) == []  # 06:54, after a restart
     told = other.notifier.look(show(19, *rows))  # 07:00
-    assert [fact.title for fact in told.released] == ["p0 · codex finished", "p1 · codex waits on you"]
+    assert [fact.title for fact in told.released] == ["p0 · codex s0 finished", "p1 · codex s1 waits on you"]
     assert len(other.written) == 1
     assert "1 waits on you, 1 finished" in other.written[0]
     assert not any(one.notifier.look(show(19.1, *rows)))
@@ -208,7 +208,7 @@ def test_two_processes_at_once_tell_each_fact_once(path: str, tmp_path: Path) ->
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
     heard = [program.communicate("go\n", timeout=60)[0].splitlines() for program in programs]
-    assert sorted(heard[0] + heard[1]) == sorted(f"p{n} · codex finished" for n in range(20))
+    assert sorted(heard[0] + heard[1]) == sorted(f"p{n} · codex s{n} finished" for n in range(20))
     sent = "".join(file.read_text() for file in tmp_path.glob("told-*"))
     assert sent.count('"kind":"finished"') == 20
 
@@ -251,5 +251,5 @@ def test_progress_is_sent_in_the_words_of_the_relay(path: str, tmp_path: Path) -
                 clock[0] += timedelta(seconds=11)
                 came.wait(0.2)
     title, text = heard[0]
-    assert title == f"{os.path.basename(tmp_path)} · main"
+    assert re.fullmatch(r"test_progress_is_sent.*… · main s1", title)
     assert "main: 0/1: now “Doing step" in text

@@ -124,7 +124,7 @@ def test_a_program_that_exited_or_was_killed_has_ended_on_every_screen(live: Boa
     assert (row.state, row.silent_since, row.hung) == ("gone", None, False)
     now = text_of(live)
     assert "ended · 1" in now
-    assert "–  shop · main  ‖ Run the tests, stopped after 0:0" in now
+    assert "–  shop · main s1  ‖ Run the tests, stopped after 0:0" in now
     assert "at work" not in now
     assert "silent" not in now
     (section,) = arrange_rows(feed.roster, Display(UNICODE, columns=120), "").sections
@@ -207,7 +207,7 @@ def test_a_process_elsewhere_lives_by_its_heartbeats_and_is_then_unknown(
     assert only_row(board).state == "busy"
     clock.advance(2)
     assert only_row(board).state == "unknown"
-    assert "?  shop · main  ‖ Run the tests, stopped after 0:00" in text_of(board)
+    assert "?  shop · main s1  ‖ Run the tests, stopped after 0:00" in text_of(board)
     agent.call("todo", {"append": ["Ship"]})
     assert only_row(board).state == "busy"
 
@@ -311,7 +311,7 @@ def test_clocks_stop_with_the_turn_and_run_again_with_the_next_prompt(board: Boa
     assert print_line(board)[0] == "‖ Run the tests, stopped after 0:14"
     (idle,) = now_sections(load_roster(board, present=()), UNICODE)
     assert (idle.title, idle.rows[0].began) == ("idle", None)  # no clock runs
-    assert "○  shop · main  ‖ Run the tests, stopped after 0:14" in text_of(board)
+    assert "○  shop · main s1  ‖ Run the tests, stopped after 0:14" in text_of(board)
     agent.user_turn()
     assert print_line(board)[0] == "▸ Run the tests 1:00:14"
     assert only_row(board).state == "busy"

@@ -56,9 +56,10 @@ class Running:
         """Return a client without any token."""
         return httpx.Client(base_url=self.origin, timeout=120, **settings)  # pyright: ignore[reportArgumentType]
 
-    def sign_in(self, client: httpx.Client) -> None:
-        """Sign a client in by the link, as a browser: it gets the cookie, and sends the key with each change."""
-        page = client.get(self.access.link, headers={"Accept": "text/html"})
+    def sign_in(self, client: httpx.Client, secret: str = "") -> None:
+        """Sign a client in by the link, or another token, as a browser: with its cookie, and its key for changes."""
+        link = f"{self.origin}/?token={secret}" if secret else self.access.link
+        page = client.get(link, headers={"Accept": "text/html"})
         found = re.search(r'data-key="(\w+)"', page.text)
         assert found is not None
         client.headers["X-Punchlist-Key"] = found[1]

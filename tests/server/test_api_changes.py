@@ -198,16 +198,34 @@ def test_a_key_has_a_bounded_length(client: httpx.Client, key: str):
 # Who does it.
 
 
-@pytest.mark.parametrize(("person", "grade"), [(True, "confirmed"), (False, None)])
-def test_only_what_a_person_completes_is_confirmed(running: Running, board: Board, *, person: bool, grade: str | None):
+@pytest.mark.parametrize(
+    ("person", "on_page", "grade"), [(True, True, "confirmed"), (True, False, None), (False, True, None)]
+)
+def test_only_what_a_person_completes_on_the_page_is_confirmed(
+    running: Running, board: Board, *, person: bool, on_page: bool, grade: str | None
+):
+    """Changed: a person's token that a program sends as `Bearer` confirmed, though no person need be there."""
     secret = make_token(board, "ada", "edit", person=person)
-    with running.open_client(headers={"Authorization": f"Bearer {secret}"}) as client:
+    headers = {"Origin": running.origin} if on_page else {"Authorization": f"Bearer {secret}"}
+    with running.open_client(headers=headers) as client:
+        if on_page:
+            running.sign_in(client, secret)
         done = client.patch(f"{AGENT}/todos", json={"operations": [{"op": "done", "item": "2"}]})
         assert done.json()["items"][1]["grade"] == grade
         task = client.post(f"{LIST}/tasks/2/complete", json={})
         assert task.json()["grade"] == grade
     ends = [event.by for event in board.events() if event.kind in ("item.completed", "task.completed")]
     assert ends[-2:] == ["ada", "ada"]
+
+
+def test_the_owners_link_token_sent_by_a_program_is_no_person(client: httpx.Client, board: Board):
+    done = client.patch(f"{AGENT}/todos", json={"operations": [{"op": "done", "item": "2"}]})
+    assert done.json()["items"][1]["grade"] is None
+    agent = board.agent("main", session=OURS.session, project=OURS.project)
+    revision = agent.propose_plan("- Move it").revision
+    assert client.post(f"{AGENT}/plan/approve", json={"revision": revision}).status_code == 200
+    told = [event.data.get("person") for event in board.events() if event.kind == "approval.approved"]
+    assert told == [None]
 
 
 def test_the_person_with_the_link_is_the_author_and_a_worker_with_a_fence_confirms_nothing(

@@ -369,3 +369,12 @@ def test_files_of_the_page_are_sent_once(running: Running) -> None:
         again = client.get("/static/style.css", headers={"If-None-Match": first.headers["etag"]})
         assert again.status_code == 304
         assert client.get("/static/nothing.css").status_code == 404
+
+
+def test_page_calls_a_session_by_its_name(browser: httpx.Client, board: Board) -> None:
+    session = "5c1de2a0-7a51-4c2e-9f1b-000000bede30"
+    board.agent("main", session=session, project="/work/api").call("todo", {"set": ["Paint"]})
+    page = browser.get(f"/sessions/{session}").text
+    assert re.search(r"<h1 [^>]*>api · main bede30</h1>", page)
+    assert "api · main bede30" in browser.get("/").text
+    assert f">{session}<" not in page

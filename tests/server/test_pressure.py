@@ -170,10 +170,10 @@ class RawClient:
 def test_clients_that_leave_within_their_bodies_leave_no_line_in_the_log(tmp_path: Path):
     path = tmp_path / "board.db"
     secret = load_secret(str(path))
-    command = [sys.executable, "-m", "punchlist", "--db", str(path), "serve", "--no-watch", "--port", "0"]
+    command = [sys.executable, "-m", "punchlist", "--db", str(path), "serve", "--no-watch", "--no-link", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        found = re.search(r"(http://\S+)/\?", server.stdout.readline())
+        found = re.search(r"(http://\S+)/$", server.stdout.readline())
         assert found is not None
         for address, kind in ((TASKS, "json"), ("/tasks", "x-www-form-urlencoded"), ("/mcp", "json")):
             for framing, body in (("Content-Length: 900", b"x" * 300), ("Transfer-Encoding: chunked", b"5\r\nhello")):

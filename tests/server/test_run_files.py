@@ -15,6 +15,8 @@ from punchlist.cli import main
 from punchlist.server.run_files import ServerRecord, find_running, load_secret, log_path, stop_running
 from punchlist.store import store_path
 
+pytestmark = pytest.mark.usefixtures("person")
+
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
@@ -31,7 +33,7 @@ def fetch(url: str, headers: dict[str, str] | None = None) -> httpx.Response:
 
 def start(*words: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "punchlist", "serve", "--port", "0", "--no-watch", *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=sys.stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def read_link(server: subprocess.Popen[str]) -> str:
@@ -69,6 +71,21 @@ def test_a_board_has_one_server_and_asking_again_prints_its_link(path: str, caps
     assert main(["serve", "--status"]) == 1
     with pytest.raises(httpx.ConnectError):
         fetch(link)
+
+
+@pytest.mark.parametrize("is_agent", [True, False])
+def test_no_agent_and_no_script_is_shown_the_owners_token(path: str, is_agent: bool):
+    """With the real command: by the server itself, when it is started in the background, and by `--status`."""
+    stdin = sys.stdin if is_agent else subprocess.DEVNULL
+    environment = {**os.environ, "CLAUDECODE": "1" if is_agent else ""}
+    why = "CLAUDECODE is set, so Claude Code runs this command" if is_agent else "stdin is no terminal"
+    for words in (["--background", "--port", "0", "--no-watch"], ["--background"], ["--status"], []):
+        command = [sys.executable, "-m", "punchlist", "serve", *words]
+        done = subprocess.run(command, stdin=stdin, env=environment, capture_output=True, text=True, check=True)
+        first, second = done.stdout.splitlines()[:2]
+        assert re.fullmatch(r"Punchlist is at http://127.0.0.1:\d+/", first)
+        assert second == f"Its token is not shown: {why}. `punchlist serve --status` in your own terminal shows it."
+        assert load_secret(path) not in done.stdout + done.stderr
 
 
 def test_a_deleted_token_counts_until_the_server_starts_again(path: str, capsys: pytest.CaptureFixture[str]):

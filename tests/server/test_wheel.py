@@ -16,6 +16,8 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener
 import pytest
 from packaging.requirements import Requirement
 
+from punchlist.server.run_files import load_secret
+
 ROOT = Path(__file__).parents[2]
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 
@@ -56,12 +58,13 @@ def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def link(bin_folder: Path, tmp_path: Path) -> Iterator[str]:
-    """The link that `punchlist serve` of that environment prints, while it runs."""
+    """The link to `punchlist serve` of that environment, while it runs."""
     command = [bin_folder / "punchlist", "--db", tmp_path / "board.db", "serve", "--port", "0", "--no-watch"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     assert server.stdout is not None
     with server:
-        yield server.stdout.readline().removeprefix("Punchlist is at ").strip()
+        address = server.stdout.readline().removeprefix("Punchlist is at ").strip()
+        yield f"{address}?token={load_secret(str(tmp_path / 'board.db'))}"  # without a terminal it is not printed
         server.terminate()
     assert server.returncode == 0
 
@@ -87,4 +90,4 @@ def test_without_its_extra_mcp_over_http_names_what_to_install(link: str) -> Non
     with refused.value as answer:
         problem = json.loads(answer.read())
     assert (answer.code, problem["code"]) == (501, "extra_missing")
-    assert 'pip install "punchlist[mcp]"' in problem["detail"]
+    assert re.search(r"pip install .*'punchlist\[mcp\]'", problem["detail"])

@@ -37,19 +37,19 @@ def test_a_silence_is_told_once_in_words_for_people_and_says_of_which_session() 
     silent = [Silent(session, "main", "no_output", timedelta(minutes=3)) for session in ("s1", "s2")]
     assert told(Around(stalls=silent), raised("s1", 1), raised("s2", 2))[:3] == [
         "Stopped, stalled or looping (2)",
-        "  · main in s1 has been silent for 3 min, without any output; perhaps a tool still runs.",
-        "  · main in s2 has been silent for 3 min, without any output; perhaps a tool still runs.",
+        "  · main s1 has been silent for 3 min, without any output; perhaps a tool still runs.",
+        "  · main s2 has been silent for 3 min, without any output; perhaps a tool still runs.",
     ]
 
 
 def test_a_silence_that_only_the_log_knows_of_is_told_in_the_same_words() -> None:
     assert told(Around(), raised("s1", 1, "timed_out"))[1] == (
-        "  · main in s1 never ended its turn, and is no longer watched."
+        "  · main s1 never ended its turn, and is no longer watched."
     )
 
 
 def test_what_another_detector_says_is_told_as_it_is() -> None:
-    assert told(Around(), raised("s1", 1, "todo_storm"))[1] == f"  · main in s1: {NOTICE}"
+    assert told(Around(), raised("s1", 1, "todo_storm"))[1] == f"  · main s1: {NOTICE}"
 
 
 def test_a_loop_is_told_in_words_for_people() -> None:
@@ -60,7 +60,7 @@ def test_a_loop_is_told_in_words_for_people() -> None:
             agent.tool_finished(f"c{number}", f"{number} files")
         (event,) = (event for event in board.events() if event.kind == "finding.raised")
     assert event.data["seen"].startswith("WARNING: You have called")
-    assert told(Around(), event)[1] == "  · main in s1 keeps calling Bash with the same arguments."
+    assert told(Around(), event)[1] == "  · main s1 keeps calling Bash with the same arguments."
     assert sentence(event, UNICODE) == "main keeps calling Bash with the same arguments"
 
 

@@ -15,7 +15,6 @@ from punchlist.views.notices import (
     drop_settled,
     find_news,
     key_of_agent,
-    name_agents,
     parse_quiet_hours,
     summarise_facts,
 )
@@ -75,7 +74,7 @@ def test_an_agent_that_begins_to_wait_is_told_once() -> None:
     person = Person()
     assert person.hear(1, agent("busy", -5)) == []
     told = person.hear(3, agent("waiting", 2, waits_for="permission: git push"))
-    assert told == ["shop · claude waits on you: permission: git push"]
+    assert told == ["shop · claude s1 waits on you: permission: git push"]
     assert person.hear(5, agent("waiting", 2, waits_for="permission: git push origin")) == []
     assert person.hear(9, agent("busy", 8)) == []
     assert person.hear(12, agent("waiting", 11, waits_for="permission: git push")) == told
@@ -86,7 +85,7 @@ def test_a_second_dialog_right_after_the_first_is_told() -> None:
     person.look(1, agent("busy", -5))
     assert len(person.hear(3, agent("waiting", 2, waits_for="permission: a"))) == 1
     assert person.hear(6, agent("waiting", 5, waits_for="permission: b")) == [
-        "shop · claude waits on you: permission: b"
+        "shop · claude s1 waits on you: permission: b"
     ]
 
 
@@ -95,7 +94,7 @@ def test_a_question_on_the_board_is_told_once_though_its_host_waits_too() -> Non
     person.look(1, agent("busy", -5, list_session="s1"))
     asked = (wait(2),)
     waiting = agent("waiting", 2, waits_for="Which region?", list_session="s1")
-    assert person.hear(3, waiting, waits=asked) == ["shop · claude waits on you: Which region?"]
+    assert person.hear(3, waiting, waits=asked) == ["shop · main s1 waits on you: Which region?"]
     assert person.hear(4, waiting, waits=asked) == []
     # Answered; the dialog of the host stays open for a moment.
     assert person.hear(5, agent("waiting", 2.1, waits_for="input needed", list_session="s1")) == []
@@ -107,8 +106,8 @@ def test_each_thing_that_waits_is_told() -> None:
     task = wait(2, kind="task", id="7", session="", agent="", title="Sign it", text="", list="default")
     assert sorted(person.hear(3, waits=(wait(2), plan, task))) == [
         "shop waits on you: Sign it",
-        "shop · main waits on you: Which region?",
-        "shop · main waits on you: plan: Move to Postgres",
+        "shop · main s1 waits on you: Which region?",
+        "shop · main s1 waits on you: plan: Move to Postgres",
     ]
     assert person.hear(4, waits=(wait(2), plan, task)) == []
     assert len(person.hear(5, waits=(wait(2), replace(plan, id="3"), task))) == 1
@@ -119,11 +118,11 @@ def test_the_end_of_work_is_told_with_its_grade() -> None:
     person.look(1, agent("busy", 0))
     work: dict[str, Any] = {"done": 3, "total": 7, "check": "pytest"}
     done = agent("idle", 9, session_state="green", title="Fix login", **work)
-    assert person.hear(10, done) == ["shop · claude finished: green, 3/7 done, Fix login"]
+    assert person.hear(10, done) == ["shop · claude s1 finished: green, 3/7 done, Fix login"]
     assert person.hear(11, done) == []
     person.look(20, agent("busy", 19))
     red = agent("idle", 29, session_state="red", check_at=at(28), **work)
-    assert person.hear(30, red) == ["shop · claude finished: red: pytest failed, 3/7 done"]
+    assert person.hear(30, red) == ["shop · claude s1 finished: red: pytest failed, 3/7 done"]
 
 
 def test_an_agent_that_was_idle_all_the_time_has_finished_nothing() -> None:
@@ -137,7 +136,7 @@ def test_a_process_that_ends_at_work_is_told() -> None:
     person = Person()
     person.look(1, agent("busy", 0))
     assert person.hear(2, agent("gone", 0)) == []
-    assert person.hear(7, agent("gone", 0)) == ["shop · claude ended: its process ended while it worked"]
+    assert person.hear(7, agent("gone", 0)) == ["shop · claude s1 ended: its process ended while it worked"]
     assert person.hear(8, agent("gone", 0)) == []
 
 
@@ -154,7 +153,7 @@ def test_an_agent_that_is_not_seen_any_more_has_ended_after_a_while() -> None:
     assert person.hear(2) == []
     assert person.hear(4, agent("busy", 0)) == []
     assert person.hear(6) == []
-    assert person.hear(12) == ["shop · claude ended: it does not run any more"]
+    assert person.hear(12) == ["shop · claude s1 ended: it does not run any more"]
     assert person.hear(30) == []
 
 
@@ -162,7 +161,7 @@ def test_a_silence_is_told_once_and_the_next_one_again() -> None:
     person = Person()
     person.look(1, agent("busy", 0))
     silent = agent("busy", 0, silent_since=at(5), doing="terraform plan")
-    assert person.hear(310, silent) == ["shop · claude is silent: no output for 5 min, last: terraform plan"]
+    assert person.hear(310, silent) == ["shop · claude s1 is silent: no output for 5 min, last: terraform plan"]
     assert person.hear(400, silent) == []
     assert person.hear(500, agent("busy", 0)) == []
     assert len(person.hear(900, agent("busy", 0, silent_since=at(550)))) == 1
@@ -172,7 +171,7 @@ def test_turning_red_is_told_once_until_it_was_healed() -> None:
     person = Person()
     person.look(1, agent("busy", 0, session_state="green", check="pytest"))
     red = agent("busy", 0, session_state="red", check_at=at(5), check="pytest")
-    assert person.hear(6, red) == ["shop · claude turned red: pytest failed"]
+    assert person.hear(6, red) == ["shop · claude s1 turned red: pytest failed"]
     assert person.hear(9, replace(red, check_at=at(8))) == []
     assert person.hear(10, agent("busy", 0, session_state="green", check="pytest")) == []
     assert len(person.hear(20, replace(red, check_at=at(15)))) == 1
@@ -252,8 +251,8 @@ def test_no_word_of_a_fact_shows_what_the_user_calls_a_secret() -> None:
 
 
 def test_two_agents_of_one_name_are_told_apart() -> None:
-    rows = [agent("busy", session="first-111111"), agent("busy", session="other-222222")]
-    assert sorted(name_agents(rows).values()) == ["shop · claude 111111", "shop · claude 222222"]
+    rows = [agent("busy", session=f"5c1de2a0-0000-4000-8000-000000{number}") for number in ("111111", "222222")]
+    assert [row.name for row in rows] == ["shop · claude 111111", "shop · claude 222222"]
 
 
 def test_a_summary_counts_what_needs_the_person_first() -> None:

@@ -39,4 +39,4 @@ def test_a_program_gets_every_field_of_an_agent_and_none_that_only_a_screen_need
 
 def test_a_wait_comes_with_the_command_that_answers_it():
     (wait,) = view_now(make_roster()).waits
-    assert wait.answer == ("punchlist answer 2 TEXT --session s2 --agent main",)
+    assert wait.answer == ("punchlist answer 2 TEXT --session s2",)

@@ -17,6 +17,7 @@ from punchlist.agent.turns import spend
 from punchlist.core.apply import Applied, items_known_to_agent, take_over
 from punchlist.core.commands import Drop, Edit, Note, Problem, Query, Target
 from punchlist.core.presence import GONE_SHOWN
+from punchlist.core.programs import short_id
 from punchlist.core.todo import ListState
 from punchlist.dialects.base import ContinueWork, Invalid, Reply, Result, reply_invalid
 from punchlist.errors import EditRefused, SessionUnknown
@@ -101,7 +102,7 @@ def write_offer(agent: AgentRunner) -> str | None:
     row = agent.board.store.read(read)
     if row is None:
         return None
-    text = offer_leftovers(row.session[-6:], row.state.todos.open_items)
+    text = offer_leftovers(short_id(row.session), row.state.todos.open_items)
     agent.attempt(lambda ctx: spend(agent, ctx, {"leftovers": size_of(text)}), None)
     return text
 
@@ -123,7 +124,7 @@ def continue_work(tx: Transaction, into: AgentRow, wanted: str, now: datetime, *
     if source is None:
         raise EditRefused(problem="There is no such session that ended here with open items.")
     if obstacle := find_obstacle(tx, source, now):
-        raise EditRefused(problem=f"Session {source.session[-6:]} {obstacle}.")
+        raise EditRefused(problem=f"Session {short_id(source.session)} {obstacle}.")
     items = source.state.todos.open_items
     applied, renamed = take_over(into.state, source.state.todos, now, source=f"session {source.session}")
     targets = [Target(item=item.id, by="id") for item in items]
@@ -131,12 +132,12 @@ def continue_work(tx: Transaction, into: AgentRow, wanted: str, now: datetime, *
     closing = Edit(tuple(change for one in targets for change in (Note(one, note), Drop(one))))
     closed = apply_edit(source.state, closing, now, by=by, own=False)
     # Under its own name the old agent would seem to be at work.
-    _save(tx, source, closed, now, by=f"session {into.session[-6:]}" if by == source.name else by)
+    _save(tx, source, closed, now, by=f"session {short_id(into.session)}" if by == source.name else by)
     shown = None if by == into.name else items_known_to_agent(into.state, applied.state.todos)
     _save(tx, into, applied._replace(state=ListState(applied.state.todos, shown)), now, by=by)
     ids = "".join(f"; {old} is {new} now" for old, new in renamed.items())
     count = "1 item" if len(items) == 1 else f"{len(items)} items"
-    return Continued(into.session, f"Took over {count} of session {source.session[-6:]}{ids}.")
+    return Continued(into.session, f"Took over {count} of session {short_id(source.session)}{ids}.")
 
 
 def _find_source(tx: Transaction, into: AgentRow, wanted: str, offered: Sequence[AgentRow]) -> AgentRow | None:

@@ -48,6 +48,8 @@ class Marker(Struct, frozen=True, omit_defaults=True):
     folders: int = 0
     """How many folders were made for it, from the innermost outwards."""
     status_line: StatusLineRecord | None = None
+    needed: list[str] = []
+    """The interpreter and the file without which it is dead."""
 
 
 class ChangePlan(Struct, frozen=True):
@@ -72,17 +74,38 @@ def find_attachment(host: AgentProgram) -> Marker | None:
     if host.name == "codex":
         text = _read_text(resolve_file(place, find_root(host)))
         board = codex_config.find_board(text) if text else None
-        return None if board is None else Marker(_MADE_BY, codex_config.find_written_version(text or ""), board)
+        if text is None or board is None:
+            return None
+        needed = codex_config.find_needed(text)
+        return Marker(_MADE_BY, codex_config.find_written_version(text), board, needed=needed)
     return _read_file_marker(place) if host.name == "opencode" else _read_marker(place)
+
+
+def explain_dead(host: AgentProgram, attachment: Marker) -> str | None:
+    """Return why nothing of an attachment runs any more, and how to renew it; None if all that it needs is there."""
+    gone = [path for path in attachment.needed if not os.path.exists(path)]
+    if not gone:
+        return None
+    return f"{host.title}'s attachment is dead: `{gone[0]}` is gone; `punchlist attach {host.name}` renews it."
+
+
+def list_dead() -> list[str]:
+    """Return a sentence for each attachment that is dead."""
+    return [dead for host, attachment in _list_attachments() if (dead := explain_dead(host, attachment)) is not None]
 
 
 def list_attached() -> list[AgentProgram]:
     """Return the programs that are attached; not those whose settings cannot be read."""
-    found: list[AgentProgram] = []
+    return [host for host, _ in _list_attachments()]
+
+
+def _list_attachments() -> list[tuple[AgentProgram, Marker]]:
+    found: list[tuple[AgentProgram, Marker]] = []
     for host in ATTACHABLE.values():
         with suppress(AttachRefused, OSError):
-            if find_attachment(host) is not None:
-                found.append(host)
+            attachment = find_attachment(host)
+            if attachment is not None:
+                found.append((host, attachment))
     return found
 
 
@@ -101,10 +124,10 @@ def plan_attach(host: AgentProgram, board: str, *, status_line: bool | None = No
     if host.name == "opencode":
         return ChangePlan(_plan_file(place, launch))
     if host.name == "gemini":
-        return ChangePlan(_plan_folder(place, gemini_files(launch), board, None))
+        return ChangePlan(_plan_folder(place, gemini_files(launch), launch, None))
     marker = _read_marker(place)
     settings, record = _plan_status_line(host, launch, marker, wanted=status_line)
-    folder = _plan_folder(place, claude_files(launch), board, record)
+    folder = _plan_folder(place, claude_files(launch), launch, record)
     # The marker says how to undo our status line: it is there before that, and forgets it only afterwards.
     return ChangePlan([*settings, *folder] if record is None else [*folder, *settings])
 
@@ -164,14 +187,16 @@ def remove_board_folder() -> None:
         remove_empty_folders([os.path.dirname(default_path())])
 
 
-def _plan_folder(folder: str, files: dict[str, bytes], board: str, record: StatusLineRecord | None) -> list[FileChange]:
+def _plan_folder(
+    folder: str, files: dict[str, bytes], launch: Launch, record: StatusLineRecord | None
+) -> list[FileChange]:
     """Plan the folder of ours: first what an older version left, then the marker that lists the files, then these."""
     old = _read_marker(folder)
     if old is None and os.path.lexists(folder) and not _is_empty_folder(folder):
         problem = f"`{folder}` is not of Punchlist's making; move it away first. Nothing was changed."
         raise AttachRefused(problem=problem)
     made = old.folders if old else len(list_missing_folders(os.path.join(folder, MARKER)))
-    marker = Marker(_MADE_BY, __version__, board, sorted(files), made, record)
+    marker = Marker(_MADE_BY, __version__, launch.board, sorted(files), made, record, launch.needed)
     obsolete = [_join_own(folder, name) for name in (old.files if old else []) if name not in files]
     wanted = {MARKER: msgspec.json.format(msgspec.json.encode(marker), indent=2) + b"\n", **files}
     changes = _list_deletions(obsolete)
@@ -191,7 +216,7 @@ def _plan_file(path: str, launch: Launch) -> list[FileChange]:
         raise AttachRefused(problem=f"`{path}` is not of Punchlist's making; move it away first. Nothing was changed.")
     made = old.folders if old else len(list_missing_folders(path))
     body = opencode_file(launch)
-    marker = Marker(_MADE_BY, __version__, launch.board, [_hash(body)], made)
+    marker = Marker(_MADE_BY, __version__, launch.board, [_hash(body)], made, needed=launch.needed)
     after = b"// " + msgspec.json.encode(marker) + b"\n" + body
     return [] if before == after else [FileChange(path, before, after)]
 

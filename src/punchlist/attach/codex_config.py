@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import tomllib
 from typing import Any, cast
 
@@ -22,7 +23,7 @@ from punchlist.settings.environment import list_variables
 _BEGIN = "# >>> punchlist attach"
 _END = "# <<< punchlist attach <<<"
 _HOOK = "punchlist_hook.py"
-_OUR_HOOK = re.compile(rf"\[ ! -e .* \|\| exec .* -I -S .*{re.escape(_HOOK)}'? codex ", re.DOTALL)
+_OUR_HOOK = re.compile(rf"\[ ! -[ex] .* \|\| exec .* -I -S .*{re.escape(_HOOK)}'? codex ", re.DOTALL)
 _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?^{re.escape(_END)}\n", re.DOTALL | re.MULTILINE)
 _WRITTEN_BY = re.compile(rf"^{re.escape(_BEGIN)} (\S+)", re.MULTILINE)
 _FOLDERS = re.compile(rf"^{re.escape(_BEGIN)} .* and the folders made for them \((\d)\)$", re.MULTILINE)
@@ -86,6 +87,14 @@ def find_board(text: str) -> str | None:
     if not _is_our_server(server):
         return None
     return str(_tables(cast("Tables", server), "env").get("PUNCHLIST_DB", ""))
+
+
+def find_needed(text: str) -> list[str]:
+    """Return the interpreter and the file that our server and hooks in the configuration run."""
+    found = tomllib.loads(text)
+    hooks = [group["hooks"][0]["command"] for _, _, group in _list_own_groups(found)]
+    scripts = [shlex.split(command.partition(" -S ")[2])[0] for command in hooks[:1]]
+    return [_tables(found, "mcp_servers")[NAME]["command"], *scripts]
 
 
 def find_written_version(text: str) -> str:

@@ -57,6 +57,21 @@ This folder connects Claude Code with your Punchlist board: a `todo` and a `task
 what really happened, and the commands `/punchlist:todos` and `/punchlist:todo`. `punchlist attach claude-code` wrote
 it, and writes it again after an upgrade; `punchlist detach claude-code` removes it and leaves every other file as it
 was. Do not edit it: changes are lost with the next upgrade.
+
+To remove it by hand, without Punchlist:
+
+1. Delete this folder.
+2. If `statusLine` in `../../settings.json` names `punchlist_statusline.py`, delete that entry, or put your own command
+   back, which is the text after `--before`.
+"""
+
+_GEMINI_README = """\
+# Punchlist
+
+`punchlist attach gemini` wrote this folder. To remove it by hand, without Punchlist:
+
+1. Delete this folder.
+2. Restart Gemini CLI.
 """
 
 _TODOS = """\
@@ -103,6 +118,11 @@ class Launch(Struct, frozen=True):
         return [self.python, "-P" if is_user_site else "-I", "-m", NAME, *arguments]
 
     @property
+    def needed(self) -> list[str]:
+        """The files without which an attachment is dead."""
+        return [self.python, os.path.join(self.folder, "punchlist_hook.py")]
+
+    @property
     def environment(self) -> dict[str, str]:
         """The variables of the tool server. Unlike `--db`, the variable may name a board that is not there yet."""
         return {"PUNCHLIST_DB": self.board}
@@ -129,17 +149,18 @@ class Launch(Struct, frozen=True):
         words += ["--before", theirs]
         if every is not None:
             words += ["--every", f"{every:g}"]
-        # The shell gets to the second line only if our file is gone.
+        # The shell gets to the second line only if our file or its Python is gone.
         return f"{self._slim('punchlist_statusline.py', *words)}\n{theirs}"
 
     def _slim(self, file: str, *arguments: str) -> str:
-        """Return a shell command that runs one of our two slim files, and does nothing after an uninstall.
+        """Return a shell command that runs one of our two slim files, and does nothing once it or its Python is gone.
 
-        Python ends with 2 if it does not find its file, and with 2 a hook blocks its agent. `exec`: our parent is then
-        the agent, not a shell.
+        Python ends with 2 if it does not find its file, and with 2 a hook blocks its agent; a shell that does not find
+        Python complains. `exec`: our parent is then the agent, not a shell.
         """
         path = os.path.join(self.folder, file)
-        return f"[ ! -e {shlex.quote(path)} ] || exec {shlex.join([self.python, '-I', '-S', path, *arguments])}"
+        guard = f"[ ! -x {shlex.quote(self.python)} ] || [ ! -e {shlex.quote(path)} ]"
+        return f"{guard} || exec {shlex.join([self.python, '-I', '-S', path, *arguments])}"
 
 
 def find_launch(board: str) -> Launch:
@@ -198,7 +219,11 @@ def gemini_files(launch: Launch) -> dict[str, bytes]:
     }
     prompt = 'Call the tool `todo` with {"view": true}, and show me the list as it stands.'
     command = f"description = 'Show the todo list of this session'\nprompt = '{prompt}'\n"
-    return {"gemini-extension.json": _json(extension), "commands/punchlist/todos.toml": command.encode()}
+    return {
+        "gemini-extension.json": _json(extension),
+        "README.md": _GEMINI_README.encode(),
+        "commands/punchlist/todos.toml": command.encode(),
+    }
 
 
 def opencode_file(launch: Launch) -> bytes:

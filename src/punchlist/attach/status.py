@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.attach import codex_config
-from punchlist.attach.attachments import find_attachment, find_place, find_status_line, plan_attach
+from punchlist.attach.attachments import explain_dead, find_attachment, find_place, find_status_line, plan_attach
 from punchlist.attach.file_changes import read_file
 from punchlist.core.programs import AgentProgram
 from punchlist.dialects.repair import read_fields
@@ -63,10 +63,10 @@ def find_status(host: AgentProgram) -> HostStatus:
     except (AttachRefused, OSError) as error:
         missing.append(str(error))
     if attachment is not None:
-        if not is_current and not missing:
-            missing.append(
-                f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
-            )
+        dead = explain_dead(host, attachment)
+        other = f"Its files are not those of this installation; `punchlist attach {host.name}` writes them again."
+        if dead is not None or (not is_current and not missing):
+            missing.append(dead or other)
         missing += _list_obstacles(host)
         if host.name == "claude-code" and version is not None and parse_version(version) <= _NO_MONITORS:
             said = f"Version {version} has no plugin monitors: an answer does not wake it, and comes with its next turn"

@@ -154,6 +154,7 @@ def _run(arguments: list[str]) -> int:
     # `tasks` has a `parse` that builds the parser of one verb: building those of all 24 takes 8 ms.
     parse = module.parse if hasattr(module, "parse") else load_parser(name).parse_args
     options = parse([*leading, *arguments])
+    options.typed = [name, *arguments]
     return options.run(options) or OK
 
 

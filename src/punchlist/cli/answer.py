@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
@@ -17,6 +17,7 @@ from punchlist.cli.arguments import (
     Parser,
     Run,
     author,
+    check_person,
     check_session,
     command_parser,
     find_doubt,
@@ -28,12 +29,14 @@ from punchlist.cli.terminal import detect_display, show, show_json, tell
 from punchlist.cli.todo import add_target, find_owner
 from punchlist.core.approval import Plan
 from punchlist.core.overview import PersonWait
+from punchlist.core.programs import short_id
 from punchlist.core.todo import find_item
 from punchlist.errors import EditRefused, PlanMissing, PlanRefused
 from punchlist.store.plans import PlanRow
 from punchlist.terminal.reports import name_task_list
-from punchlist.terminal.spans import Display, Line, Span, ago, plural, safe_line
+from punchlist.terminal.spans import Display, Line, Span, ago, plural, safe_line, show_name
 from punchlist.text import for_terminal, repair
+from punchlist.views.list_owners import MAIN, load_session_name
 from punchlist.views.now import answer_commands, view_wait
 
 if TYPE_CHECKING:
@@ -78,7 +81,7 @@ def _answer(options: Namespace) -> None:
         raise EditRefused(problem="Name what you answer; `punchlist answer` lists what waits on you.")
     with open_board(options) as board:
         waits = _load_waits(board, options)
-        wait = _find_wait(waits, query) or _find_by_item(board, options, query)
+        wait = _find_wait(board, waits, query) or _find_by_item(board, options, query)
         before = board.store.last_seq()
         outcome, said = resolve_wait(board, options, wait, query, text)
         seconds = _RECEIPT_SECONDS if options.json else 0.0
@@ -113,11 +116,9 @@ def _list(options: Namespace) -> None:
 def _lines(waits: Sequence[PersonWait], display: Display, now: datetime) -> Iterator[Line]:
     dot = f" {display.glyphs.dot} "
     for wait in waits:
-        place = name_task_list(wait.list) if wait.list else ""
-        if wait.session:
-            place = f"session {wait.session}"
+        place = show_name(wait.owner, display.glyphs) if wait.session else safe_line(name_task_list(wait.list))
         when = "" if wait.since is None else ago(wait.since, now)
-        more = "".join(f"{dot}{safe_line(part)}" for part in (wait.agent, place, when) if part)
+        more = "".join(f"{dot}{part}" for part in (place, when) if part)
         yield display.cut((Span(safe_line(wait.title), "bold"), Span(more, "dim")))
         yield (Span(f"  {safe_line(_why(wait))}", "warning"),)
         for command in answer_commands(wait):
@@ -138,17 +139,25 @@ def _why(wait: PersonWait) -> str:
 
 
 def _plan_command(wait: PersonWait) -> str:
-    return f"punchlist plan show --session {quote(wait.session)} --agent {quote(wait.agent)}"
+    return f"punchlist plan show {_name_place(wait.session, wait.agent)}"
+
+
+def _name_place(session: str, agent: str) -> str:
+    """Return the options that mean the plan of one agent."""
+    return f"--session {shlex.quote(short_id(session))}{'' if agent == MAIN else f' --agent {shlex.quote(agent)}'}"
 
 
 # Resolving.
 
 
-def _find_wait(waits: Sequence[PersonWait], query: str) -> PersonWait | None:
+def _find_wait(board: Board, waits: Sequence[PersonWait], query: str) -> PersonWait | None:
     """Return the wait of this name, else of this title or id, else the only one that holds the words.
 
-    Of several plans none is meant by its revision alone: the one that the person read may have a newer one by now.
+    Of several, that of the only session that runs is meant, and in a session that of the main agent. Of several plans
+    none is meant by its revision alone: the one that the person read may have a newer one by now.
     """
+    from punchlist.people.back_channel import prefer_running
+
     wanted = query.lower()
     number = wanted.removeprefix("#")
     plans = [wait for wait in waits if wait.kind == "plan" and _A_PLAN.fullmatch(wanted)]
@@ -156,7 +165,9 @@ def _find_wait(waits: Sequence[PersonWait], query: str) -> PersonWait | None:
     ids = [wait for wait in waits if wait.kind in ("task", "flow") and number in (wait.id, f"{wait.kind}-{wait.id}")]
     same = [wait for wait in waits if wanted == wait.title.lower() or wait in ids]
     held = [wait for wait in waits if wanted in f"{wait.title} {'' if wait.kind == 'plan' else wait.text}".lower()]
-    found = plans or named or same or held
+    found = prefer_running(board, plans or named or same or held)
+    if len({wait.session for wait in found}) == 1:
+        found = [wait for wait in found if wait.agent == MAIN] or found
     if len(found) > 1:
         commands = "; ".join(f"`{answer_commands(wait)[0]}`" for wait in found[:_MOST_NAMED])
         raise EditRefused(problem=f'{len(found)} things that wait match "{query}"; say which one: {commands}.')
@@ -186,17 +197,17 @@ def resolve_wait(board: Board, options: Namespace, wait: PersonWait, query: str,
         ways = " or ".join(f"`{command}`" for command in answer_commands(wait))
         shows = f"`{_plan_command(wait)}` shows it"
         raise EditRefused(problem=f"Revision {wait.id} of the plan waits, and is decided with {ways}; {shows}.")
+    check_person("Nothing was answered", decides=True)
     outcome = back_channel.resolve_wait(board, wait, text, by=author(options), person=find_doubt(options) is None)
     match wait.kind:
         case "task":
             return outcome, f" (task {wait.id})."
         case "flow":
             return outcome, f" (flow {wait.id[:8]})."
-        case "question":
-            when = "now" if back_channel.find_idle(board, wait.session, wait.agent) else "at its next turn"
-            return outcome, f". {safe_line(wait.agent)} is told {when}."
         case _:
-            return outcome, f" ({safe_line(wait.agent)} in session {safe_line(wait.session)})."
+            is_approval = outcome == "approved"
+            heard = back_channel.describe_hearing(board, wait.session, wait.agent, is_approval=is_approval)
+            return outcome, f". {safe_line(heard)}"
 
 
 def _is_decision(wait: PersonWait, query: str, text: str) -> bool:
@@ -245,13 +256,14 @@ def plan_parser() -> Parser:
 def _show_plan(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         row = next(iter(_find_candidates(board, options)), None)
+        name = "" if row is None else load_session_name(board.store, row.session, row.agent)
         now = board.now()
     if options.json:
         show_json(None if row is None else plan_data(row, now))
     elif row is None:
         print(_describe_nothing(options))
     else:
-        show(_plan_lines(row, now))
+        show(_plan_lines(row, name, now))
 
 
 def _history(options: Namespace) -> None:
@@ -270,10 +282,11 @@ def _history(options: Namespace) -> None:
 
 def _decide(options: Namespace) -> None:
     """Reject a revision for a reason; without one, approve it."""
-    from punchlist.people.back_channel import deliver  # dear: plans are shown without it
+    from punchlist.people.back_channel import deliver, describe_hearing  # dear: plans are shown without it
 
     with open_board(options) as board:
         row = _find_undecided(board, options)
+        check_person("Nothing was decided", decides=True)
         agent = board.agent(row.agent, session=row.session, project=row.project)
         by, person = author(options), find_doubt(options) is None
         if options.reason is None:
@@ -284,17 +297,19 @@ def _decide(options: Namespace) -> None:
         else:
             plan = agent.reject_plan(" ".join(options.reason), by=by, revision=options.revision, person=person)
             deed = f"Rejected revision {plan.revision}"
+        heard = describe_hearing(board, row.session, row.agent, is_approval=options.reason is None)
         deliver(board, row.session, row.agent, board.store.last_seq(), is_approval=options.reason is None)
         now = board.now()
-    where = f"({safe_line(row.agent)} in session {safe_line(row.session)})"
-    tell(options, plan_data(row._replace(plan=plan), now), f"{deed} {where}.")
+    tell(options, plan_data(row._replace(plan=plan), now), f"{deed}. {safe_line(heard)}")
 
 
 # Which plan is meant.
 
 
 def _find_candidates(board: Board, options: Namespace) -> list[PlanRow]:
-    """Return those that wait, else the latest of each agent; narrowed down by `--session` and `--agent`."""
+    """Return those that wait, else the latest of each agent; narrowed down by `--session`, `--agent` and what runs."""
+    from punchlist.people.back_channel import prefer_running
+
     session = options.session or os.environ.get("PUNCHLIST_SESSION")
     where = None if session else find_folder(options)
     for waiting in (True, False):
@@ -304,7 +319,7 @@ def _find_candidates(board: Board, options: Namespace) -> list[PlanRow]:
             if (not session or row.session == session) and options.agent in (None, row.agent)
         ]
         if rows:
-            return rows
+            return rows if session else prefer_running(board, rows)
     return []
 
 
@@ -314,8 +329,9 @@ def _find_undecided(board: Board, options: Namespace) -> PlanRow:
         check_session(board, options)
         raise PlanMissing
     if len(rows) > 1 and rows[0].plan.waits(board.now()):
-        names = "; ".join(f"--session {quote(row.session)} --agent {quote(row.agent)}" for row in rows[:5])
-        raise PlanRefused(problem=f"{len(rows)} plans wait here; say which one is meant: {names}.")
+        typed = shlex.join(["punchlist", *options.typed])
+        ways = "; ".join(f"`{typed} {_name_place(row.session, row.agent)}`" for row in rows[:_MOST_NAMED])
+        raise PlanRefused(problem=f"{len(rows)} plans wait here; say which one is meant: {ways}.")
     return rows[0]
 
 
@@ -345,13 +361,13 @@ def _when_and_who(plan: Plan, now: datetime) -> tuple[str, str]:
     return ago(when, now), f" by {safe_line(plan.decided_by)}" if plan.decided_by else ""
 
 
-def _plan_lines(row: PlanRow, now: datetime) -> Iterator[Line]:
+def _plan_lines(row: PlanRow, name: str, now: datetime) -> Iterator[Line]:
     """Yield a plan and, while it waits, the commands that decide on it alone, also once more are proposed."""
     display, plan = detect_display(), row.plan
     dot = f" {display.glyphs.dot} "
     when, who = _when_and_who(plan, now)
-    rest = f"{dot}session {safe_line(row.session)}{dot}revision {plan.revision}{dot}{_state(plan, now)}{who} "
-    yield display.cut((Span(safe_line(row.agent), "bold"), Span(rest), Span(when, "dim")))
+    rest = f"{dot}revision {plan.revision}{dot}{_state(plan, now)}{who} "
+    yield display.cut((Span(show_name(name, display.glyphs), "bold"), Span(rest), Span(when, "dim")))
     yield ()
     for line in plan.text.split("\n"):
         yield (Span(for_terminal(line)),)
@@ -361,7 +377,7 @@ def _plan_lines(row: PlanRow, now: datetime) -> Iterator[Line]:
     if plan.waits(now):
         steps = len(plan.todos.items)
         todos = f" (--todos: {plural(steps, 'step')} for the list)" if steps else ""
-        place = safe_line(f"--session {quote(row.session)} --agent {quote(row.agent)}")
+        place = safe_line(_name_place(row.session, row.agent))
         yield ()
         yield (Span(f"punchlist plan approve {plan.revision} {place}{todos}", "dim"),)
         yield (Span(f"punchlist plan reject {plan.revision} REASON {place}", "dim"),)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from punchlist.cli import UNUSABLE, complain
 from punchlist.cli.terminal import columns, is_typed
-from punchlist.core.programs import doubt_person
+from punchlist.core.programs import doubt_person, short_id
 from punchlist.errors import (
     AgentUnknown,
     BoardMissing,
     FolderMissing,
     InvalidInput,
+    PersonDoubted,
     PunchlistError,
     SessionAmbiguous,
     SessionUnknown,
@@ -28,7 +29,7 @@ from punchlist.errors import (
     suggest,
 )
 from punchlist.settings.environment import login_name
-from punchlist.settings.table import read_age
+from punchlist.settings.table import read_age, read_setting
 
 if TYPE_CHECKING:
     from punchlist.board import Board
@@ -184,6 +185,15 @@ def find_doubt(options: Namespace) -> str | None:
     return doubt_person(os.environ, is_terminal=is_typed(), author=other)
 
 
+def check_person(deed: str, *, decides: bool = False) -> None:
+    """Raise `PersonDoubted` unless a person types this command; `decides`: the settings may do without a terminal."""
+    is_terminal = is_typed() or (decides and read_setting("decide_without_terminal"))
+    doubt = doubt_person(os.environ, is_terminal=is_terminal)
+    if doubt is not None:
+        where = "`punchlist top`, the page or another terminal" if decides else "a terminal of your own"
+        raise PersonDoubted(deed=deed, doubt=doubt, where=where)
+
+
 def explain_doubt(doubt: str) -> str:
     return f"Not counted as a person's word: {doubt}."
 
@@ -287,7 +297,7 @@ def _check_agent(board: BoardReader, options: Namespace) -> None:
         return
     known = board.store.read(lambda tx: tx.agent(session, agent) is not None if session else tx.has_agent(agent))
     if not known:
-        raise AgentUnknown(agent=agent, where=f"in session `{session}`" if session else "on this board")
+        raise AgentUnknown(agent=agent, where=f"in session `{short_id(session)}`" if session else "on this board")
 
 
 def complete_session(board: BoardReader, options: Namespace, name: str = "session") -> None:

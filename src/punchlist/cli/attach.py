@@ -19,9 +19,9 @@ from punchlist.attach.file_changes import show_change
 from punchlist.attach.plugin import NAME, find_launch, server_entry
 from punchlist.attach.status import HostStatus, find_status, list_second_servers
 from punchlist.cli import FAILED, OK, UNUSABLE, complain
-from punchlist.cli.arguments import Parser, board_url, command_parser
+from punchlist.cli.arguments import Parser, board_url, check_person, command_parser
 from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
-from punchlist.core.programs import ATTACHABLE, AgentProgram, doubt_person
+from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.errors import SettingsFileInvalid
 from punchlist.logs.programs import find_attachable, find_settings, is_found
 from punchlist.settings.environment import find_project
@@ -205,8 +205,7 @@ def _trust(_options: Namespace) -> int:
     if found.trust == "trusted":
         print("They are trusted already.")
         return OK
-    if (doubt := doubt_person(os.environ, is_terminal=is_typed())) is not None:
-        return complain(f"Nothing was trusted: only a person can do that, and {doubt}.", FAILED)
+    check_person("Nothing was trusted")
     if not ask("May an exit code of 0 of these verify work in this repository?"):
         print("Nothing was trusted.")
         return FAILED

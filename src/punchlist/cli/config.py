@@ -6,9 +6,8 @@ import os
 from argparse import Namespace
 from typing import Any
 
-from punchlist.cli.arguments import Parser, command_parser
-from punchlist.cli.terminal import is_typed, show, show_json
-from punchlist.core.programs import doubt_person
+from punchlist.cli.arguments import Parser, check_person, command_parser
+from punchlist.cli.terminal import show, show_json
 from punchlist.errors import ConfigInvalid, PunchlistError
 from punchlist.mcp.server import ToolSet
 from punchlist.settings import default_path, settings_path
@@ -96,10 +95,8 @@ def _find_value(entry: SettingEntry, in_file: dict[str, Any]) -> dict[str, Any]:
 def _set(options: Namespace) -> None:
     entry = find_entry(options.key)
     value = parse_words(entry, options.words)
-    if entry.key == "checks" and (doubt := doubt_person(os.environ, is_terminal=is_typed())) is not None:
-        raise ConfigInvalid(
-            name="checks", value=safe_line(show_value(value))[:80], problem=f"only a person sets it, and {doubt}"
-        )
+    if entry.key in ("checks", "decide_without_terminal"):
+        check_person(f"`{entry.key}` was not set")
     if entry.key == "dialect":
         try:
             ToolSet(value)

@@ -13,7 +13,7 @@ from itertools import islice
 from punchlist.cli.arguments import Parser, board_url, command_parser, open_reader, parse_count
 from punchlist.cli.terminal import detect_display, has_colours, paint, show_json
 from punchlist.core.events import Event, make_filter
-from punchlist.core.programs import ATTACHABLE
+from punchlist.core.programs import ATTACHABLE, short_id
 from punchlist.reader import BoardReader
 from punchlist.store import store_path
 from punchlist.terminal.sentences import sentence
@@ -83,7 +83,7 @@ def make_writer(display: Display, *, colour: bool) -> Callable[[Event], None]:
     def write(event: Event) -> None:
         line = (
             Span(f"{clock(event.at, today)}  ", "dim"),
-            *pad((Span(safe_line(event.session or ""), "dim"),), 12, display.glyphs),
+            *pad((Span(safe_line(short_id(event.session or "")), "dim"),), 12, display.glyphs),
             Span("  "),
             Span(sentence(event, display.glyphs)),
         )

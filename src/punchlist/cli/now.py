@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 
+from punchlist.attach.attachments import list_attached, list_dead
 from punchlist.cli.arguments import Parser, author, command_parser, open_reader, settle_due_tasks
 from punchlist.cli.terminal import detect_display, shorten_home, show, show_json
 from punchlist.core.overview import WATCHED
@@ -48,6 +49,7 @@ def _show(options: Namespace) -> None:
         show(map(display.cut, _offer_attach(roster)))
     else:
         show(map(display.cut, explain_nothing(options.project)))
+    show((Span(safe_line(dead), "warning"),) for dead in list_dead())
     if more:
         said = (
             f"`punchlist top`, `serve` or `watch` finds {plural(more, 'more session')} in logs that were not read yet."
@@ -68,8 +70,6 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
     seen = {row.host for row in roster.agents if not row.on_board and row.state != "gone"}
     if not seen:
         return
-    from punchlist.attach.attachments import list_attached  # most people have attached their agents
-
     gains = "gives its agents a list, checks and answers from here"
     attached = list_attached()
     names = [name for name, host in ATTACHABLE.items() if name in seen and host not in attached]
@@ -81,8 +81,6 @@ def _offer_attach(roster: Roster) -> Iterator[Line]:
 
 def explain_nothing(project: str | None) -> Iterator[Line]:
     """Yield what was looked for, and how to attach what is installed."""
-    from punchlist.attach.attachments import list_attached  # few people have no agent
-
     where = f" in {safe_line(project_of(project))}" if project else " on this machine"
     yield (Span(f"No agent runs{where}, and nothing waits on you.", "bold"),)
     installed = [host for host in ATTACHABLE.values() if is_found(host)]

@@ -11,9 +11,10 @@ from typing import Any
 from punchlist.agent import Agent
 from punchlist.board import Board
 from punchlist.cli import FAILED, OK
-from punchlist.cli.arguments import Parser, author, command_parser, open_board
+from punchlist.cli.arguments import Parser, author, command_parser, complete_session, open_board
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.events import Draft
+from punchlist.core.programs import name_session
 from punchlist.errors import InvalidInput
 from punchlist.logs.replay import (
     FoundTranscript,
@@ -81,13 +82,14 @@ def _restore(options: Namespace) -> int:
         return _show_found(options, transcript, written)
     with open_board(options) as board:
         agent = _choose_agent(board, options, transcript, written)
+        name = safe_line(name_session(agent.project, agent.session, agent.name, transcript.format))
         with _noting_copy(agent, transcript, options):
             before, label = agent.todos.revision, f"from {os.path.basename(place.path)}"
             work = _replay_work(agent, options, transcript, written, label=label) if options.with_work else None
             if options.history:
                 count = agent.import_history(place.path, transcript.format, session=conversation)
                 calls = _replay_tasks(agent, transcript, work)
-                text = f"Imported {plural(count, 'write')} of {_owner(agent)} from {_source(transcript)}."
+                text = f"Imported {plural(count, 'write')} of {name} from {_source(transcript)}."
                 found = {**_data(options, transcript, written), "imported": count}
                 _report(options, transcript, found, text + _add_calls(found, agent, calls, work))
                 return OK
@@ -107,7 +109,7 @@ def _restore(options: Namespace) -> int:
     }
     text = ""
     if written is not None or taken or not (calls or all_known):
-        text = _describe_outcome(agent, transcript, written, taken=taken, changed=changed)
+        text = _describe_outcome(name, transcript, written, taken=taken, changed=changed)
     if children:
         text += f" Subagents: {', '.join(children)}."
     if all_known:
@@ -208,6 +210,10 @@ def _find_place(options: Namespace) -> FoundTranscript:
     if what is None:
         problem = "No transcript of this project was found; name a file, or the id of a session."
     found = find_newest(os.getcwd()) if what is None else find_session(what)
+    if found is None and what is not None:
+        with open_board(options) as board:
+            complete_session(board, options, "what")
+        found = find_session(options.what)
     if found is None:
         raise InvalidInput(problem=problem)
     return found
@@ -266,10 +272,6 @@ def _progress(written: Written) -> str:
     return f"{done}/{total}"
 
 
-def _owner(agent: Agent) -> str:
-    return f"{safe_line(agent.name)} in session {safe_line(agent.session)}"
-
-
 def _source(transcript: Transcript) -> str:
     return f"{safe_line(transcript.source)} ({transcript.format})"
 
@@ -281,18 +283,16 @@ def _describe_found(transcript: Transcript, written: Written | None) -> str:
     return f"Found {_progress(written)}{at}, in {_source(transcript)}."
 
 
-def _describe_outcome(
-    agent: Agent, transcript: Transcript, written: Written | None, *, taken: bool, changed: bool
-) -> str:
+def _describe_outcome(name: str, transcript: Transcript, written: Written | None, *, taken: bool, changed: bool) -> str:
     if taken and changed:
         what = _progress(written) if written is not None else "the session that this one goes on from"
-        return f"Restored {what} for {_owner(agent)} from {_source(transcript)}."
+        return f"Restored {what} for {name} from {_source(transcript)}."
     if taken:
-        return f"The list of {_owner(agent)} is already what {safe_line(transcript.source)} ends with."
+        return f"The list of {name} is already what {safe_line(transcript.source)} ends with."
     if written is None:
         return _describe_found(transcript, written)
     return (
-        f"The list of {_owner(agent)} was written later than that of {safe_line(transcript.source)} "
+        f"The list of {name} was written later than that of {safe_line(transcript.source)} "
         f"({_progress(written)}) and stands; --force puts the older one in its place."
     )
 

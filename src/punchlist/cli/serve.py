@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from hashlib import sha256
 
 from punchlist.cli import FAILED, OK, leave
-from punchlist.cli.arguments import Parser, board_url, command_parser, is_number, open_board
-from punchlist.cli.terminal import detect_display, show, show_json
+from punchlist.cli.arguments import Parser, board_url, check_person, command_parser, is_number, open_board
+from punchlist.cli.terminal import detect_display, is_typed, show, show_json
+from punchlist.core.programs import doubt_person
 from punchlist.errors import InvalidInput
 from punchlist.server.run_files import (
     RunningServer,
@@ -77,7 +78,7 @@ def _run(options: Namespace) -> int:
         if running is not None:
             return _tell_running(running, options, board)
         running = start_in_background(board, _list_arguments(options))
-        print(f"Punchlist is at {running.make_link(board)}")
+        _print_link(running.make_link(board))
         print(f"`punchlist serve --stop` stops it; its log is {log_path(board)}")
         return OK
     if options.stop:
@@ -88,11 +89,20 @@ def _run(options: Namespace) -> int:
     if running is None:
         print("No server runs for this board; `punchlist serve --background` starts one.")
         return FAILED
-    print(f"Punchlist is at {running.make_link(board)}")
+    _print_link(running.make_link(board))
     print(f"Process {running.pid}, since {running.started_at.astimezone():%Y-%m-%d %H:%M}.")
     if running.has_link and read_secret(board) is None:
         print("The file of the link's token is gone; stop the server and start it again for a new link.")
     return OK
+
+
+def _print_link(link: str) -> None:
+    """Print the address of the page; with the owner's token only for a person."""
+    doubt = doubt_person(os.environ, is_terminal=is_typed())
+    address, _, token = link.partition("?")
+    print(f"Punchlist is at {address if doubt else link}", flush=True)
+    if doubt and token:
+        print(f"Its token is not shown: {doubt}. `punchlist serve --status` in your own terminal shows it.", flush=True)
 
 
 def _list_arguments(options: Namespace) -> list[str]:
@@ -108,7 +118,7 @@ def _tell_running(running: RunningServer, options: Namespace, board: str) -> int
     if options.port is not None or options.host != "127.0.0.1":
         problem = f"This board is served at {running.origin}/ already; `punchlist serve --stop` stops that server."
         raise InvalidInput(problem=problem)
-    print(f"Punchlist is at {f'{running.origin}/' if options.no_link else running.make_link(board)}")
+    _print_link(f"{running.origin}/" if options.no_link else running.make_link(board))
     print("It runs already; `punchlist serve --stop` stops it.")
     return OK
 
@@ -140,7 +150,7 @@ def _serve(options: Namespace, path: str) -> int:
         server = BoardServer(ServerState(board, access, is_watched=not options.no_watch))
         if record is not None:
             record.write(RunningServer(os.getpid(), access.origin, access.has_link, board.now()))
-        print(f"Punchlist is at {f'{access.origin}/' if options.no_link else access.link}", flush=True)
+        _print_link(f"{access.origin}/" if options.no_link else access.link)
         if sys.stdout.isatty():
             print("Ctrl-C stops it.", flush=True)
         # uvicorn stops at a signal and then raises it again: by then our own handler is back, and the board is closed.
@@ -177,7 +187,7 @@ def token_parser() -> Parser:
     which = "; ".join(f"{scope}: {about}" for scope, about in _SCOPES.items())
     create.add_argument("--scope", choices=list(_SCOPES), default="look", metavar="S", help=f"{which} (default: look)")
     create.add_argument("--project", metavar="DIR", help="only for the project to which this folder belongs")
-    create.add_argument("--person", action="store_true", help="for a person: what they complete is confirmed")
+    create.add_argument("--person", action="store_true", help="for a person: what they do on the page is theirs")
     create.add_json()
     add_verb("list", "list the tokens", _list).add_json()
     add_verb("revoke", "end a token at once", _revoke).add_argument("name", metavar="NAME", help="its name")
@@ -191,6 +201,8 @@ def _create(options: Namespace) -> None:
     if name == login_name():
         problem = f"`{name}` is your own name, and what the token changes would count as done by you; take another."
         raise InvalidInput(problem=problem)
+    if options.person:
+        check_person("No token was made")
     secret = f"pl_{secrets.token_urlsafe(32)}"
     project = None if options.project is None else project_of(options.project)
 

@@ -19,8 +19,9 @@ from punchlist.logs.programs import find_program
 from punchlist.store import SessionRow
 from punchlist.store.sqlite import count_old_agents
 from punchlist.terminal.lists import state_spans, waiting_lines
-from punchlist.terminal.spans import Display, Line, Span, ago, cells, pad, plural, safe_line
+from punchlist.terminal.spans import Display, Line, Span, ago, cells, pad, plural, safe_line, show_name
 from punchlist.text import for_terminal
+from punchlist.views.list_owners import load_names
 
 _EXAMPLES = """\
   punchlist sessions                    of this project, the latest first
@@ -31,9 +32,6 @@ _PRUNE_EXAMPLES = """\
   punchlist prune --older-than 30d --dry-run    how much that would be
   punchlist prune --older-than 8w
 """
-_NARROW = 24
-_REST = 40
-"""Cells for what stands after the id: agents, time and state."""
 
 
 def parser() -> Parser:
@@ -60,6 +58,7 @@ def _list(options: Namespace) -> None:
     with open_board(options, reads=True) as board:
         rows = board.sessions(project=find_folder(options), limit=options.limit)
         waits = Counter(wait.session for wait in board.waits(project=find_folder(options)))
+        names = board.store.read(lambda tx: load_names(tx, [row.id for row in rows]))
         now = board.now()
     if options.json:
         show_json([{**row._asdict(), "waits": waits[row.id]} for row in rows])
@@ -68,17 +67,15 @@ def _list(options: Namespace) -> None:
         print(f"There are no sessions {where}.")
     else:
         display = detect_display()
-        # All that the ids need, unless the terminal is too narrow for that.
-        width = max(_NARROW, *(cells((Span(safe_line(row.id)),)) for row in rows))
-        if display.columns is not None and display.columns < width + _REST:
-            width = _NARROW
-        show(_row(row, waits[row.id], width, display, now, project=options.all) for row in rows)
+        called = {row.id: show_name(names.name(row.id), display.glyphs) for row in rows}
+        width = max(cells((Span(name),)) for name in called.values())
+        show(_row(row, called[row.id], waits[row.id], width, display, now, project=options.all) for row in rows)
         show(waiting_lines(waits.total()))
 
 
-def _row(row: SessionRow, waits: int, width: int, display: Display, now: datetime, *, project: bool) -> Line:
+def _row(row: SessionRow, name: str, waits: int, width: int, display: Display, now: datetime, *, project: bool) -> Line:
     line = (
-        *pad((Span(safe_line(row.id), "bold"),), width, display.glyphs),
+        *pad((Span(name, "bold"),), width, display.glyphs),
         Span(f"  {plural(row.agents, 'agent'):<10}"),
         Span(f"  {ago(row.updated_at or row.created_at, now):<15}", "dim"),
         *state_spans(row.state, before="  "),

@@ -36,16 +36,18 @@ from punchlist.cli.arguments import (
 from punchlist.cli.terminal import ask
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Target
+from punchlist.core.programs import short_id
 from punchlist.core.task import FLOWS, Task, find_tasks
 from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item, find_items, find_phase
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
 from punchlist.markdown import count_indented, dumps, loads
+from punchlist.people.back_channel import deliver, prefer_running
 from punchlist.settings.environment import find_project, project_of
 from punchlist.settings.table import find_check_problem
 from punchlist.store import ListRow
 from punchlist.terminal.spans import plural, safe_line
 from punchlist.text import for_terminal, repair
-from punchlist.views.list_owners import MAIN, is_personal_list, name_path_session, open_list_owner
+from punchlist.views.list_owners import MAIN, is_personal_list, load_session_name, name_path_session, open_list_owner
 
 _TRIES = 8
 """An agent that writes at the same time moves the list on; the edit is then worked out again."""
@@ -160,10 +162,8 @@ def _apply(agent: Agent, options: Namespace, plan: EditPlanner) -> None:
 
 def _report(agent: Agent, message: str) -> None:
     """Print what was done, and to whose list; tell its agent, if that is idle."""
-    print(f"{message} ({describe_list(agent.session, agent.name, agent.project)})", flush=True)
+    print(f"{message} ({name_list(agent)})", flush=True)
     if not is_personal_list(agent.session, agent.name, agent.project):
-        from punchlist.people.back_channel import deliver  # a person's own list has no agent to tell
-
         deliver(agent.board, agent.session, agent.name, agent.board.store.last_seq())
 
 
@@ -267,7 +267,7 @@ def _change_target(deed: str, change: Callable[[Target], do.Operation], options:
     with open_board(options) as board:
         if options.all:
             agent = choose_list(board, options)
-            whose = describe_list(agent.session, agent.name, agent.project)
+            whose = name_list(agent)
             asks = not getattr(options, "yes", True)  # only to remove them is dangerous
             if asks and not ask(f"Remove {plural(len(agent.todos.items), 'item')} ({whose})?"):
                 return complain("Nothing was removed; --yes removes them without a question.", FAILED)
@@ -347,11 +347,13 @@ def find_owner(
 ) -> Agent:
     """Return the agent whose list has the only item that the query may mean; with `phases`, else the only phase.
 
-    Lists under way are searched first, then the others. With `omitted` the items are those that rewrites left out.
-    `wanted` says in the error what was looked for.
+    The list of the only session that runs is searched first, then those under way, then the others. With `omitted` the
+    items are those that rewrites left out. `wanted` says in the error what was looked for.
     """
-    lists = _find_lists(board, options)
-    for rows in (_choose_worktree(lists[0]), *lists):
+    under_way, others = _find_lists(board, options)
+    here = _choose_worktree(under_way)
+    lists = (prefer_running(board, here), here, prefer_running(board, under_way), under_way, others)
+    for rows in lists:
         matches = find_items([row.todos.omitted if omitted else row.todos.items for row in rows], query)
         found = [(rows[match.place], match.item.content) for match in matches]
         is_number = any(match.item.id == query.removeprefix("#") for match in matches)
@@ -359,7 +361,7 @@ def find_owner(
             named = [(row, find_phase(row.todos.phases, query)) for row in rows]
             found = [(row, phase.name) for row, phase in named if phase is not None]
         if len(found) > 1 or (is_number and len(rows) > 1):
-            raise _several_error(query, found, is_number=is_number)
+            raise _several_error(options, query, found, rows if is_number else [row for row, _ in found])
         if found:
             row = found[0][0]
             return open_list_owner(board, row.agent, row.session, row.project)
@@ -374,7 +376,8 @@ def find_owner(
 def choose_list(
     board: Board, options: Namespace, *, create: bool = False, agents_first: bool = False, reads: bool = False
 ) -> Agent:
-    """Return the agent of the only list under way; if there is none, of the only list. Several are refused.
+    """Return the agent of the only list under way; if there is none, of the only list. Several are refused, unless one
+    session alone runs.
 
     With `create`, the person's own list is made where none is under way. With `agents_first` it is chosen only where
     no agent has one under way. A copy is refused, unless the command only `reads` it.
@@ -385,13 +388,13 @@ def choose_list(
         rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
     if not rows and create and options.agent is None and (session is None or not others):
         return open_list_owner(board, MAIN, session or name_path_session(project_of()))
-    rows = _choose_worktree(rows) or rows or _choose_worktree(others) or others
+    rows = prefer_running(board, _choose_worktree(rows) or rows or _choose_worktree(others) or others)
     if len(rows) == 1:
         return open_list_owner(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
     if not rows:
         raise _nothing_error(options)
-    places = "; ".join(_place_of(row) for row in rows[:_MOST_NAMED])
-    raise EditRefused(problem=f"There are {len(rows)} lists: {places}. Name one with --agent, --session or --mine.")
+    ways = "; ".join(_list_commands(options, rows)[:_MOST_NAMED])
+    raise EditRefused(problem=f"There are {len(rows)} lists; say which one is meant: {ways}.")
 
 
 def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
@@ -403,10 +406,9 @@ def find_last_changed(board: Board, options: Namespace, by: str) -> Agent:
     raise NothingToUndo(by=by) if any(_find_lists(board, options)) else _nothing_error(options)
 
 
-def describe_list(session: str, agent: str, project: str) -> str:
-    """Return whose list it is, and its session."""
-    whose = "yours" if is_personal_list(session, agent, project) else safe_line(agent)
-    return f"{whose}, session {safe_line(session)}"
+def name_list(agent: Agent) -> str:
+    """Return whose list it is, safe to print."""
+    return safe_line(load_session_name(agent.board.store, agent.session, agent.name))
 
 
 def _named_session(options: Namespace) -> str | None:
@@ -452,21 +454,34 @@ def _find_task(board: Board, options: Namespace, query: str) -> Task | None:
     return found[0] if len(found) == 1 else None
 
 
-def _several_error(query: str, found: Sequence[tuple[ListRow, str]], *, is_number: bool) -> EditRefused:
-    named = "; ".join(f"“{text}” ({_place_of(row)})" for row, text in found[:_MOST_NAMED])
+def _several_error(
+    options: Namespace, query: str, found: Sequence[tuple[ListRow, str]], rows: Sequence[ListRow]
+) -> EditRefused:
+    """Return the error for a query that may mean several items, or an item of several lists."""
+    commands = dict(zip((row.number for row in rows), _list_commands(options, rows), strict=True))
+    is_one_list = len({row.number for row, _ in found}) == 1 and len(found) > 1
+    named = [f"“{text}”" if is_one_list else f"“{text}” ({commands[row.number]})" for row, text in found]
     verb = "matches" if len(found) == 1 else "match"
-    if len({row.number for row, _ in found}) == 1 and not is_number:
-        how = "Use more of its text, or its number from `punchlist todos --ids`"
-    elif is_number:
-        how = "There are several lists, so a number needs --agent, --session or --mine"
-    else:
-        how = "Use more of its text, or name its list with --agent, --session or --mine"
-    more = "; …" if len(found) > _MOST_NAMED else ""
-    return EditRefused(problem=f'{plural(len(found), "item")} {verb} "{query}": {named}{more}. {how}.')
+    how = " Use more of its text, or its number from `punchlist todos --ids`." if is_one_list else ""
+    said = "; ".join([*named[:_MOST_NAMED], *(["…"] if len(found) > _MOST_NAMED else [])])
+    return EditRefused(problem=f'{plural(len(found), "item")} {verb} "{query}": {said}.{how}')
 
 
-def _place_of(row: ListRow) -> str:
-    return describe_list(row.session, row.agent, row.project)
+def _list_commands(options: Namespace, rows: Sequence[ListRow]) -> list[str]:
+    """Return for each list the shortest command that means it: as it was typed, with what tells the lists apart."""
+    commands: list[str] = []
+    for row in rows:
+        words = ["punchlist", *options.typed]
+        in_session = [other for other in rows if other.session == row.session]
+        is_only_name = len([other for other in rows if other.agent == row.agent]) == 1
+        if is_personal_list(row.session, row.agent, row.project) and options.typed[0] == "todo":
+            words += ["--mine"]
+        elif len(in_session) == 1 or not is_only_name:
+            words += ["--session", short_id(row.session)]
+        if len(in_session) > 1:
+            words += ["--agent", row.agent]
+        commands.append(f"`{shlex.join(words)}`")
+    return commands
 
 
 def _nothing_error(options: Namespace) -> EditRefused:
@@ -535,7 +550,8 @@ class ListDraft:
     def _kept(self) -> str:
         agent = self.agent
         is_own = is_personal_list(agent.session, agent.name, agent.project)
-        whose = "" if is_own else f" --session {shlex.quote(agent.session)} --agent {shlex.quote(agent.name)}"
+        session = shlex.quote(short_id(agent.session))
+        whose = "" if is_own else f" --session {session} --agent {shlex.quote(agent.name)}"
         return f"Your text is kept in `{self.path}`; `punchlist todo import {self.path}{whose}` takes it"
 
     def _is_changed(self) -> bool:

@@ -20,9 +20,9 @@ from punchlist.reader import BoardReader
 from punchlist.settings.environment import project_of
 from punchlist.store import ListRow
 from punchlist.terminal.lists import STATES, Helped, board_lines, waiting_lines, with_tasks
-from punchlist.terminal.spans import Glyphs, Line, Span, plain, safe_line
+from punchlist.terminal.spans import Glyphs, Line, Span, plain, safe_line, show_name
 from punchlist.views.grades import load_reasons, load_state, state_name
-from punchlist.views.list_owners import is_personal_list
+from punchlist.views.list_owners import is_personal_list, load_names
 
 _FRAME_SECONDS = 0.1
 _FEED = 40
@@ -58,6 +58,7 @@ def _show(options: Namespace) -> int:
         now = board.now()
         waits = _count_waits(board, options)
         shown = _show_work(board, rows, helped)
+        names = board.store.read(lambda tx: load_names(tx, helpers))
     if options.json:
         show_json([_list_data(row, rows, states[row.session][0], helped.get(row.number, {})) for row in rows])
     elif rows:
@@ -74,6 +75,7 @@ def _show(options: Namespace) -> int:
             helped=helped,
             states=states,
             reasons=reasons,
+            names=names,
         )
         show(lines)
         show(waiting_lines(waits))
@@ -120,7 +122,7 @@ def _follow(options: Namespace) -> int:
                 events = list(board.events(seen))
                 # After the events, so that the lists show all that those tell.
                 rows, waits = _show_work(board, _find_lists(board, options)), _count_waits(board, options)
-                sessions = {row.session: _name_session(row) for row in rows}
+                sessions = _name_sessions(board, rows)
                 for event in find_news([event for event in events if event.session in sessions]):
                     name = sessions[event.session or ""] if len(sessions) > 1 else ""
                     before = f"{event.at.astimezone():%H:%M:%S}  {name}".rstrip()
@@ -130,22 +132,21 @@ def _follow(options: Namespace) -> int:
     return 0
 
 
+def _name_sessions(board: BoardReader, rows: Sequence[ListRow]) -> dict[str, str]:
+    names = board.store.read(lambda tx: load_names(tx, [row.session for row in rows]))
+    return {row.session: safe_line(names.name(row.session)) for row in rows}
+
+
 def _describe_sessions(board: BoardReader, rows: Sequence[ListRow], glyphs: Glyphs) -> dict[int, Line]:
     states = board.store.read(lambda tx: {row.session: tx.session_state(row.session) for row in rows})
+    names = board.store.read(lambda tx: load_names(tx, states))
     notes: dict[int, Line] = {}
     for row in rows:
-        words = [_name_session(row), *([safe_line(row.label)] if row.label else [])]
+        words = [show_name(names.name(row.session, row.agent), glyphs), *([safe_line(row.label)] if row.label else [])]
         dot, state = f" {glyphs.dot} ", states[row.session]
         first = (Span(state_name(state), STATES[state]), Span(dot, "dim")) if state != "idle" else ()
         notes[row.number] = (*first, Span(dot.join(words), "dim"))
     return notes
-
-
-def _name_session(row: ListRow) -> str:
-    from punchlist.views.findings import short_session
-
-    is_own = is_personal_list(row.session, row.agent, row.project)
-    return "yours" if is_own else safe_line(short_session(row.session))
 
 
 def _show_work(

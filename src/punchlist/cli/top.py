@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from argparse import Namespace
@@ -541,15 +540,11 @@ class TopPlace(Struct, frozen=True):
 
 def find_place(subject: Subject) -> TopPlace:
     """Return the list of an agent, or of the agent that waits."""
-    words = [os.path.basename(subject.project)]
     if isinstance(subject, PersonWait):
-        session = subject.session
-        words += [subject.agent or subject.kind]
+        session, name = subject.session, subject.owner or subject.kind
     else:
-        session = subject.list_session
-        words += [subject.host, subject.agent if subject.agent != "main" or not subject.host else ""]
-    name = " / ".join(map(safe_line, filter(None, words)))
-    return TopPlace(name, session, subject.agent, subject.project)
+        session, name = subject.list_session, subject.name
+    return TopPlace(safe_line(name), session, subject.agent, subject.project)
 
 
 def explain_unattached(row: AgentNow) -> str:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from punchlist.core.approval import Plan, Question
 from punchlist.core.events import REPORTS, TURN_ENDS, decode_item, with_fields
+from punchlist.core.programs import name_session
 from punchlist.core.task import FLOWS, Task, TaskStatus
 from punchlist.core.todo import Blocker, Status, TodoItem, TodoList
 from punchlist.text import cut, for_terminal
@@ -332,6 +333,7 @@ class Owner(NamedTuple):
     project: str
     session: str
     agent: str
+    host: str = ""
 
 
 class PersonWait(Struct, frozen=True, kw_only=True):
@@ -351,6 +353,13 @@ class PersonWait(Struct, frozen=True, kw_only=True):
     on: str = ""
     since: datetime | None = None
     list: str = ""
+    host: str = ""
+    """The program that runs the agent; empty if that is not known."""
+
+    @property
+    def owner(self) -> str:
+        """The agent that waits, as every surface calls it; the list of a task that no agent has."""
+        return name_session(self.project, self.session, self.agent, self.host) or self.list
 
     @property
     def name(self) -> str:
@@ -389,7 +398,7 @@ def find_waits(
     waits on one of `agents`. `blocked_at` says since when, by the item's id.
     """
     todos = todos or TodoList()
-    make = partial(PersonWait, project=owner.project, session=owner.session, agent=owner.agent)
+    make = partial(PersonWait, project=owner.project, session=owner.session, agent=owner.agent, host=owner.host)
     asking: set[str] = set()
     for asked in questions:
         item = todos.find(asked.item) if asked.plan_id == todos.plan_id else None

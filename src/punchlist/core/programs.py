@@ -11,6 +11,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from punchlist.text import cut
+
 ProgramName = Literal["claude-code", "codex", "gemini", "qwen", "oh-my-pi", "openclaw", "opencode", "hermes"]
 
 
@@ -49,6 +51,8 @@ class AgentProgram(Struct, frozen=True, kw_only=True):
     command: str = ""
     package: str = ""
     """The npm package that installs it."""
+    resume: str = ""
+    """The words before the id of a conversation that it opens again."""
     restart: str = ""
     """A reason to restart it, for the person."""
     is_version_printed: bool = True
@@ -70,6 +74,7 @@ PROGRAMS: Final[dict[str, AgentProgram]] = {
             is_seen=True,
             place="skills/punchlist",
             command="claude",
+            resume="claude --resume",
             package="@anthropic-ai/claude-code",
             restart="sessions that run already do not see it",
             no_todos_since=(2, 1, 233),
@@ -83,6 +88,7 @@ PROGRAMS: Final[dict[str, AgentProgram]] = {
             is_seen=True,
             place="config.toml",
             command="codex",
+            resume="codex resume",
             package="@openai/codex",
             restart="it asks you to trust the new hooks, and runs none of them before",
             no_todos_since=(0, 152),
@@ -156,6 +162,32 @@ def find_short_name(name: str) -> str | None:
     """Return a program's name for places with little room; None for a program that is not known."""
     program = PROGRAMS.get(name)
     return None if program is None else program.short or program.name
+
+
+# The name of a session.
+
+_SHORT_ID: Final = 6
+_LONGEST_CHOSEN: Final = 16
+"""Characters of an id that is shown whole, if a person chose it."""
+
+_LONGEST_NAME: Final = 24
+
+
+def short_id(session: str) -> str:
+    """Return the part of a session's id that people read and type: of one that a program made, the random end."""
+    is_chosen = len(session) <= _LONGEST_CHOSEN and not set(session) <= set("0123456789abcdef-")
+    return session if is_chosen else session[-_SHORT_ID:]
+
+
+def name_session(project: str, session: str, agent: str = "main", host: str = "", worktree: str = "") -> str:
+    """Return what every surface calls an agent: `api · claude bede30`, with a worktree `api (fix)`; a subagent follows."""
+    program = find_short_name(host) or host
+    who = f"{cut(program or agent, _LONGEST_NAME)} {short_id(session)}".strip()
+    part = cut(agent, _LONGEST_NAME) if program and agent != "main" else ""
+    folder = cut(project.rstrip("/").rpartition("/")[2], _LONGEST_NAME)
+    if worktree:
+        folder = f"{folder} ({cut(worktree, _LONGEST_NAME)})"
+    return " · ".join(filter(None, (folder, who, part)))
 
 
 # Tell a person at the command line from an agent in a shell. This prevents accidents, not forgery.

@@ -13,10 +13,10 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from punchlist.board import Board
 from punchlist.conversations.bindings import add_step, load_receipt, write_message
@@ -24,14 +24,16 @@ from punchlist.core.approval import PlanState
 from punchlist.core.commands import Note, Operation, Target, Unblock
 from punchlist.core.events import Event
 from punchlist.core.overview import PersonWait
+from punchlist.core.programs import PROGRAMS
 from punchlist.errors import EditRefused, PunchlistError, StoreTooNew
 from punchlist.presence.processes import is_running
 from punchlist.presence.running_agents import is_claude_idle
 from punchlist.settings.table import read_setting
-from punchlist.store import AgentRow, Transaction
+from punchlist.store import AgentRow, ListRow, Transaction
 from punchlist.store.hosts import Conversation
+from punchlist.store.plans import PlanRow
 from punchlist.text import clean, cut
-from punchlist.views.list_owners import MAIN
+from punchlist.views.list_owners import MAIN, load_session_name
 from punchlist.views.now import ReceiptView
 from punchlist_hook import log_error
 
@@ -45,6 +47,9 @@ _NOT_RESUMED: Final = b"could not resume thread"
 _LONGEST_COMPLAINT: Final = 65_536
 _LONGEST_NAME: Final = 40
 _SAID: Final = frozenset({"question.answered", "approval.rejected", "approval.approved"})
+
+
+Owned = TypeVar("Owned", ListRow, PersonWait, PlanRow)
 
 Outcome = Literal["resumed", "unblocked", "answered", "approved", "rejected"]
 
@@ -152,11 +157,42 @@ def find_idle(board: Board, session: str, agent: str = MAIN) -> Conversation | N
     """Return the latest conversation of a session if its host runs, waits for a prompt, and can be sent one."""
     if agent != MAIN:
         return None
-    found = board.store.read(lambda tx: tx.hosts.conversations(session))
-    running = [one for one in found if one.state != "ended" and one.pid is not None and is_running(one.pid)]
-    if not running or running[0].host not in ("claude-code", "codex") or not _is_idle(running[0]):
+    running = board.store.read(lambda tx: find_running(tx, session))
+    if running is None or running.host not in ("claude-code", "codex") or not _is_idle(running):
         return None
-    return running[0]
+    return running
+
+
+def find_running(tx: Transaction, session: str) -> Conversation | None:
+    """Return the latest conversation of a session whose host runs."""
+    found = tx.hosts.conversations(session)
+    return next((one for one in found if one.state != "ended" and one.pid is not None and is_running(one.pid)), None)
+
+
+def prefer_running(board: Board, rows: Sequence[Owned]) -> list[Owned]:
+    """Return the rows of the only session that runs; all of them if none does, or several do."""
+    sessions = {row.session for row in rows}
+    if len(sessions) > 1:
+        running = board.store.read(lambda tx: {one for one in sessions if find_running(tx, one) is not None})
+        sessions = running if len(running) == 1 else sessions
+    return [row for row in rows if row.session in sessions]
+
+
+def describe_hearing(board: Board, session: str, agent: str, *, is_approval: bool = False) -> str:
+    """Return when an agent hears what a person did, and how to open its conversation if that is closed."""
+    name = load_session_name(board.store, session, agent)
+    latest = board.store.read(lambda tx: tx.hosts.conversations(session, 1)) if agent == MAIN else []
+    program = PROGRAMS.get(latest[0].host) if latest else None
+    if program is not None and _is_closed(latest[0]):
+        again = f": `{program.resume} {latest[0].id}` goes on with it" if program.resume else ""
+        return f"{name} hears it once it goes on; its {program.title} is closed{again}."
+    idle = find_idle(board, session, agent)
+    is_now = idle is not None and not (is_approval and idle.host == "claude-code")
+    return f"{name} hears it {'now' if is_now else 'at its next turn'}."
+
+
+def _is_closed(one: Conversation) -> bool:
+    return one.state == "ended" or (one.pid is not None and not is_running(one.pid))
 
 
 def _is_idle(one: Conversation) -> bool:

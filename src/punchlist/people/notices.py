@@ -23,6 +23,7 @@ import msgspec
 from punchlist.board import Board
 from punchlist.core.events import json_time
 from punchlist.core.presence import GONE_SHOWN, NoticeKind, NoticeMemory, PersonNotice
+from punchlist.core.programs import name_session
 from punchlist.errors import ConfigInvalid
 from punchlist.people.sinks import Command, Outbox, Sink, Webhook, describe_failure
 from punchlist.projections.followed_lists import looking_into, pass_on
@@ -38,7 +39,6 @@ from punchlist.views.notices import (
     key_of_agent,
     key_of_wait,
     mask_notice,
-    name_agents,
     parse_quiet_hours,
     summarise_facts,
 )
@@ -305,8 +305,7 @@ class PersonNotifier:
 
     def look(self, roster: Roster) -> Told:
         """Tell what has begun since any program last looked; return it."""
-        names = name_agents(roster.agents)
-        self._names = {row.list_session: names[key_of_agent(row)] for row in roster.agents if row.list_session}
+        self._names = {row.list_session: clean_text(row.name) for row in roster.agents if row.list_session}
         if not self._board.store.read(lambda tx: self._has_news(tx, roster)):
             return Told()
         told = self._board.store.transact(lambda tx: self._claim(tx, roster), durable=False)
@@ -403,8 +402,8 @@ class PersonNotifier:
             lambda tx: tx.notices.lease_progress(owner, now, _PROGRESS_LEASE), durable=False
         ):
             return
-        folder = clean_text(os.path.basename(progress.project))
-        name = self._names.get(progress.session) or " · ".join(filter(None, (folder, clean_text(progress.agent))))
+        name = self._names.get(progress.session)
+        name = name or clean_text(name_session(progress.project, progress.session, progress.agent))
         notice = PersonNotice(
             kind="progress",
             title=name,

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from punchlist.core.grounding.session import session_state
 from punchlist.core.overview import NO_LINE, WATCHED, SessionLine
@@ -56,6 +57,8 @@ def load_roster(
         waits = tuple(load_waits(tx, now, project=where))
         sessions = {one.board_session for one in seen}
         agents = list_agents(seen, _load_agents(tx, sessions, now, since), waits, now, seen_at)
+        hosts = {row.list_session: row.host for row in agents}
+        waits = tuple(replace(one, host=one.host or hosts.get(one.session, "")) for one in waits)
         done = None if where is not None else _load_done(tx, since, has_looked=has_looked)
         # A list that a person began by hand is no agent.
         rows = (row for row in agents if row.host or not is_personal_list(row.session, row.agent, row.project))
@@ -104,6 +107,7 @@ def _load_session(
                     session=session,
                     agent=row.agent,
                     activity=row.activity,
+                    host=tx.find_host(session),
                     line=_read_line(tx, row, line, now, is_alone=len(rows) == 1),
                     session_state=state,
                     check_at=None if check is None else check.at,

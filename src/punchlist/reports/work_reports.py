@@ -14,15 +14,16 @@ from msgspec.structs import replace
 from punchlist.agent.briefs import recent_commit_calls
 from punchlist.board import Board
 from punchlist.core.grounding.commits import CommitCall
+from punchlist.core.grounding.session import SessionState
 from punchlist.core.grounding.tool_call import Subject, is_task
 from punchlist.core.overview import STALLS, AgentOverview
-from punchlist.core.report import Brief, ItemReport, Report
+from punchlist.core.report import Brief, ItemReport, ListNews, Noticed, Report
 from punchlist.reports.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.terminal.reports import place_words
 from punchlist.views.findings import Silent
-from punchlist.views.list_owners import is_personal_list
+from punchlist.views.list_owners import is_personal_list, load_names
 from punchlist.views.now import AgentNow, Roster
 from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
 
@@ -58,7 +59,8 @@ def load_report(board: Board, roster: Roster, *, session: str | None, project: s
     git, changes = _ask_git(board, _find_beginnings(report), report.items, find_calls)
     news = {one.session for one in report.sessions}
     around = replace(_find_around(board, roster, project, news, session), git=git)
-    return LoadedReport(report, around, changes)
+    owners = (*report.sessions, *report.elsewhere, *(entry.subject for entry in report.items))
+    return LoadedReport(report, _add_names(board, around, owners), changes)
 
 
 def load_brief(board: Board, roster: Roster, after: int | None, *, project: str | None, who: str) -> LoadedBrief:
@@ -78,6 +80,8 @@ def load_brief(board: Board, roster: Roster, after: int | None, *, project: str 
     around = replace(
         _find_around(board, roster, project, news), git=git, tokens=max(0, spent - spent_before), is_first=is_first
     )
+    owners = (*found.sessions, *found.red, *found.noticed, *found.lists, *(entry.subject for entry in items))
+    around = _add_names(board, around, owners)
     return LoadedBrief(_leave_out_ended(found, around, roster), around, changes, mark, spent)
 
 
@@ -89,6 +93,12 @@ def _leave_out_ended(brief: Brief, around: Around, roster: Roster) -> Brief:
         under_way=[one for one in brief.under_way if one.subject.session in at_work or is_task(one.subject.item)],
         noticed=[one for one in brief.noticed if one.detector not in STALLS or one.session in at_work],
     )
+
+
+def _add_names(board: Board, around: Around, others: Iterable[SessionState | Subject | Noticed | ListNews]) -> Around:
+    """Return it with the names of all agents that are told of."""
+    sessions = {one.session for one in (*others, *around.stopped, *around.stalls)} - {""}
+    return replace(around, names=board.store.read(lambda tx: load_names(tx, sessions)))
 
 
 def save_mark(tx: Transaction, mark: str, until: int, spent: int) -> None:
@@ -111,7 +121,6 @@ def _find_around(
     silent = {owner: found for owner, found in silent.items() if owner not in rows and owner[0] in sessions}
     silent |= {owner: (_HANGS, row.silent_since) for owner, row in rows.items() if row.silent_since is not None}
     return Around(
-        worktrees={one.session: one.worktree for one in agents.values() if one.worktree},
         own=frozenset(one.session for one in agents.values() if is_personal_list(one.session, one.agent, one.project)),
         stopped=[
             Stopped(one.session, one.agent, left, _name_place(one))

@@ -65,7 +65,7 @@ class Grant(NamedTuple):
     scopes: frozenset[str]
     project: str | None = None
     is_person: bool = False
-    """A person has the token: what they complete is confirmed."""
+    """A person has the token and uses it on the page: what they complete is confirmed."""
 
 
 def make_owner() -> Grant:
@@ -318,6 +318,7 @@ class AccessGate:
         kind, _, secret = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             token = await self._find_token(secret.strip())
+            token = token._replace(grant=token.grant._replace(is_person=False))  # a program sends it
         else:
             token = await self._find_cookie(headers)
             if token is not None:

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from punchlist.board import Board
 from punchlist.store import Transaction
 from punchlist.terminal.lists import grade_word, mark_item
 from punchlist.terminal.spans import UNICODE, Span
 from punchlist.terminal.tasks import find_box
+from punchlist.views.list_owners import load_session_name
 from punchlist.views.lists import HitView
 
 _MOST_ITEMS: Final = 20_000
@@ -53,16 +56,19 @@ def find_sessions(board: Board, words: Sequence[str], project: str | None = None
                 kind="session",
                 project=row.project,
                 session=row.id,
-                text=(text := f"{row.id} {labels.get(row.id, '')}".strip()),
+                text=f"{row.id} {labels.get(row.id, '')}".strip(),
                 status=row.state,
-                title=text,
+                title=row.id,
                 mark=Span("▤", "dim"),
                 at=row.updated_at,
             )
             for row in tx.sessions(project=project, limit=_MOST_SESSIONS)
         ]
 
-    return (hit for hit in board.store.read(read) if _holds_words(f"{hit.text} {hit.project}", words))
+    for hit in board.store.read(read):
+        if _holds_words(f"{hit.text} {hit.project}", words):
+            label = hit.text.removeprefix(hit.session)
+            yield replace(hit, title=f"{load_session_name(board.store, hit.session)}{label}")
 
 
 def find_items(board: Board, words: Sequence[str], project: str | None = None) -> Iterator[Hit]:

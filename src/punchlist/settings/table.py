@@ -248,6 +248,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "names its own in `.punchlist.toml`, which `punchlist trust` makes count"
         ),
     ] = ()
+    decide_without_terminal: Annotated[
+        Switch,
+        _about(
+            "`punchlist answer` and `plan` also decide where stdin is no terminal, as in a script of yours; where an "
+            "agent runs them they never do. Only a person sets it"
+        ),
+    ] = False
     lease: Annotated[Lease, _about("seconds that a claim on a task lasts without a heartbeat", "PUNCHLIST_LEASE")] = (
         900.0
     )

@@ -123,7 +123,7 @@ def load_waits(
         row = tx.agent(owner.session, owner.agent) if has_items else None
         is_own = row is not None and not tx.overviews.load_activity(row.number).copy_of
         found += find_waits(
-            owner,
+            owner._replace(host=tx.find_host(owner.session)),
             now,
             todos=row.state.todos if row is not None and is_own else None,
             questions=questions[owner],

@@ -149,6 +149,15 @@ class Transaction(UnitOfWork):
         """Offer the open items that a session left no more."""
         self.run("decline_session", {"session": session})
 
+    def find_host(self, session: str) -> str:
+        """Return the program that runs a session's main agent; empty if no conversation and no log tells."""
+        found = self.hosts.conversations(session, 1)
+        if found or not session:
+            return found[0].host if found else ""
+        row = self.agent(session, "main")
+        known = None if row is None else self.overviews.load_activity(row.number)
+        return "" if known is None else known.copy_format or known.host
+
     def list_projects(self) -> list[tuple[str, int, datetime]]:
         """Return every project, how many sessions it has, and its latest change; the latest first."""
         rows = self.all("list_projects")

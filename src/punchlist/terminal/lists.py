@@ -26,10 +26,12 @@ from punchlist.terminal.spans import (
     pad,
     plural,
     safe_line,
+    show_name,
     walk_tree,
 )
 from punchlist.text import fit
 from punchlist.views.grades import Reasons, state_name
+from punchlist.views.list_owners import SessionNames
 
 STYLES: dict[Status, tuple[Style, Style]] = {
     Status.PENDING: ("plain", "plain"),
@@ -208,6 +210,7 @@ def board_lines(
     helped: Mapping[int, Helped] | None = None,
     states: Mapping[str, tuple[str, int]] | None = None,
     reasons: Reasons | None = None,
+    names: SessionNames | None = None,
 ) -> Iterator[Line]:
     """Yield all lists: one alone as `3 items:` and its rows; several by session, each agent with its `Items (1/3)`.
 
@@ -233,9 +236,8 @@ def board_lines(
         dot = f" {display.glyphs.dot} "
         when = ago(max(row.updated_at for row in members), now)
         where = f"{dot}{safe_line(members[0].project)}" if projects else ""
-        where += f"{dot}{safe_line(members[0].worktree)}" if members[0].worktree else ""
         state = state_spans(*states.get(session, ("", 0)), before=dot)
-        name = f"Session {safe_line(session)}"
+        name = show_name((names or SessionNames()).name(session), display.glyphs)
         if display.columns is not None:
             room = display.columns - cells(state) - len(display.glyphs.ellipsis)
             name = fit(name, max(room, display.columns // 2), display.glyphs.ellipsis)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,13 +13,25 @@ from msgspec.structs import replace
 from punchlist.core.grounding.offers import describe_offer
 from punchlist.core.overview import Offer, PersonWait, name_wait
 from punchlist.core.presence import PresenceState
-from punchlist.core.programs import find_short_name
 from punchlist.core.todo import Status, TodoList
 from punchlist.store import ListRow
 from punchlist.terminal.lists import GRADES, NO_REASONS, STATES, bar, list_lines, pause_words, spin, tree, with_tasks
-from punchlist.terminal.spans import ASCII, Display, Glyphs, Line, Span, Style, cells, cut, pack, pad, plain, safe_line
-from punchlist.text import fit, for_terminal, width
-from punchlist.views.findings import short_session
+from punchlist.terminal.spans import (
+    ASCII,
+    Display,
+    Glyphs,
+    Line,
+    Span,
+    Style,
+    cells,
+    cut,
+    pack,
+    pad,
+    plain,
+    safe_line,
+    show_name,
+)
+from punchlist.text import for_terminal, width
 from punchlist.views.grades import Reasons, state_name
 from punchlist.views.now import AgentNow, DoneSince, Roster
 
@@ -115,20 +125,17 @@ def now_lines(roster: Roster, display: Display) -> Iterator[Line]:
 
 def now_sections(roster: Roster, glyphs: Glyphs, *, most: int = _MOST_IDLE) -> list[Section]:
     """Return the sections that hold anything, what needs the person first; at most so many rows of idle agents."""
-    names = _name_agents(roster.agents, glyphs)
     asked = {(wait.session, wait.agent) for wait in roster.waits}
     # Of an agent that waits for an answer on the board, its host says the same: it is one line.
     waiting = [row for row in roster.agents if row.state == "waiting" and (row.list_session, row.agent) not in asked]
-    rows = [_waiting_row(row, names[row], roster.at, glyphs) for row in waiting]
-    rows += [
-        _wait_row(wait, _name_owner(wait, roster.agents, names, glyphs), roster.at, glyphs) for wait in roster.waits
-    ]
+    rows = [_waiting_row(row, show_name(row.name, glyphs), roster.at, glyphs) for row in waiting]
+    rows += [_wait_row(wait, show_name(wait.owner, glyphs) or wait.kind, roster.at, glyphs) for wait in roster.waits]
     rows.sort(key=lambda row: (row.of.since or roster.at).timestamp())  # what waits longest comes first
     sections = [Section("waits on you", len(rows), rows)]
     for state, title in _SECTIONS.items():
         found = [row for row in roster.agents if row.state == state]
         shown = found if state == "busy" else found[:most]
-        rows = [_agent_row(row, names[row], roster.at, glyphs) for row in shown]
+        rows = [_agent_row(row, show_name(row.name, glyphs), roster.at, glyphs) for row in shown]
         sections.append(Section(title, len(found), rows))
     return [section for section in sections if section.number]
 
@@ -351,37 +358,6 @@ def done_title(done: DoneSince, now: datetime) -> str:
 
 
 # Names and times.
-
-
-def _name_agents(agents: Iterable[AgentNow], glyphs: Glyphs) -> dict[AgentNow, str]:
-    """Return `project · host` of each agent, with the end of its session where two would be called the same."""
-    rows = list(agents)
-    short = {row: _name_agent(row, glyphs) for row in rows}
-    times = Counter(short.values())
-    return {
-        row: name if times[name] == 1 else f"{name} {short_session(row.session)[-6:]}" for row, name in short.items()
-    }
-
-
-def _name_agent(row: AgentNow, glyphs: Glyphs) -> str:
-    project = safe_line(os.path.basename(row.project)) or "?"
-    if row.worktree:
-        project = f"{project} ({safe_line(row.worktree)})"
-    host = find_short_name(row.host) or safe_line(row.host)
-    name = safe_line(row.agent) if row.agent not in ("", "main") or not host else ""
-    return _join_names(glyphs, project, host, name)
-
-
-def _name_owner(wait: PersonWait, agents: Iterable[AgentNow], names: Mapping[AgentNow, str], glyphs: Glyphs) -> str:
-    for row in agents:
-        if wait.session and row.list_session == wait.session and row.agent == wait.agent:
-            return names[row]
-    project = safe_line(os.path.basename(wait.project))
-    return _join_names(glyphs, project, safe_line(wait.agent)) or wait.kind
-
-
-def _join_names(glyphs: Glyphs, *names: str) -> str:
-    return f" {glyphs.dot} ".join(fit(name, _LONGEST_NAME, glyphs.ellipsis) for name in names if name)
 
 
 def _age(since: datetime | None, now: datetime, glyphs: Glyphs) -> str:

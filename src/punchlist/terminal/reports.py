@@ -21,11 +21,12 @@ from punchlist.core.report import Brief, ItemReport, ListNews, Noticed, Report, 
 from punchlist.core.todo import Status
 from punchlist.guidance.ledger import Cost
 from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words, mark_item, own_check_words
-from punchlist.terminal.spans import UNICODE, Glyphs, Line, Span, Style, pack, plural, safe_line
+from punchlist.terminal.spans import UNICODE, Glyphs, Line, Span, Style, pack, plural, safe_line, show_name
 from punchlist.text import cut, fit, width
 from punchlist.text.shell import drop_cd
-from punchlist.views.findings import finding_words, short_session, span, stall_words
+from punchlist.views.findings import finding_words, span, stall_words
 from punchlist.views.grades import Explained, explain_grade, state_name, state_reason
+from punchlist.views.list_owners import SessionNames
 from punchlist.views.reports import Around, Changed, Changes, GitSummary, said_size
 
 WAITING: Final = "Waiting on you"
@@ -60,9 +61,8 @@ def first_lines(
     With `tails` a red session has its failing commands and their last lines below it. Sessions have their names where
     there are several, or if they are to be `named`.
     """
-    is_named = named or len(sessions) > 1
-    called = {one.session: name_session(one.session, around) for one in sessions if is_named}
-    yield from _state_lines(sessions, glyphs, columns, tails=tails, called=called)
+    called = around.names if named or len(sessions) > 1 else None
+    yield from _state_lines(sessions, glyphs, columns, called, tails=tails)
     for summary in around.git:
         yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
     waiting, stopped = waiting_words(waits), stopped_words(around, noticed)
@@ -105,22 +105,6 @@ def count_words(number: int, what: str, many: str = "") -> str:
     return f"{number:,} {what if number == 1 else many or what + 's'}"
 
 
-def names(owners: Iterable[tuple[str, str]], around: Around) -> dict[tuple[str, str], str]:
-    """Return a name for each session and agent: with the session where two agents have one name."""
-    known = list(owners)
-    said = [agent for _, agent in known]
-    return {
-        (session, agent): agent if said.count(agent) == 1 else f"{agent} in {name_session(session, around)}"
-        for session, agent in known
-    }
-
-
-def name_session(session: str, around: Around) -> str:
-    """Return the short name of a session, with that of its worktree."""
-    worktree = around.worktrees.get(session, "")
-    return f"{short_session(session)} ({worktree})" if worktree else short_session(session)
-
-
 def name_task_list(name: str) -> str:
     """Return a list of tasks as people say it: the project's own by the project's folder."""
     kind, _, rest = name.partition(":")
@@ -136,11 +120,11 @@ def failing_checks(session: SessionState) -> list[CheckState]:
 
 
 def _state_lines(
-    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, *, tails: bool, called: Mapping[str, str]
+    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, called: SessionNames | None, *, tails: bool
 ) -> Iterator[Line]:
     told = [session for session in sessions if session.state != "idle"]
     for session in told[:_MOST_SESSIONS]:
-        name = f" {glyphs.dot} {safe_line(called[session.session])}" if called else ""
+        name = "" if called is None else f" {glyphs.dot} {show_name(called.name(session.session), glyphs)}"
         state = f"session {state_name(session.state, session.changes_since)}"
         first, *more = _wrap(f"{state}{name}: {safe_line(state_reason(session))}", columns)
         yield (Span(state, STATES[session.state]), Span(first.removeprefix(state)))
@@ -201,7 +185,7 @@ def _git_lines(summary: GitSummary, name: str, glyphs: Glyphs, columns: int) -> 
 
 def waiting_words(waits: Sequence[PersonWait]) -> list[str]:
     """Return what waits on a person, a sentence each; an agent with its session, which the reader will look for."""
-    return [_wait_words(wait, f"{wait.agent} in {short_session(wait.session)}") for wait in waits]
+    return [_wait_words(wait, wait.owner) for wait in waits]
 
 
 def _wait_words(wait: PersonWait, who: str) -> str:
@@ -220,20 +204,17 @@ def _wait_words(wait: PersonWait, who: str) -> str:
 def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:
     """Return the agents that stopped, those that are or were silent, and other findings, as sentences."""
     known = list(noticed)
-    owners = dict.fromkeys((one.session, one.agent) for one in (*around.stopped, *around.stalls, *known))
-    stopped = names(owners, around)
-    # A silence or a loop is told while it lasts: the reader will look for that session.
-    called = {(session, agent): f"{agent} in {name_session(session, around)}" for session, agent in owners}
+    called = around.names.name
     silent = {(one.session, one.agent) for one in around.stalls}
     said: list[str] = []
     for one in around.stopped:
         where = f" {one.place}" if one.place else ""
-        said.append(f"{stopped[one.session, one.agent]} stopped{where}, with {count_words(one.open, 'item')} open.")
-    said += [stall_words(called[one.session, one.agent], one) for one in around.stalls]
+        said.append(f"{called(one.session, one.agent)} stopped{where}, with {count_words(one.open, 'item')} open.")
+    said += [stall_words(called(one.session, one.agent), one) for one in around.stalls]
     for one in known:
         owner = (one.session, one.agent)
         if one.detector not in STALLS or owner not in silent:
-            said.append(finding_words(called[owner], one.detector, one.subject, one.seen))
+            said.append(finding_words(called(*owner), one.detector, one.subject, one.seen))
     return list(dict.fromkeys(said))
 
 
@@ -255,12 +236,11 @@ _IN, _DEEPER = "    ", "      "
 # The words that all forms share.
 
 
-def owner_words(of: Subject, around: Around) -> tuple[str, str]:
-    """Return the heading of an agent's items and tasks: its name, and its session; tasks of nobody are `Tasks`."""
+def owner_words(of: Subject, around: Around) -> str:
+    """Return the heading of an agent's items and tasks: its name; tasks of nobody are `Tasks`."""
     if not of.session:
-        return (of.agent, "tasks") if of.agent else ("Tasks", "")
-    yours = "yours, " if of.session in around.own else ""
-    return of.agent, f"{yours}session {of.session}"
+        return f"{of.agent} · tasks" if of.agent else "Tasks"
+    return around.names.name(of.session, of.agent)
 
 
 def item_label(key: str) -> str:
@@ -395,8 +375,8 @@ def report_lines(report: Report, around: Around, changes: Changes, glyphs: Glyph
         entry = group[0]
         if owner_words(entry.subject, around) != owner:
             yield ()
-            owner = name, where = owner_words(entry.subject, around)
-            yield (Span(safe_line(name), "bold"), Span(f" {glyphs.dot} {safe_line(where)}" if where else "", "dim"))
+            owner = owner_words(entry.subject, around)
+            yield (Span(show_name(owner, glyphs), "bold"),)
         for one in group:
             is_last = one is group[-1]
             yield from _item_lines(one, glyphs, columns, is_alone=len(group) == 1)
@@ -406,7 +386,9 @@ def report_lines(report: Report, around: Around, changes: Changes, glyphs: Glyph
         yield ()
         yield (Span("Beside the lists", "bold"),)
     for of, tally in report.elsewhere.items():
-        yield (Span(f"  {safe_line(of.agent)}, {safe_line(item_label(of.item))}"),)
+        yield (
+            Span(f"  {show_name(around.names.name(of.session, of.agent), glyphs)}, {safe_line(item_label(of.item))}"),
+        )
         yield from _indent(tally_words(tally), f" {glyphs.dot} ", columns)
 
 
@@ -475,7 +457,7 @@ def report_markdown(report: Report, around: Around, changes: Changes) -> str:
     for one in report.sessions:
         if one.state != "idle":
             state = state_name(one.state, one.changes_since)
-            lines.append(f"- session {state} ({_escape(short_session(one.session))}): {_escape(state_reason(one))}")
+            lines.append(f"- session {state} ({_escape(around.names.name(one.session))}): {_escape(state_reason(one))}")
         for check in failing_checks(one):
             lines.append(f"  - $ {_escape(drop_cd(check.command))}")
             lines += [f"    - {_escape(line.strip())}" for line in check.tail.splitlines()]
@@ -489,7 +471,7 @@ def report_markdown(report: Report, around: Around, changes: Changes) -> str:
     for entry in report.items:
         if owner_words(entry.subject, around) != owner:
             owner = owner_words(entry.subject, around)
-            lines += ["", f"## {_escape(', '.join(filter(None, owner)))}", ""]
+            lines += ["", f"## {_escape(owner)}", ""]
             lines += [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         cells = [
             entry.item.content,
@@ -505,7 +487,8 @@ def report_markdown(report: Report, around: Around, changes: Changes) -> str:
     if report.elsewhere:
         lines += ["", "## Beside the lists", ""]
     for of, tally in report.elsewhere.items():
-        lines.append(f"- {_escape(f'{of.agent}, {item_label(of.item)}')}: {_escape(', '.join(tally_words(tally)))}")
+        name = f"{around.names.name(of.session, of.agent)}, {item_label(of.item)}"
+        lines.append(f"- {_escape(name)}: {_escape(', '.join(tally_words(tally)))}")
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1])) + "\n"
 
 
@@ -592,7 +575,8 @@ def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, 
     named = bool(brief.red)  # of these nothing else in the brief tells
     yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS, named=named)
     items = (*brief.completed, *brief.failed, *brief.under_way)
-    called = names({(entry.subject.session, entry.subject.agent) for entry in items}, around)
+    owners = {(entry.subject.session, entry.subject.agent) for entry in items}
+    called = {owner: show_name(around.names.name(*owner), glyphs) for owner in owners}
     lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
     yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
     sections: Sequence[tuple[str, Sequence[ItemReport], Style]] = (
@@ -644,11 +628,9 @@ def _opening_words(brief: Brief, around: Around) -> str:
 
 def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
     """Yield which lists were begun, and onto which items came."""
-    shown = {(one.session, one.agent) for one in lists if one.session not in around.own and not one.list}
-    called = names(shown, around)
     for one in lists:
         items = count_words(one.added, "task" if one.list else "item")
-        who = called.get((one.session, one.agent), "You")
+        who = "You" if one.session in around.own else around.names.name(one.session, one.agent)
         if one.list:
             yield f"{items} added to {name_task_list(one.list)}"
         elif one.by != one.agent and one.session not in around.own:

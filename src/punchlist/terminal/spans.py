@@ -90,6 +90,11 @@ class Display(Struct, frozen=True):
         return cut(line, self.columns, self.glyphs)
 
 
+def show_name(name: str, glyphs: Glyphs) -> str:
+    """Return the name of an agent as a terminal shows it."""
+    return safe_line(name).replace(" · ", f" {glyphs.dot} ")
+
+
 def safe_line(text: str) -> str:
     """Return a text from a board as one line that is safe for a terminal."""
     return for_terminal(text)

@@ -27,9 +27,6 @@ _LOOPS: Final = {
 }
 """Loops in words for people: what a detector of loops says itself is written for the model."""
 
-_SESSION: Final = 16
-"""Characters of a session id that is shown whole."""
-
 
 class Silent(Struct, frozen=True):
     """An agent that has fallen silent: the stall that was detected, its length if that is known, and its place."""
@@ -70,8 +67,3 @@ def span(length: timedelta | None) -> str:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-
-
-def short_session(session: str) -> str:
-    """Return the part of a session id by which people tell it from others: of a long one the end, which is random."""
-    return session if len(session) <= _SESSION else session[-8:]

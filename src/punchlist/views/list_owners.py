@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from punchlist.core.overview import NO_ACTIVITY, Activity
-from punchlist.core.programs import ATTACHABLE
+from punchlist.core.programs import ATTACHABLE, name_session
 from punchlist.errors import EditRefused, TaskError
-from punchlist.settings.environment import name_path_session
+from punchlist.settings.environment import name_path_session, name_worktree
 
 if TYPE_CHECKING:  # commands on tasks start without agents, and a status line without boards
     from punchlist.agent import Agent
     from punchlist.board import Board
-    from punchlist.store import Transaction
+    from punchlist.store import Store, Transaction
     from punchlist.tasks import Tasks
 
 MAIN: Final = "main"
@@ -28,6 +32,35 @@ def is_personal_list(session: str, agent: str, project: str) -> bool:
     return (session, agent) == (name_path_session(project), MAIN)
 
 
+# The names of sessions.
+
+
+class SessionNames(Struct, frozen=True):
+    """The names of agents, as every surface shows them; `known` has project, host and worktree of each session."""
+
+    known: Mapping[str, tuple[str, str, str]] = {}
+
+    def name(self, session: str, agent: str = MAIN) -> str:
+        project, host, worktree = self.known.get(session, ("", "", ""))
+        if is_personal_list(session, agent, project):
+            return f"{os.path.basename(project)} · yours"
+        return name_session(project, session, agent, host, worktree)
+
+
+def load_names(tx: Transaction, sessions: Iterable[str]) -> SessionNames:
+    """Return the names of the agents of these sessions."""
+    known: dict[str, tuple[str, str, str]] = {}
+    for one in dict.fromkeys(sessions):
+        project = tx.session_project(one) or ""
+        known[one] = project, tx.find_host(one), name_worktree(project, tx.session_folder(one) or "")
+    return SessionNames(known)
+
+
+def load_session_name(store: Store, session: str, agent: str = MAIN) -> str:
+    """Return the name of an agent of a session."""
+    return store.read(lambda tx: load_names(tx, [session])).name(session, agent)
+
+
 # Copies: an agent that is not attached sees no change of its list here.
 
 
@@ -37,7 +70,8 @@ def open_list_owner(
     """Return the agent of a list; raise `EditRefused` if the list is a copy, unless it is only read."""
     known = board.store.read(lambda tx: load_owner_activity(tx, agent, session))
     if known.copy_of and not reads:
-        what = f"The list of {agent} in session {session} is read-only: it is a copy from {known.copy_of}"
+        name = load_session_name(board.store, session, agent)
+        what = f"The list of {name} is read-only: it is a copy from {known.copy_of}"
         own = "`punchlist todo append --mine` adds to your own list"
         raise EditRefused(problem=f"{what}, {explain_attaching(known, agent, session)}; {own}.")
     return board.agent(agent, session=session, project=project)
@@ -66,6 +100,7 @@ def check_tasks_editable(tasks: Tasks) -> None:
     rows = tasks.board.store.lists(session=session)
     known = tasks.board.store.read(lambda tx: tx.overviews.load_activity(rows[0].number)) if rows else NO_ACTIVITY
     if known.copy_of:
-        what = f"The tasks of session {session} are read-only: they are a copy from {known.copy_of}"
+        name = load_session_name(tasks.board.store, session)
+        what = f"The tasks of {name} are read-only: they are a copy from {known.copy_of}"
         own = "`punchlist tasks add` adds to the project's own list"
         raise TaskError(problem=f"{what}, {explain_attaching(known, rows[0].agent, session)}; {own}.")

@@ -7,7 +7,6 @@ is not later than the last of its kind is known. So an old look neither repeats 
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +18,6 @@ from msgspec.structs import replace
 
 from punchlist.core.overview import PersonWait, name_wait
 from punchlist.core.presence import GONE_SHOWN, FactKind, News, NoticeMemory, PersonNotice, SeenAgent
-from punchlist.core.programs import find_short_name
 from punchlist.text import cut, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.redaction import redact
@@ -56,12 +54,11 @@ def find_news(memory: NoticeMemory, roster: Roster, *, secrets: re.Pattern[str] 
         _tell_wait(key, keys[key], roster, secrets) for key in new_waits if (keys[key].since or roster.at) > floor
     ]
     asked = {(wait.session, wait.agent) for wait in roster.waits}
-    names = name_agents(roster.agents)
     red: set[str] = set()
     for row in roster.agents:
         subject = key_of_agent(row)
         known = memory.agents.get(subject)
-        before = known or _make_unseen(row, names[subject], floor)
+        before = known or _make_unseen(row, clean_text(row.name), floor)
         seen, own = _compare(before, row, roster.at, is_asked=(row.list_session, row.agent) in asked)
         if seen != known:
             changed[subject] = seen
@@ -188,11 +185,7 @@ def _start_fact(known: SeenAgent, subject: str) -> Callable[..., PersonNotice]:
 def _tell_wait(key: str, wait: PersonWait, roster: Roster, secrets: re.Pattern[str] | None) -> PersonNotice:
     rows = [row for row in roster.agents if row.list_session == wait.session and row.agent == wait.agent]
     own = rows[0] if rows and wait.session else None
-    if own is None:
-        folder = clean_text(posixpath.basename(wait.project))
-        name = " · ".join(_shorten(one) for one in (folder, clean_text(wait.agent)) if one) or wait.kind
-    else:
-        name = name_agents(roster.agents)[key_of_agent(own)]
+    name = clean_text(wait.owner) or wait.kind
     return PersonNotice(
         kind="waits",
         title=f"{name} waits on you",
@@ -234,28 +227,6 @@ def _tell_silence(
 def _describe_check(row: AgentNow) -> str:
     check = clean_text(row.check)
     return f"red: {check} failed" if check else "red: a check failed"
-
-
-def name_agents(agents: Iterable[AgentNow]) -> dict[str, str]:
-    """Return `project · host` of each agent by its key, with the end of its session where two have the same name."""
-    rows = list(agents)
-    names = [_name_agent(row) for row in rows]
-    times = Counter(names)
-    return {
-        key_of_agent(row): name if times[name] == 1 else f"{name} {clean_text(row.session)[-6:]}"
-        for row, name in zip(rows, names, strict=True)
-    }
-
-
-def _name_agent(row: AgentNow) -> str:
-    project = clean_text(posixpath.basename(row.project)) or "?"
-    host = find_short_name(row.host) or clean_text(row.host)
-    agent = clean_text(row.agent) if row.agent not in ("", "main") or not host else ""
-    return " · ".join(_shorten(name) for name in (project, host, agent) if name)
-
-
-def _shorten(name: str) -> str:
-    return cut(name, _LONGEST_NAME)
 
 
 def clean_text(text: str) -> str:

@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 
 from punchlist.core.overview import NO_LINE, WATCHED, Activity, Offer, PersonWait, SessionLine, TokenTotal, name_wait
 from punchlist.core.presence import Presence, PresenceState, ProcessLook, decide_state, describe_call
-from punchlist.core.programs import PROGRAMS
+from punchlist.core.programs import PROGRAMS, name_session, short_id
 from punchlist.settings.environment import name_worktree
 
 _STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "unknown", "gone")
@@ -36,8 +36,11 @@ def view_wait(wait: PersonWait) -> WaitView:
 
 
 def answer_commands(wait: PersonWait) -> tuple[str, ...]:
-    """Return the commands that resolve a wait and no other, from whichever folder: with its list or its agent."""
-    agent = (("--session", wait.session), ("--agent", wait.agent))
+    """Return the commands that resolve a wait and no other, from whichever folder: with its list or its agent.
+
+    Without an agent, the main one of a session is meant.
+    """
+    agent = (("--session", short_id(wait.session)), ("--agent", wait.agent if wait.agent != "main" else ""))
     places = (("--list", wait.list),) if wait.list else agent
     place = "".join(f" {option} {quote(name)}" for option, name in places if name)
     return tuple(f"punchlist answer {wait.name} {answer}{place}" for answer in wait.answers)
@@ -111,6 +114,8 @@ class AgentNow(AgentNowView, frozen=True, kw_only=True):
     """Subagents at work that are not named."""
     list_session: str = ""
     """The session of the board; empty if it has none."""
+    program: str = ""
+    """The host, of an agent whose host does not tell of it now."""
     process: str = ""
     """The process that was noted with the agent, by which a screen sees its end at once."""
 
@@ -118,6 +123,12 @@ class AgentNow(AgentNowView, frozen=True, kw_only=True):
     def stopped_at(self) -> datetime | None:
         """When its work stopped; None while it is at work."""
         return None if self.state in ("busy", "waiting") else self.since
+
+    @property
+    def name(self) -> str:
+        """Its name, as every surface shows it."""
+        session = self.list_session or self.session
+        return name_session(self.project, session, self.agent or "main", self.host or self.program, self.worktree)
 
 
 class DoneView(Struct, frozen=True, kw_only=True):
@@ -171,6 +182,7 @@ class BoardAgent(Struct, frozen=True, kw_only=True):
     session: str
     agent: str
     activity: Activity
+    host: str = ""
     line: SessionLine = NO_LINE
     session_state: str = "idle"
     check_at: datetime | None = None
@@ -342,6 +354,7 @@ def _with_work(row: AgentNow, own: BoardAgent) -> AgentNow:
         more=0 if is_over else line.more,
         process=own.process,
         list_session=own.session if row.on_board else "",
+        program=own.host,
     )
 
 

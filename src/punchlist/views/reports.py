@@ -16,7 +16,8 @@ from punchlist.core.grounding.tool_call import Subject
 from punchlist.core.overview import PersonWait
 from punchlist.core.report import Brief, ItemReport, ListNews, Report, Totals
 from punchlist.guidance.ledger import NOTHING, Cost, Size
-from punchlist.views.findings import Silent, finding_words, short_session, stall_words
+from punchlist.views.findings import Silent, finding_words, stall_words
+from punchlist.views.list_owners import SessionNames
 from punchlist.views.now import WaitView, view_wait
 
 
@@ -81,9 +82,8 @@ class Around(Struct, frozen=True):
     stalls: Sequence[Silent] = ()
     tokens: int = 0
     own: frozenset[str] = frozenset()
-    worktrees: Mapping[str, str] = {}
-    """The worktree of each session that is not in the first checkout."""
     is_first: bool = False
+    names: SessionNames = SessionNames()
 
 
 # As programs get them.
@@ -232,7 +232,7 @@ def _view_around(around: Around, waits: Iterable[PersonWait]) -> dict[str, Any]:
         "git": tuple(around.git),
         "waits": tuple(map(view_wait, waits)),
         "stopped": tuple(around.stopped),
-        "stalled": tuple(stall_words(f"{one.agent} in {short_session(one.session)}", one) for one in around.stalls),
+        "stalled": tuple(stall_words(around.names.name(one.session, one.agent), one) for one in around.stalls),
     }
 
 

@@ -227,7 +227,10 @@ def _run_commands(machine: Machine) -> None:
 
 def _punchlist(machine: Machine, *words: str) -> None:
     command = [sys.executable, "-m", "punchlist", *words, "--db", str(machine.board)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=machine.home)
+    ours, theirs = os.openpty()  # a person types it
+    subprocess.run(command, check=True, stdin=theirs, stdout=subprocess.DEVNULL, cwd=machine.home)
+    os.close(ours)
+    os.close(theirs)
 
 
 def _serve_requests(machine: Machine) -> None:

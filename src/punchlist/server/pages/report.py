@@ -33,7 +33,6 @@ from punchlist.terminal.reports import (
     waiting_words,
 )
 from punchlist.terminal.spans import UNICODE
-from punchlist.views.findings import short_session
 from punchlist.views.grades import state_reason
 from punchlist.views.now import answer_commands
 from punchlist.views.reports import Around, Changes
@@ -57,7 +56,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "boxes": UNICODE.boxes,
         "marks": UNICODE.grades,
         "red": [
-            (short_session(one.session) if several else "", state_reason(one))
+            (around.names.name(one.session) if several else "", state_reason(one))
             for one in report.sessions
             if one.state == "red"
         ],
@@ -69,7 +68,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "doubts": [
             (
                 entry.item.content,
-                ", ".join(filter(None, owner_words(entry.subject, around))),
+                owner_words(entry.subject, around),
                 entry.grade,
                 explain(entry).reason,
             )
@@ -79,7 +78,7 @@ def render_report(board: Board, loaded: LoadedReport, title: str) -> str:
         "git": [(git_name(one, around), git_words(one), one.commits) for one in around.git],
         "sessions": _load_sessions(board, loaded),
         "elsewhere": [
-            f"{of.agent}, {item_label(of.item)}: {', '.join(tally_words(tally))}"
+            f"{around.names.name(of.session, of.agent)}, {item_label(of.item)}: {', '.join(tally_words(tally))}"
             for of, tally in report.elsewhere.items()
         ],
     }

@@ -51,7 +51,7 @@ from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE, Style
 from punchlist.views.findings import span
 from punchlist.views.grades import state_name, state_reason
-from punchlist.views.list_owners import MAIN
+from punchlist.views.list_owners import MAIN, load_session_name
 from punchlist.views.now import AgentNow, ReceiptView
 
 MOST_EVENTS = 60
@@ -118,6 +118,7 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     """The whole page. `state` is None where nothing was checked or changed."""
 
     id: str
+    name: str = ""
     project: str
     at: datetime
     agent: AgentNow | None = None
@@ -193,6 +194,7 @@ def load_session(
     places = {agent.name: place for place, agent in enumerate(agents)}
     return SessionPage(
         id=session,
+        name=agent.name if agent is not None and not rows else load_session_name(board.store, session),
         project=found.project,
         at=now,
         agent=agent,
@@ -356,7 +358,7 @@ def load_plan(board: Board, session: str, agent: str, revision: int | None = Non
     own = ("plan", agent, str(chosen.revision))
     return {
         "session": session,
-        "project": board.store.read(lambda tx: tx.session_project(session)) or "",
+        "name": load_session_name(board.store, session, agent),
         "agent": agent,
         "at": board.now(),
         "plan": chosen,
