@@ -180,7 +180,7 @@ def short_id(session: str) -> str:
 
 
 def name_session(project: str, session: str, agent: str = "main", host: str = "", worktree: str = "") -> str:
-    """Return what every surface calls an agent: `api · claude bede30`, with a worktree `api (fix)`; a subagent follows."""
+    """Return the name of an agent on every surface: `api · claude bede30`, with its worktree; a subagent follows."""
     program = find_short_name(host) or host
     who = f"{cut(program or agent, _LONGEST_NAME)} {short_id(session)}".strip()
     part = cut(agent, _LONGEST_NAME) if program and agent != "main" else ""
