@@ -451,6 +451,8 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
     """The row of one agent, for a person who looks at all. `session_state`: red, unchecked, green or idle."""
 
     project: str
+    worktree: str = ""
+    """The name of its worktree; empty in the first checkout."""
     session: str
     agent: str
     state: AgentState

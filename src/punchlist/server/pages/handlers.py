@@ -58,6 +58,7 @@ NOTICES: Final = {
     "resumed": "It goes on.",
     "approved": "Plan approved.",
     "rejected": "Plan rejected; the agent is told why.",
+    "continued": "The open items of the session that ended are on this list now.",
     "playing": "The demo plays: three agents begin to work.",
     "read": "Marked as read.",
     "deleted": "The task is deleted; its history stays.",
@@ -200,8 +201,8 @@ def _load_session(request: Request, state: ServerState, roster: Roster) -> Value
 
 def change_session(request: Request, board: Board, form: Mapping[str, str]) -> str:
     session = request.path_params["session"]
-    edit_list(board, session, form, by=grant_of(request).name, person=has_person(grant_of(request)))
-    return session_path(session)
+    shown = edit_list(board, session, form, by=grant_of(request).name, person=has_person(grant_of(request)))
+    return session_path(shown) + ("" if shown == session else "?said=continued")
 
 
 def _load_plan(request: Request, state: ServerState, _: Roster) -> Values:

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.agent.leftovers import find_obstacle
 from punchlist.board import Board
 from punchlist.conversations.bindings import load_receipt
 from punchlist.core.approval import Plan
@@ -50,7 +51,7 @@ from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE, Style
 from punchlist.views.findings import span
 from punchlist.views.grades import state_name, state_reason
-from punchlist.views.list_owners import load_session_name
+from punchlist.views.list_owners import MAIN, load_session_name
 from punchlist.views.now import AgentNow, ReceiptView
 
 MOST_EVENTS = 60
@@ -134,6 +135,8 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     events: Sequence[Values] = ()
     before: int | None = None
     """The event before which older ones are found; None if all are shown."""
+    left: int = 0
+    """Open items of a session that ended."""
     is_live: bool = False
     """True if the page shows the present, which follows the board."""
 
@@ -143,6 +146,7 @@ class _SessionLog(Struct, frozen=True):
     calls: Mapping[tuple[str, str], Sequence[ToolCall]]
     events: Sequence[Event]
     makers: Mapping[str, Event | None]
+    left: int = 0
 
 
 def load_session(
@@ -161,7 +165,9 @@ def load_session(
     revisions = {row.agent: row.todos.revision for row in rows}
     if past is not None and not 0 < past[1] < revisions.get(past[0], 0):
         past = None
-    found = board.store.read(lambda tx: _find(tx, session, {**revisions, **dict([past] if past else [])}, before))
+    now = board.now()
+    wanted = {**revisions, **dict([past] if past else [])}
+    found = board.store.read(lambda tx: _find(tx, session, wanted, before, now))
     if found is None:
         if agent is None:
             raise SessionUnknown(session=session)
@@ -169,7 +175,6 @@ def load_session(
     report = board.report(session=session)
     helpers = board.helpers(session)
     entries = {entry.subject: entry for entry in report.items}
-    now = board.now()
     state = next(iter(report.sessions), None)
     answered = next((event for event in found.events if event.kind == "question.answered"), None)
     old = None if past is None else board.agent(past[0], session=session).at(past[1])
@@ -207,11 +212,14 @@ def load_session(
         ),
         events=[*_view_events(found)],
         before=found.events[-1].seq if len(found.events) == MOST_EVENTS else None,
+        left=found.left,
         is_live=past is None and before == LATEST,
     )
 
 
-def _find(tx: Transaction, session: str, revisions: Mapping[str, int], before: int) -> _SessionLog | None:
+def _find(
+    tx: Transaction, session: str, revisions: Mapping[str, int], before: int, now: datetime
+) -> _SessionLog | None:
     project = tx.session_project(session)
     if project is None:
         return None
@@ -224,7 +232,10 @@ def _find(tx: Transaction, session: str, revisions: Mapping[str, int], before: i
                 calls.setdefault((name, call.item), []).append(call)
     makers = {name: tx.log.maker_of(numbers[name], revision) for name, revision in revisions.items() if name in numbers}
     events = tx.log.latest(numbers.values(), MOST_EVENTS, before=before)
-    return _SessionLog(project, calls, events, makers)
+    left = sum(
+        len(row.state.todos.open_items) for row in agents if row.name == MAIN and not find_obstacle(tx, row, now)
+    )
+    return _SessionLog(project, calls, events, makers, left)
 
 
 def _view_agent(
