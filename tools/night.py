@@ -14,7 +14,7 @@ MORNING = EVENING + timedelta(hours=10)
 SESSIONS = {
     "infra": "8f0c2a77-5f1e-4f0e-9c55-a1b2c35f2c1a",
     "mobile": "3f1b7c00-9a51-47f4-8d4e-77d02188ab01",
-    "batch": "nightly-10c2ee",
+    "batch": "5a2c77f0-3b1d-4b7e-8c0a-6fd3e210c2ee",
     "api": "c6b77a52-0f6f-4f0c-9b1c-1f3c5e0d299b",
     "site": "11f2aa03-77c1-4d2a-9a0e-55e6d177aa00",
     "shop": "f6a0c1de-2c44-4bd0-8f6f-0a4b1cbede30",
@@ -131,7 +131,7 @@ def _write_end(night: Night) -> None:
     api.call("todo", {"done": ["2", "3"]})
     api.finished()
     night.busy = [docs]
-    night.at(9.9)
+    night.at(9.97)
     night.edit(docs, "docs/guide.py")
 
 

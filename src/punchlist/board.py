@@ -14,7 +14,7 @@ from punchlist.core.task import FLOWS
 from punchlist.core.todo import ListState, TodoList
 from punchlist.errors import SessionExists, SessionUnknown, StoreTooNew
 from punchlist.reader import BoardReader, Clock, system_clock
-from punchlist.settings.environment import Folder, gate_commands, project_of, session_id
+from punchlist.settings.environment import Folder, find_project, gate_commands, project_of, session_id
 from punchlist.settings.table import read_setting
 from punchlist.store import ListRow, SessionRow, Store, Transaction
 from punchlist.store.plans import PlanRow
@@ -68,7 +68,7 @@ class Board(BoardReader):
         """
         from punchlist.agent import Agent
 
-        where = project_of(project)
+        where = find_project(project)
         known = session_id(session)
         return Agent(self, name, session=known, dialect=dialect, profile=profile, project=where, **options)
 

@@ -328,6 +328,7 @@ _OTHER_VALUES = {
     "durability": "normal",
     "profile": "off",
     "todos": "off",
+    "leftovers": "off",
     "timer_horizon": "1d",
     "conversation": "list",
     "wake": "never",

@@ -74,6 +74,7 @@ VERBS = {
         "note": set[str](),
         "reword": set[str](),
         "edit": set[str](),
+        "continue": set[str](),
         "export": {"--format", "--force"},
         "import": {"--format"},
         "undo": set[str](),

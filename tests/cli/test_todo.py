@@ -1,5 +1,7 @@
 """`punchlist todo`: a person changes a list."""
 
+from pathlib import Path
+
 import pytest
 
 from punchlist.board import Board
@@ -361,3 +363,52 @@ def test_done_once_more_confirms(run: Run):
     run("todo", "done", "docs")
     assert run("todo", "done", "docs").out == f"Confirmed: Fix the docs {_mine()}\n"
     assert [item.grade for item in _todos().items if item.status is Status.COMPLETED] == ["confirmed"]
+
+
+# Leftovers of sessions that ended.
+
+
+def _leave(board: Board, session: str, project: Path) -> None:
+    agent = board.agent("main", session=session, project=project)
+    agent.call("todo", {"set": ["Read", "Fix the login"]})
+    agent.call("todo", {"done": ["1"]})
+    agent.finished()
+
+
+def test_continue_gives_leftovers_to_the_session_at_work(run: Run, board: Board, project: Path) -> None:
+    _leave(board, "5f0c1a2b-bede30", project)
+    agent = board.agent("main", session="new", project=project)
+    agent.call("todo", {"set": ["Look", "Think"]})
+    ran = run("todo", "continue")
+    assert ran == (0, "Took over 1 item of session bede30; 2 is 3 now (project · main new)\n", "")
+    assert [item.content for item in agent.todos.items] == ["Look", "Think", "Fix the login"]
+    assert "Fix the login" in agent.assistant_turn()[0].text  # the model hears of it
+    assert run("todo", "continue").code == 1
+
+
+def test_continue_puts_leftovers_on_the_persons_own_list_where_nobody_works(
+    run: Run, board: Board, project: Path
+) -> None:
+    _leave(board, "5f0c1a2b-bede30", project)
+    ran = run("todo", "continue", "bede30")
+    assert ran.out == f"Took over 1 item of session bede30 {_mine()}\n"
+    assert [item.content for item in _todos().items] == ["Fix the login"]
+
+
+def test_continue_names_a_session_that_still_lives(run: Run, board: Board, project: Path) -> None:
+    board.agent("main", session="5f0c1a2b-bede30", project=project).call("todo", {"set": ["Look"]})
+    ran = run("todo", "continue", "bede30", "--mine")
+    assert (ran.code, ran.out) == (1, "")
+    assert "still lives" in ran.err
+
+
+def test_continue_none_declines(run: Run, board: Board, project: Path) -> None:
+    _leave(board, "5f0c1a2b-bede30", project)
+    assert run("todo", "continue", "none").code == 0
+    assert board.agent("main", session="new", project=project).offer_leftovers() is None
+
+
+def test_a_persons_own_list_is_nobodys_leftover(run: Run, board: Board, project: Path) -> None:
+    run("todo", "append", "Buy", "milk")
+    assert board.agent("main", session="new", project=project).offer_leftovers() is None
+    assert run("todo", "continue").code == 1

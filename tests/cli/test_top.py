@@ -18,6 +18,7 @@ from punchlist.core.approval import PlanState
 from punchlist.core.todo import Status
 from tests.cli.conftest import Run
 from tests.cli.terminals import Terminal, open_terminal
+from tests.hooks.hosts import Host
 from tests.transcripts.sessions import ClaudeSession
 
 ESCAPE, DOWN = "\x1b", "\x1b[B"
@@ -245,6 +246,34 @@ def test_an_item_that_looks_done_is_closed_by_one_key(board: Board, project: Pat
         terminal.wait_for("Marked completed: paint")
     item = agent.todos.items[0]
     assert (item.status, item.grade, item.evidence[0].text) == (Status.COMPLETED, "confirmed", "pytest -q")
+
+
+def test_leftovers_of_an_agent_that_ended_are_taken_over_by_one_key(board: Board, project: Path) -> None:
+    old = Host(Path(board.store.path), project, session="5f0c1a2b-bede30")
+    old.hook("UserPromptSubmit", prompt="Paint")
+    old.write_todos("t", paint="completed", sand="pending")
+    old.hook("SessionEnd", reason="clear")
+    agent = start(board, "main", project, "cook")
+    with top() as terminal:
+        terminal.wait_for("at work · 1")
+        terminal.press("G")
+        terminal.wait_until(lambda: "claude" in chosen(terminal.picture))
+        terminal.press("c")
+        terminal.wait_for("Took over 1 item of session bede30")
+    assert [item.content for item in agent.todos.items] == ["cook", "sand"]
+    assert [event.by for event in board.events() if event.kind == "list.restored"] == ["anna"]
+
+
+def test_an_agent_at_work_gets_what_the_last_one_left_by_the_same_key(board: Board, project: Path) -> None:
+    left = start(board, "main", project, "paint")
+    left.finished()
+    agent = board.agent("main", session="s-new", project=project)
+    agent.call("todo", {"set": ["cook"]})
+    with top() as terminal:
+        terminal.wait_for("at work · 1")
+        terminal.press("c")
+        terminal.wait_for("Took over 1 item of session s-main; 1 is 2 now.")
+    assert [item.content for item in agent.todos.items] == ["cook", "paint"]
 
 
 def test_a_plan_is_approved_at_the_revision_that_was_read(board: Board, project: Path) -> None:

@@ -37,7 +37,7 @@ def test_there_is_one_tool_with_a_short_description(agent: Agent) -> None:
 def test_the_schema_names_every_verb_and_allows_no_other(agent: Agent) -> None:
     schema = agent.tools[0].input_schema
     verbs = {"set", "add", "start", "done", "drop", "reword", "block", "note", "ask", "plan"}
-    verbs |= {"evidence", "next", "view"}
+    verbs |= {"evidence", "continue", "next", "view"}
     assert (set(schema["properties"]), schema["additionalProperties"]) == (verbs, False)
 
 

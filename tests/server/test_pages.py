@@ -227,6 +227,22 @@ def test_item_that_looks_done_is_closed_by_one_button(browser: httpx.Client, age
     assert "looks done" not in browser.get("/").text
 
 
+def test_leftovers_of_a_session_that_ended_are_taken_over_by_one_button(
+    browser: httpx.Client, agent: Agent, board: Board
+) -> None:
+    assert "Continue: take over" not in browser.get("/sessions/s1").text
+    agent.finished()
+    heir = board.agent("main", session="s2", project="/projects/shop")
+    heir.call("todo", {"set": ["Look"]})
+    count = len(agent.todos.open_items)
+    assert browser.get("/sessions/s1").text.count(f"Continue: take over {count} open items</button>") == 1
+    done = browser.post("/sessions/s1", data={"agent": "main", "do": "continue"})
+    assert (done.status_code, done.headers["location"]) == (303, "/sessions/s2?said=continued")
+    assert len(heir.todos.items) == 1 + count
+    assert "Continue: take over" not in browser.get("/sessions/s1").text
+    assert browser.post("/sessions/s1", data={"agent": "main", "do": "continue"}).status_code == 409
+
+
 @pytest.mark.parametrize(("do", "fields"), [("done", {"item": "9"}), ("add", {"text": " "}), ("fly", {"item": "1"})])
 def test_what_cannot_be_done_is_told_and_changes_nothing(
     browser: httpx.Client, agent: Agent, do: str, fields: dict[str, str]
@@ -362,6 +378,7 @@ def test_page_calls_a_session_by_its_name(browser: httpx.Client, board: Board) -
     session = "5c1de2a0-7a51-4c2e-9f1b-000000bede30"
     board.agent("main", session=session, project="/work/api").call("todo", {"set": ["Paint"]})
     page = browser.get(f"/sessions/{session}").text
-    assert re.search(r"<h1 [^>]*>api · main bede30</h1>", page)
-    assert "api · main bede30" in browser.get("/").text
+    assert re.search(r"<h1 [^>]*>Paint</h1>", page)  # its title is the first line of its list
+    for shown in (page, browser.get("/").text):
+        assert re.search(r"<strong>api</strong>.*?main.*?bede30", shown, re.DOTALL)
     assert f">{session}<" not in page

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-from inline_snapshot import snapshot
 from tools.night import EVENING, write_night
 
 from punchlist import Board
@@ -16,7 +15,7 @@ from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE, plain
 from punchlist.testing import FakeClock
 from punchlist.text import width
-from punchlist.views.brief_groups import group_sessions, name_row
+from punchlist.views.brief_groups import group_sessions
 from punchlist.views.findings import Silent, stall_words
 from punchlist.views.now import Roster
 from punchlist.views.reports import Around, view_brief
@@ -39,7 +38,7 @@ def told(*events: Event) -> list[str]:
     }
     noticed = find_noticed(activities, 0, NOW + timedelta(minutes=3))
     found = assemble_brief([], [], [], noticed, after=0, until=len(events))
-    groups = group_sessions(found, Roster(at=NOW, agents=(), waits=()), (), ())
+    groups = group_sessions(found, Roster(at=NOW, agents=(), waits=()))
     return [row.sentence for row in groups.look_first]
 
 
@@ -49,26 +48,22 @@ def test_the_morning_after_a_night_of_seven_projects() -> None:
         write_night(board, clock)
         roster = load_roster(board, who="ada", present=())
         loaded = load_brief(board, roster, None, project=None, who="ada")
-    rows = {name: [(name_row(row), row.sentence) for row in getattr(loaded.groups, name)] for name in TITLES}
-    assert rows == snapshot(
-        {
-            "do_now": [
-                ("infra · claude 5f2c1a", "answer: “The plan destroys 2 databases in staging. Intended?”"),
-                ("mobile · codex 88ab01", "approve or reject: Move to typed routes"),
-            ],
-            "look_first": [
-                ("api · claude 0d299b", "red: pytest, 2 of 120 failed; 2 items marked done after it"),
-                ("site · main 77aa00", "3 items claimed, nothing was run"),
-            ],
-            "at_work": [
-                ("docs · codex 31ad99", "1/5 Upgrade guide for 3.0"),
-                ("batch · main 10c2ee", "Transform them"),
-            ],
-            "checked": [("shop · claude bede30", "4 of 4 verified, pytest green after the last change")],
-            "ended": [],
-        }
-    )
-    assert [(one.project, one.changes) for one in loaded.groups.not_checked] == snapshot([("/home/ada/docs", 7)])
+    rows = {name: [(row.name, row.sentence) for row in getattr(loaded.groups, name)] for name in TITLES}
+    assert rows == {
+        "do_now": [
+            ("infra · claude 5f2c1a", "answer: “The plan destroys 2 databases in staging. Intended?”"),
+            ("mobile · codex 88ab01", "approve or reject: Move to typed routes"),
+            ("batch · main 10c2ee", "hung: python transform.py"),
+        ],
+        "look_first": [
+            ("api · claude 0d299b", "red: pytest, 2 of 120 failed; 2 items marked done after it"),
+            ("site · main 77aa00", "3 items claimed, nothing was run"),
+        ],
+        "at_work": [("docs · codex 31ad99", "1/5 Upgrade guide for 3.0")],
+        "checked": [("shop · claude bede30", "4 of 4 verified, pytest green after the last change")],
+        "ended": [],
+    }
+    assert [(one.project, one.changes) for one in loaded.groups.not_checked] == [("/home/ada/docs", 7)]
     for columns in (0, 60, 80, 120):
         lines = brief_lines(loaded.brief, loaded.groups, loaded.around, roster.at, UNICODE, columns)
         shown = [plain(line) for line in lines if not plain(line).strip().startswith("punchlist ")]
@@ -109,6 +104,6 @@ def test_a_brief_for_programs_has_the_words_for_people_too() -> None:
     activity = fold_activity(NO_ACTIVITY, event.kind, event.data, event.at, event.seq)
     noticed = find_noticed({("s1", "main"): activity}, 0, NOW)
     found = assemble_brief([], [], [], noticed, after=0, until=1)
-    groups = group_sessions(found, Roster(at=NOW, agents=(), waits=()), (), ())
+    groups = group_sessions(found, Roster(at=NOW, agents=(), waits=()))
     (one,) = view_brief(found, groups, Around(), {}).noticed
     assert one.seen == "main has been silent, without any output; perhaps a tool still runs."

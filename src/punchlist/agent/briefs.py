@@ -42,7 +42,7 @@ from punchlist.core.report import (
 )
 from punchlist.core.todo import Status
 from punchlist.detect.list_upkeep import STORM
-from punchlist.settings.environment import Folder, project_of
+from punchlist.settings.environment import Folder, name_worktree, project_of
 from punchlist.store import Transaction
 from punchlist.store.current_work import load_waits
 from punchlist.store.events import KeptRow, OverviewRow
@@ -74,6 +74,7 @@ def _overview_of(row: OverviewRow, waits: tuple[PersonWait, ...]) -> AgentOvervi
     activity, todos = row.activity, row.list
     return AgentOverview(
         project=row.project,
+        worktree=name_worktree(row.project, row.folder),
         session=row.session,
         agent=row.agent,
         state=activity.state,
@@ -85,7 +86,6 @@ def _overview_of(row: OverviewRow, waits: tuple[PersonWait, ...]) -> AgentOvervi
         findings=activity.findings,
         session_state=row.session_state,
         at=activity.at,
-        host=activity.copy_format or activity.host,
     )
 
 
@@ -302,7 +302,7 @@ class ReportReader:
             stints=stints,
             helpers=helpers,
             is_under_way=not kept.is_gone and is_under_way(item.status, state, helpers),
-            project="" if agent is None else self._rows[agent].project,
+            folder="" if agent is None else self._rows[agent].folder,
             batch=done.position if done is not None and done.batch > 1 else 0,
         )
 

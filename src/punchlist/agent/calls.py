@@ -12,6 +12,7 @@ import msgspec
 from punchlist.agent import detectors
 from punchlist.agent.context import LONGEST_ID, AgentContext, AgentRunner
 from punchlist.agent.grading import doubt, doubt_checks, grade_change, refusal, save_graded
+from punchlist.agent.leftovers import answer_continue
 from punchlist.agent.plans import answer_plan_call, answer_proposal
 from punchlist.agent.questions import save_questions
 from punchlist.core.apply import Applied, apply
@@ -21,7 +22,7 @@ from punchlist.core.flow import FlowCommand
 from punchlist.core.task import TaskCommand
 from punchlist.core.todo import ListState, TodoList
 from punchlist.detect import list_upkeep
-from punchlist.dialects.base import Invalid, Reply, Result, SubmitPlan, reply_invalid, reply_unknown_tool
+from punchlist.dialects.base import ContinueWork, Invalid, Reply, Result, SubmitPlan, reply_invalid, reply_unknown_tool
 from punchlist.errors import StoreBusy
 from punchlist.guidance.ledger import Size, cost_key, count_call, size_of_json
 from punchlist.store import AgentRow, Transaction
@@ -116,6 +117,8 @@ def _find_answer(agent: AgentRunner, name: str, args: Any, arguments: Size) -> _
         parsed = agent.dialect.parse(name, args)
         if isinstance(parsed, SubmitPlan):
             return _Answering(_count_call(agent, answer_proposal(parsed, by=agent.name), arguments))
+        if isinstance(parsed, ContinueWork):
+            return _Answering(_count_call(agent, answer_continue(agent, parsed), arguments))
         if not isinstance(parsed, Elsewhere):
             view = partial(_view, agent, parsed) if isinstance(parsed, Query) else None
             return _Answering(partial(_answer, agent, parsed, arguments), view)

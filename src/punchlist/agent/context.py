@@ -23,7 +23,7 @@ from punchlist.dialects import dialect as dialect_named
 from punchlist.dialects.base import Dialect, Tool
 from punchlist.errors import InvalidInput, StoreBusy, StoreError, UnknownName
 from punchlist.guidance.rules import Rules, remove_reminders, rules
-from punchlist.settings.environment import task_list
+from punchlist.settings.environment import Project, task_list
 from punchlist.settings.options import AgentOptions, AgentSettings, read_options
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Store, Transaction
@@ -135,7 +135,7 @@ class AgentRunner:
         session: str,
         dialect: str,
         profile: str,
-        project: str,
+        project: Project,
         options: AgentOptions,
     ) -> None:
         check_name("agent", name)
@@ -147,12 +147,13 @@ class AgentRunner:
         self.name = name
         self.session = session
         self.profile = profile
-        self.project = project
+        self.place = project
+        self.project = project.key
         self.dialect = dialect_named(dialect)
         self.settings = read_options(options, self.dialect)
         self.policy = _policy(self.dialect, self.settings)
         self.offered = _is_offered(self.dialect, self.settings)
-        shared = f"project:{project}" if self.dialect.shares_tasks else None
+        shared = f"project:{self.project}" if self.dialect.shares_tasks else None
         self.task_list = task_list(self.settings.task_list or shared, session)
         if self.dialect.layer == "tasks":
             check_list_name(self.task_list)
@@ -236,7 +237,7 @@ class AgentRunner:
         """Return the agent's row, made if it is not there yet. An agent that is active keeps its claims on tasks."""
         row = tx.agent(self.session, self.name, call_id=call_id)
         if row is None:
-            row = tx.add_agent(self.session, self.name, project=self.project, at=now)
+            row = tx.add_agent(self.session, self.name, project=self.place, at=now)
             tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=self.name, at=now)
         elif active:
             tx.renew(row, now)

@@ -92,7 +92,7 @@ def grade_change(tx: Transaction, row: AgentRow, applied: Applied, now: datetime
     fresh = [claim for claim in claims if claim.item.id not in resent]
     completed: list[CompletedWork] = []
     for item, _ in fresh:
-        counts = is_check_accepted(item, row.project)
+        counts = is_check_accepted(item, row.folder)
         completed.append(CompletedWork(item_key(plan, item.id), item.content, item.started_at, item.check, counts))
     return [*resent.values(), *judge_claims(fresh, completed, load_work_before(tx, row.number, completed), now)]
 
@@ -107,7 +107,7 @@ def doubt_checks(row: AgentRow, applied: Applied) -> Problem | None:
     """Return the problem to tell the model of checks that it set just now and that verify nothing; None without one."""
     known = {item.check for item in row.state.todos.items}
     named = [item for item in applied.state.todos.items if item.check is not None and item.check not in known]
-    bad = [item for item in named if not is_check_accepted(item, row.project)]
+    bad = [item for item in named if not is_check_accepted(item, row.folder)]
     if not bad:
         return None
     listed = ", ".join(f"{item.id} ({for_prompt(cut(item.check.command, 80))})" for item in bad[:10] if item.check)
@@ -204,8 +204,8 @@ def _list_claims(bad: Sequence[Graded]) -> str:
 
 def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: int, now: datetime) -> None:
     """Add a call that has ended to the record of the session; grade completions again where it was a check."""
-    runs = runs_of(call, row.number, position, now, row.project)
-    if not runs and not call.touches and not changes_code(call, row.project):
+    runs = runs_of(call, row.number, position, now, row.folder)
+    if not runs and not call.touches and not changes_code(call, row.folder):
         return
     lineage = (row.number,) if row.parent is None else tx.tool_calls.lineage(row.number)
     ended = tx.tool_calls.ended_since(row.session, runs[0].started) if runs else ()
@@ -217,11 +217,11 @@ def record_call_end(tx: Transaction, row: AgentRow, call: ToolCall, position: in
         ended,
         position=position,
         lineage=lineage,
-        project=row.project,
+        project=row.folder,
         turn=None if _has_open_work(tx, row) else tx.memory.load(row.number).turn,
     )
     if record.last_change.get(row.number) != before.last_change.get(row.number):
-        paths = changed_code(call, row.project, record.gone)
+        paths = changed_code(call, row.folder, record.gone)
         record = note_work(record, row.number, row.state.todos, paths)
     if record == before:
         return

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from punchlist.agent import calls, edits, plans, questions, subagents, tool_reports, turns
+from punchlist.agent import calls, edits, leftovers, plans, questions, subagents, tool_reports, turns
 from punchlist.agent.context import AgentBoard, AgentRunner, Mode
 from punchlist.core.approval import Plan, Question
 from punchlist.core.commands import Edit
@@ -19,6 +19,7 @@ from punchlist.errors import UnknownName
 from punchlist.guidance.layers import Layer, prompt
 from punchlist.guidance.plan_mode import Because, PlanMode, Refusal
 from punchlist.guidance.words import Injection
+from punchlist.settings.environment import Project
 from punchlist.settings.options import AgentOptions
 from punchlist.settings.table import read_setting
 from punchlist.store import AgentRow, Transaction
@@ -42,7 +43,7 @@ class Agent:
         session: str,
         dialect: str,
         profile: str,
-        project: str,
+        project: Project,
         **options: Unpack[AgentOptions],
     ) -> None:
         runner = AgentRunner(
@@ -88,8 +89,14 @@ class Agent:
         return self._runner.load_todos()
 
     @property
+    def folder(self) -> str:
+        """The root of the worktree in which the session was first seen; without a repository, the folder."""
+        row = self._runner.load_row()
+        return self._runner.place.folder if row is None else row.folder
+
+    @property
     def project(self) -> str:
-        """The project of the session, which is where the session was first seen."""
+        """The project of the session, which is where the session was first seen: the same for all worktrees."""
         row = self._runner.load_row()
         return self._runner.project if row is None else row.project
 
@@ -313,6 +320,10 @@ class Agent:
         """The layers that belong in the system prompt, as one text."""
         return prompt(self.layers)
 
+    def offer_leftovers(self) -> str | None:
+        """Return what a new conversation is told, once, of the open items that an ended one left in its worktree."""
+        return leftovers.write_offer(self._runner)
+
     def compaction_block(self) -> str | None:
         """Return unfinished work as a text for a compacted conversation; None when nothing is open.
 
@@ -415,7 +426,7 @@ class Agent:
             session=self.session,
             dialect=dialect or self.dialect,
             profile=self.profile,
-            project=self._runner.project,
+            project=self._runner.place.folder,
             **options,
         )
 

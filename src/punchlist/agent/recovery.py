@@ -162,7 +162,7 @@ class Recovery:
         row = tx.add_agent(
             self._agent.session,
             self._agent.name,
-            project=self._agent.project,
+            project=self._agent.place,
             at=now,
             label=self._agent.clean_label(label),
         )

@@ -171,7 +171,7 @@ def _describe(agent: AgentRunner, name: str, arguments: Any, via: str, own: tupl
     if is_own(name, agent.tool_names):
         kind, drifts, touches = "todo", False, False
     watch = options.watch
-    if kind == "shell" and (named := (*find_named_checks(agent.project), *own)):
+    if kind == "shell" and (named := (*find_named_checks(agent.place.folder), *own)):
         watch = replace(watch, named=named)
     facts = start_facts(name, read, kind=kind, changes=touches, via=via, watch=watch, signer=agent.signer)
     return SeenCall(name, arguments, drifts, is_ours, facts)

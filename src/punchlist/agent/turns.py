@@ -155,7 +155,7 @@ def compaction_block(agent: AgentRunner) -> str | None:
     agent.settle_due_tasks()
     text = block(_open_work(agent), agent.dialect)
     if text is not None:
-        agent.attempt(lambda ctx: _spend(agent, ctx, {"compaction": size_of(text)}), None)
+        agent.attempt(lambda ctx: spend(agent, ctx, {"compaction": size_of(text)}), None)
     return text
 
 
@@ -299,10 +299,11 @@ def _account(
         withheld=outcome.withheld,
         descriptions=turn or Size(),
     )
-    _spend(agent, ctx, injections, spent)
+    spend(agent, ctx, injections, spent)
 
 
-def _spend(agent: AgentRunner, ctx: AgentContext, injections: dict[str, Size], more: Spent = _NOTHING_SPENT) -> None:
+def spend(agent: AgentRunner, ctx: AgentContext, injections: dict[str, Size], more: Spent = _NOTHING_SPENT) -> None:
+    """Add texts that a model was told to the ledger, each by its kind."""
     key, spent = cost_key(agent.dialect.name, agent.profile), ctx.memory.spent
     total = spent.get(key, _NOTHING_SPENT) + replace(more, injections=injections)
     ctx.remember(spent={**spent, key: total})

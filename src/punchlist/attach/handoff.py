@@ -51,7 +51,7 @@ def make_handoff(board: Board, session: str, to: str, *, by: str) -> Handoff:
     Raise `SessionUnknown`, or `HandoffRefused` if the host is not attached to this board.
     """
     host = PROGRAMS[to]
-    project = board.store.read(lambda tx: tx.session_project(session))
+    project = board.store.read(lambda tx: tx.session_folder(session))
     if project is None:
         raise SessionUnknown(session=session)
     attachment = find_attachment(host)

@@ -24,7 +24,7 @@ from punchlist.cli.terminal import ask, is_typed, shorten_home, show_json
 from punchlist.core.programs import ATTACHABLE, AgentProgram
 from punchlist.errors import SettingsFileInvalid
 from punchlist.logs.programs import find_attachable, find_settings, is_found
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project
 from punchlist.settings.project_checks import FILE_NAME, load_project_checks, trust_checks
 from punchlist.store import store_path
 from punchlist.terminal.spans import plural, safe_line
@@ -169,13 +169,13 @@ def _confirm(plan: ChangePlan, options: Namespace, question: str) -> bool:
 def _show_status(options: Namespace) -> None:
     found = [find_status(host) for host in ATTACHABLE.values()]
     if options.json:
-        show_json({"agents": found, **_view_project_checks(project_of())})
+        show_json({"agents": found, **_view_project_checks(find_project().folder)})
         return
     for status in found:
         print(_describe(status, ATTACHABLE[status.name]))
         for line in status.missing:
             print(f"  - {safe_line(line)}")
-    for line in _describe_project_checks(project_of()):
+    for line in _describe_project_checks(find_project().folder):
         print(line)
 
 
@@ -194,7 +194,7 @@ def _describe(status: HostStatus, host: AgentProgram) -> str:
 
 
 def _trust(_options: Namespace) -> int:
-    project = project_of()
+    project = find_project().folder
     found = load_project_checks(project)
     if found is None:
         where = shorten_home(os.path.join(project, FILE_NAME))

@@ -34,7 +34,7 @@ from punchlist.cli.events import clock
 from punchlist.cli.terminal import detect_display, show, show_json
 from punchlist.core.task import SETTLED, ChecklistLine, Task, TaskStatus, find_tasks
 from punchlist.errors import InvalidInput, TaskError, TaskListUnknown, TaskTaken, WaitRefused
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project
 from punchlist.store import Transaction
 from punchlist.store.current_work import load_waits
 from punchlist.tasks import TaskChanges, Tasks
@@ -106,7 +106,7 @@ def list_name(options: Namespace) -> str | None:
 
 def reserved_files(options: Namespace) -> list[str]:
     """Return the files to reserve, from the project's root; they are named from where the user stands."""
-    here = os.path.relpath(os.path.realpath(os.getcwd()), project_of())
+    here = os.path.relpath(os.path.realpath(os.getcwd()), find_project().folder)
     return [each if here == "." else os.path.join(here, each) for each in options.reserve]
 
 

@@ -18,6 +18,7 @@ from functools import partial
 from msgspec import Struct
 
 from punchlist.agent import Agent
+from punchlist.agent.leftovers import continue_for_person
 from punchlist.board import Board
 from punchlist.cli import FAILED, OK, complain
 from punchlist.cli.arguments import (
@@ -41,7 +42,7 @@ from punchlist.core.todo import Evidence, Status, TodoItem, TodoList, find_item,
 from punchlist.errors import EditRefused, InvalidInput, NothingToUndo, RevisionConflict
 from punchlist.markdown import count_indented, dumps, loads
 from punchlist.people.back_channel import deliver, prefer_running
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project, project_of
 from punchlist.settings.table import find_check_problem
 from punchlist.store import ListRow
 from punchlist.terminal.spans import plural, safe_line
@@ -63,6 +64,7 @@ _EXAMPLES = """\
   punchlist todo start login                       the only item that holds `login`, on whichever list
   punchlist todo done login --evidence "pytest -q tests/login"
   punchlist todo edit                              in $VISUAL or $EDITOR
+  punchlist todo continue                          take over what the last session here left open
   punchlist todo undo
 """
 
@@ -132,6 +134,10 @@ def parser() -> Parser:
         added.add_argument("--format", default=_FORMAT, metavar="F", help="whose checkboxes (default: punchlist)")
         if name == "export":
             added.add_argument("--force", action="store_true", help="also over a file that is no checklist")
+    added = verb("continue", "take over the open items of a session that ended here", _continue)
+    added.add_argument(
+        "left", nargs="?", default="", metavar="SESSION", help="its id; `none` declines (default: newest)"
+    )
     verb("undo", "roll back your last change", _undo)
     return made
 
@@ -167,6 +173,13 @@ def _undo(options: Namespace) -> None:
         agent = find_last_changed(board, options, by)
         agent.undo(by=by)
         _report(agent, f"Took back the last change by {safe_line(by)}")
+
+
+def _continue(options: Namespace) -> None:
+    with open_board(options) as board:
+        into = _named_session(options) or ""
+        done = continue_for_person(board, options.left, folder=os.getcwd(), into=into, by=author(options))
+        _report(board.agent(MAIN, session=done.into), done.sentence.rstrip("."))
 
 
 # The edit that each verb plans.
@@ -338,7 +351,8 @@ def find_owner(
     items are those that rewrites left out. `wanted` says in the error what was looked for.
     """
     under_way, others = _find_lists(board, options)
-    lists = (prefer_running(board, under_way), under_way, others)
+    here = _choose_worktree(under_way)
+    lists = (prefer_running(board, here), here, prefer_running(board, under_way), under_way, others)
     for rows in lists:
         matches = find_items([row.todos.omitted if omitted else row.todos.items for row in rows], query)
         found = [(rows[match.place], match.item.content) for match in matches]
@@ -374,7 +388,7 @@ def choose_list(
         rows = [row for row in rows if not is_personal_list(row.session, row.agent, row.project)]
     if not rows and create and options.agent is None and (session is None or not others):
         return open_list_owner(board, MAIN, session or name_path_session(project_of()))
-    rows = prefer_running(board, rows or others)
+    rows = prefer_running(board, _choose_worktree(rows) or rows or _choose_worktree(others) or others)
     if len(rows) == 1:
         return open_list_owner(board, rows[0].agent, rows[0].session, rows[0].project, reads=reads)
     if not rows:
@@ -423,6 +437,12 @@ def _find_lists(board: Board, options: Namespace) -> tuple[list[ListRow], list[L
         is_under_way = activity.is_live and any(item.is_open for item in row.todos.items)
         (under_way if is_under_way else others).append(row)
     return under_way, others
+
+
+def _choose_worktree(rows: Sequence[ListRow]) -> list[ListRow]:
+    """Return the lists of the worktree in which the person stands: they are meant before those of others."""
+    here = find_project().folder
+    return [row for row in rows if row.folder == here]
 
 
 def _find_task(board: Board, options: Namespace, query: str) -> Task | None:

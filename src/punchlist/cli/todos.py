@@ -187,6 +187,7 @@ def _list_data(row: ListRow, rows: Sequence[ListRow], state: str, helped: Helped
         "parent": next((other.agent for other in rows if other.number == row.parent), None),
         "label": row.label,
         "project": row.project,
+        "worktree": row.worktree,
         "mode": row.mode,
         "updated_at": row.updated_at,
         "revision": todos.revision,

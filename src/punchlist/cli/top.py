@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.agent.leftovers import continue_for_person
 from punchlist.board import Board
 from punchlist.cli import complain
 from punchlist.cli.answer import resolve_wait
@@ -48,7 +49,7 @@ from punchlist.terminal.now import (
 from punchlist.terminal.spans import safe_line
 from punchlist.text import graphemes, repair
 from punchlist.views.grades import load_reasons
-from punchlist.views.list_owners import explain_attaching, load_owner_activity, open_list_owner
+from punchlist.views.list_owners import MAIN, explain_attaching, load_owner_activity, open_list_owner
 from punchlist.views.now import AgentNow, Roster
 
 _SPIN_SECONDS: Final = 0.5
@@ -310,6 +311,8 @@ class Top:
                 self._accept(self._find_list(subject), subject.offer)
             case "e":
                 self._edit_list(self._find_list(subject))
+            case "c":
+                self._continue(self._find_list(subject), is_over=getattr(subject, "state", "") == "gone")
             case _:
                 pass
 
@@ -475,6 +478,15 @@ class Top:
         if item is None or item.status is not Status.IN_PROGRESS or item.content != offer.text:
             raise EditRefused(problem="That item is no longer in progress; nothing was changed.")
         self._say(self._mark_done(place, item, offer.proof or offer.check))
+
+    def _continue(self, place: TopPlace, *, is_over: bool) -> None:
+        """Take over what an ended agent left, or, for an agent at work, what the last one that ended there left."""
+        folder = self._board.agent(place.agent, session=place.session).folder
+        ends, into = (place.session, "") if is_over else ("", place.session)
+        before = self._board.store.last_seq()
+        done = continue_for_person(self._board, ends, folder=folder, into=into, by=author(self._options))
+        self._deliver(done.into, MAIN, before)
+        self._say(done.sentence)
 
     def _edit_list(self, place: TopPlace) -> None:
         agent = open_list_owner(self._board, place.agent, place.session, place.project)

@@ -12,7 +12,16 @@ from punchlist.core.commands import Cleaner, Command, Entry, Limits, Merge, Poli
 from punchlist.core.edit import Editing
 from punchlist.core.events import Draft, diff, draft_header, json_time
 from punchlist.core.merge import ListMerge, Merged, item_names
-from punchlist.core.todo import MOST_OMITTED, ListState, Status, TodoItem, TodoList, set_status, sort_by_phase
+from punchlist.core.todo import (
+    MOST_OMITTED,
+    ListState,
+    Status,
+    TodoItem,
+    TodoList,
+    assign_phases,
+    set_status,
+    sort_by_phase,
+)
 from punchlist.text import cut, for_prompt
 
 
@@ -409,6 +418,31 @@ def adopt(state: ListState, other: ListState, *, source: str, written_at: dateti
         return Applied(state)
     todos = replace(other.todos, revision=1, plan_id="p1")
     return Applied(ListState(todos, other.shown), _draft_events(before, todos, _describe_origin(source, written_at)))
+
+
+def take_over(state: ListState, other: TodoList, now: datetime, *, source: str) -> tuple[Applied, dict[str, str]]:
+    """Add the open items of another session's list to this one; return the new ids of those whose own are used here."""
+    before = state.todos
+    next_id = 1 if not before.items and not before.omitted else before.next_id
+    kept = {item.id for item in other.open_items if int(item.id) >= next_id}
+    next_id = max([next_id, *(int(name) + 1 for name in kept)])
+    lost = [item.id for item in other.open_items if item.id not in kept]
+    renamed = {name: str(number) for number, name in enumerate(lost, next_id)}
+    has_focus, items = before.focus is not None, list[TodoItem]()
+    for item in other.open_items:
+        moved = set_status(item, Status.PENDING, now) if item.status is Status.IN_PROGRESS and has_focus else item
+        has_focus = has_focus or moved.status is Status.IN_PROGRESS
+        parent = item.parent if item.parent in kept else renamed.get(item.parent or "")
+        items.append(replace(moved, id=renamed.get(item.id, item.id), parent=parent, phase_id=None, aliases={}))
+    todos = replace(
+        before,
+        items=(*before.items, *items),
+        next_id=next_id + len(lost),
+        plan_id=before.plan_id if before.items else f"p{before.revision + 1}",
+        revision=before.revision + 1,
+    )
+    todos = assign_phases(todos, None, frozenset())
+    return Applied(ListState(todos), _draft_events(before, todos, {"source": source})), renamed
 
 
 def _describe_origin(source: str, written_at: datetime | None, call_id: str | None = None) -> dict[str, str]:

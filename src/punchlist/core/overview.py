@@ -451,6 +451,8 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
     """The row of one agent, for a person who looks at all. `session_state`: red, unchecked, green or idle."""
 
     project: str
+    worktree: str = ""
+    """The name of its worktree; empty in the first checkout."""
     session: str
     agent: str
     state: AgentState
@@ -462,7 +464,6 @@ class AgentOverview(Struct, frozen=True, kw_only=True):
     findings: tuple[OpenFinding, ...] = ()
     session_state: str = "idle"
     at: datetime | None = None
-    host: str = ""
 
 
 # The line of a session: the few facts about its work that a status line shows. The store keeps it as JSON in the

@@ -50,6 +50,8 @@ class Presence(Struct, frozen=True, kw_only=True):
     heard_at: datetime | None = None
     """The last heartbeat, where no process can be looked up."""
     project: str = ""
+    folder: str = ""
+    """The root of its worktree."""
     waits_for: str = ""
     title: str = ""
     pid: int | None = None
@@ -104,6 +106,7 @@ def _join(roads: Sequence[Presence]) -> Presence:
         joined = replace(
             joined,
             project=joined.project or other.project,
+            folder=joined.folder or other.folder,
             title=joined.title or other.title,
             pid=joined.pid or other.pid,
             doing=joined.doing or other.doing,

@@ -179,12 +179,14 @@ def short_id(session: str) -> str:
     return session if is_chosen else session[-_SHORT_ID:]
 
 
-def name_session(project: str, session: str, agent: str = "main", host: str = "") -> str:
-    """Return what every surface calls an agent of a session: `api · claude bede30`; a subagent's name follows."""
+def name_session(project: str, session: str, agent: str = "main", host: str = "", worktree: str = "") -> str:
+    """Return the name of an agent on every surface: `api · claude bede30`, with its worktree; a subagent follows."""
     program = find_short_name(host) or host
     who = f"{cut(program or agent, _LONGEST_NAME)} {short_id(session)}".strip()
     part = cut(agent, _LONGEST_NAME) if program and agent != "main" else ""
     folder = cut(project.rstrip("/").rpartition("/")[2], _LONGEST_NAME)
+    if worktree:
+        folder = f"{folder} ({cut(worktree, _LONGEST_NAME)})"
     return " · ".join(filter(None, (folder, who, part)))
 
 

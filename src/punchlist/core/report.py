@@ -105,7 +105,7 @@ class ItemReport(Struct, frozen=True):
     stints: tuple[Stint, ...] = ()
     helpers: tuple[str, ...] = ()
     is_under_way: bool = False
-    project: str = ""
+    folder: str = ""
     batch: int = 0
     """The position of the write that completed it together with others; 0 if it was alone."""
 

@@ -123,6 +123,12 @@ class SubmitPlan(Elsewhere, frozen=True):
     text: str
 
 
+class ContinueWork(Elsewhere, frozen=True):
+    """A call of our own todo tool that takes over the open items of a session that ended; `none` declines them."""
+
+    session: str
+
+
 class ResolvePlan(Struct, frozen=True):
     """An operator's decision on a plan: a rejection with a reason, or an approval."""
 

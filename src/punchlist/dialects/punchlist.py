@@ -15,7 +15,7 @@ from punchlist.core import commands as do
 from punchlist.core.commands import Command, Edit, Entry, Limits, Policy, Query, Replace, Target
 from punchlist.core.todo import Blocker, Evidence, Status, TodoItem, TodoList
 from punchlist.dialects import repair
-from punchlist.dialects.base import Dialect, Invalid, Malformed, Parsed, Reply, Result, SubmitPlan
+from punchlist.dialects.base import ContinueWork, Dialect, Invalid, Malformed, Parsed, Reply, Result, SubmitPlan
 from punchlist.dialects.repair import mend, read_fields
 from punchlist.dialects.tool_descriptions import TEXT, Tool, add_description, list_of, object_of, one_of
 from punchlist.text import clean, cut, for_prompt
@@ -63,6 +63,7 @@ TOOL = Tool(
             "ask": _BY_ID,
             "plan": add_description(TEXT, "Say it in your message too: the dialog shows little of it"),
             "evidence": TEXT,
+            "continue": TEXT,
             "next": _FLAG,
             "view": _FLAG,
         },
@@ -93,7 +94,7 @@ WIDE = 10_000
 _VERBS = tuple(cast("dict[str, Any]", TOOL.input_schema["properties"]))
 
 
-def parse(_tool: str, args: Any) -> Parsed | SubmitPlan:
+def parse(_tool: str, args: Any) -> Parsed | SubmitPlan | ContinueWork:
     return read_arguments(args, _VERBS, _read_command)
 
 
@@ -112,7 +113,7 @@ def read_arguments(args: Any, known: Sequence[str], read: Callable[[dict[str, An
         return Invalid(f"Nothing changed: {refusal}")
 
 
-def _read_command(given: dict[str, Any]) -> Command | Query | SubmitPlan:
+def _read_command(given: dict[str, Any]) -> Command | Query | SubmitPlan | ContinueWork:
     view = _read_flag(given, "view", default=False)
     moves_on = _read_flag(given, "next", default=True)
     asked = given.keys() - {"view", "next", "evidence"}
@@ -122,6 +123,8 @@ def _read_command(given: dict[str, Any]) -> Command | Query | SubmitPlan:
         return Query()
     if "plan" in asked:
         return _read_plan(given)
+    if "continue" in asked:
+        return _read_continue(given)
     written = _read_set(repair.from_json(given.get("set")))
     whole = None
     if isinstance(written, list):
@@ -138,6 +141,13 @@ def _read_plan(given: dict[str, Any]) -> SubmitPlan:
     if not isinstance(given["plan"], str):
         raise Malformed("`plan` is a text.")
     return SubmitPlan(repair_text(given["plan"]))
+
+
+def _read_continue(given: dict[str, Any]) -> ContinueWork:
+    wanted = given["continue"]
+    if len(given) > 1 or not isinstance(wanted, str) or not wanted.strip():
+        raise Malformed("`continue` stands alone: the id of a session that ended, or `none`.")
+    return ContinueWork(repair_text(wanted).strip()[:200])
 
 
 def _read_set(value: Any) -> Any:

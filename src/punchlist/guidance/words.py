@@ -56,6 +56,9 @@ _PLAIN = re.compile(r"[\w.:/-]{1,80}", re.ASCII)
 _ITEM = 200
 """Most characters of one item; a cut one ends in `…`."""
 
+_LEFTOVERS = 600
+"""Most characters of the offer of leftovers, fence included."""
+
 _QUOTED = 80
 """Most characters of an item that a sentence names."""
 
@@ -254,6 +257,16 @@ def shows_all(items: Shown) -> bool:
     """True if a text shows all these items, each to its end."""
     rows = _write_rows(items, phases=False)
     return sum(map(len, rows)) + len(rows) < ROOM - 2_000 and all(len(row.item.content) <= _ITEM for row in items)
+
+
+def offer_leftovers(session: str, items: Sequence[TodoItem]) -> str:
+    """Tell a new conversation of the open items of an ended one: an offer, and how to take or decline it."""
+    left = (
+        f"an earlier session here, {session}, ended with {_count(len(items), 'open item')}. This is an offer, not work"
+    )
+    how = f'`todo {{"continue": "{session}"}}` takes them over; `todo {{"continue": "none"}}` declines for good.'
+    said = f"{left} to do: leave it alone unless the user wants it. {how}"
+    return _write_cut(said, [f"- {cut(for_prompt(item.content), _QUOTED)}" for item in items], _LEFTOVERS)
 
 
 def _write_list(said: str, items: Shown, limit: int) -> str:

@@ -214,9 +214,15 @@ def _save_state(event: HookEvent, pid: int | None, answer: Mapping[str, Any]) ->
             elif event.name in _IDLE:
                 state = "idle"
         _note_attached(tx, event)
-        project = known.project if known is not None else project_of(event.text("cwd") or None)
         tx.hosts.save_conversation(
-            event.host, event.conversation, project=project, pid=pid, state=state, event=event.name, at=event.at
+            event.host,
+            event.conversation,
+            project=project_of(event.text("cwd") or None) if known is None else known.project,
+            pid=pid,
+            state=state,
+            event=event.name,
+            at=event.at,
+            begins=_is_persons(event) or event.text("source") in _RESTORING,
         )
 
     event.board.store.transact(work)
@@ -268,7 +274,7 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
     agent, prompt = event.main(), event.text("prompt")
     if prompt.strip() == SHOW_LIST:
         return {"decision": "block", "reason": _show_list(agent.todos)}
-    is_person = not prompt.startswith(TASK_NOTIFICATION)
+    is_person = _is_persons(event)
     event.board.store.transact(lambda tx: tx.hosts.mark_read(event.host, event.conversation))
     _follow_plan_mode(event, agent)
     said = agent.assistant_turn(hold_approvals=not is_person)
@@ -276,7 +282,16 @@ def _take_prompt(event: HookEvent) -> dict[str, Any]:
         agent.user_turn()
     text = "\n\n".join(one.text for one in said)
     _note_news(event, said)
-    return _context(event, None if is_message(prompt, text) else text)
+    is_first = event.known is None or (not event.known.is_begun and event.session == event.conversation)
+    offer = agent.offer_leftovers() if is_first and is_person else None
+    return _context(event, "\n\n".join(filter(None, ("" if is_message(prompt, text) else text, offer))))
+
+
+def _is_persons(event: HookEvent) -> bool:
+    """True for a prompt that the host did not write itself, and that reaches the model."""
+    prompt = event.text("prompt")
+    is_ours = prompt.startswith(TASK_NOTIFICATION) or prompt.strip() == SHOW_LIST
+    return event.name == "UserPromptSubmit" and not is_ours
 
 
 def _note_news(event: HookEvent, said: Sequence[Injection]) -> None:

@@ -310,7 +310,7 @@ class ListFiles:
             if tx.hosts.find_conversation(host, session) is not None:
                 return  # it is attached: the agent itself tells of its list
             folder = written.origin.cwd or transcript.origin.cwd or os.path.dirname(transcript.source)
-            where = tx.session_project(session) or folder
+            where = tx.session_folder(session) or folder
             name = written.origin.agent
             is_nothing = not written.command.entries and tx.agent(session, name) is None
             if is_nothing or not self._scope.has_folder(where):
@@ -421,12 +421,12 @@ def _read_claude_tasks(board: Board, path: str, scope: WatchScope, report: Repor
 
     def work(tx: Transaction) -> None:
         tx.watched = True
-        where = tx.session_project(session) or home
+        where = tx.session_folder(session) or home
         if not scope.has_folder(where) or not _may_show(tx, session):
             return
         agent = shown.agent(MAIN, session=session, dialect=_CLAUDE, profile="off", project=where)
         mark_watched(agent, path, _CLAUDE, at=shown.now())
-        place = Work(tx, f"{SESSION}{session}", project=where, now=shown.now(), by=AUTHOR)
+        place = Work(tx, f"{SESSION}{session}", project=agent.project, now=shown.now(), by=AUTHOR)
         follow_files(place, folder, files, problems, tell)
 
     if files or folder.watermark():

@@ -29,7 +29,7 @@ from punchlist.core.programs import PROGRAMS
 from punchlist.dialects import dialect as dialect_named
 from punchlist.errors import PunchlistError
 from punchlist.logs.programs import find_home
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project, project_of
 from punchlist.settings.options import AgentOptions
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
@@ -121,7 +121,7 @@ def replay_in_memory(path: str) -> tuple[Board, str]:
     except BaseException:
         board.close()
         raise
-    return board, replay.project
+    return board, replay.folder
 
 
 class ReplayedCalls(NamedTuple):
@@ -149,7 +149,7 @@ def replay_work(agent: Agent, transcript: Transcript, *, label: str | None = Non
         board,
         clock,
         session=agent.session,
-        project=agent.project,
+        project=agent.folder,
         dialect=transcript.dialect,
         name=agent.name,
         task_list=agent.task_list,
@@ -166,7 +166,7 @@ def open_replay(tx: Transaction, board: Board, *, host: str, session: str, folde
         ReplayBoard(board.store, clock=clock),
         clock,
         session=session,
-        project=tx.session_project(session) or folder,
+        project=tx.session_folder(session) or folder,
         dialect=host,
         source=source,
     )
@@ -189,7 +189,7 @@ def _join_board(tx: Transaction, agent: Agent, at: datetime, label: str | None =
     """Return the row of an agent; one that the board does not know joins it."""
     row = tx.agent(agent.session, agent.name)
     if row is None:
-        row = tx.add_agent(agent.session, agent.name, project=agent.project, at=at, label=label)
+        row = tx.add_agent(agent.session, agent.name, project=find_project(agent.folder), at=at, label=label)
         tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=agent.name, at=at)
     return row
 
@@ -225,7 +225,7 @@ class Replay:
             name, session=session, dialect=dialect, profile="off", project=project, **self._options
         )
         self.session = session
-        self.project = self._main.project
+        self.folder = self._main.folder
         self._agents = {MAIN: self._main}
         self._delegations: dict[str, Mapping[str, Any]] = {}
         """Arguments of the calls that start subagents, by call id."""
@@ -345,7 +345,7 @@ class Replay:
     def _place(self, step: CallStart) -> Any:
         """Return the arguments of a call; a shell line that names no folder is given the one in which it ran."""
         args = object_at(step.args)
-        if step.cwd is None or "command" not in args or not _FOLDERS.isdisjoint(args) or step.cwd == self.project:
+        if step.cwd is None or "command" not in args or not _FOLDERS.isdisjoint(args) or step.cwd == self.folder:
             return step.args
         return {**args, "cwd": step.cwd}
 
@@ -441,7 +441,7 @@ class Replay:
         if dialect == agent.dialect:
             return agent
         return self._board.agent(
-            agent.name, session=agent.session, dialect=dialect, profile="off", project=agent.project, **self._options
+            agent.name, session=agent.session, dialect=dialect, profile="off", project=agent.folder, **self._options
         )
 
     def _note_late(self, agent: Agent, step: ListWrite) -> None:

@@ -438,7 +438,7 @@ class Watcher:
                 cwd = _find_folder(source, entry.record)
                 conversation = conversation or bind_served(tx, key.host, key.session, cwd, steps)
                 session = key.session if conversation is None else conversation.session
-                if self._scope.folders and not self._scope.has_folder(tx.session_project(session) or cwd):
+                if self._scope.folders and not self._scope.has_folder(tx.session_folder(session) or cwd):
                     continue
                 replay = self._find_replay(tx, key, session, source, cwd)
                 replay.meet(conversation, source.read_before)

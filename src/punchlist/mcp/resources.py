@@ -101,7 +101,7 @@ def _write_brief(board: Board, caller: Caller) -> str:
     from punchlist.views.reports import Around
 
     brief, around = board.brief(project=project_of(caller.project)), Around()
-    groups = group_sessions(brief, Roster(at=board.now(), agents=(), waits=brief.waits), (), ())
+    groups = group_sessions(brief, Roster(at=board.now(), agents=(), waits=brief.waits))
     return plain_text(brief_lines(brief, groups, around, board.now(), UNICODE))
 
 

@@ -12,7 +12,7 @@ from punchlist.conversations.bindings import find_call, find_session, list_conve
 from punchlist.dialects.repair import read_fields
 from punchlist.hooks.inbox import ingest
 from punchlist.presence.processes import find_start_ticks, is_running
-from punchlist.settings.environment import project_of
+from punchlist.settings.environment import find_project
 from punchlist.settings.table import read_setting
 from punchlist.store.files import open_own_file
 from punchlist.store.hosts import HostCall
@@ -109,7 +109,7 @@ class SessionFinder:
 
         A server that is restarted by its client finds the session that it had. Two at the same time never share one.
         """
-        name = name_session(self._host, project_of(), os.getppid())
+        name = name_session(self._host, find_project().folder, os.getppid())
         for number in range(1, _MOST_SERVERS + 1):
             session = name if number == 1 else f"{name}-{number}"
             if self._lock(session):

@@ -260,7 +260,7 @@ def queue_news(board: Board, conversation: Conversation) -> bool:
     told = conversation.told_upto
     board.store.transact(lambda tx: tx.hosts.save_delivery(conversation, sent_upto=upto, told_upto=told))
     command = [program, "queue", "--thread", conversation.id, "--message", write_message(text), "--resume"]
-    complaint = _run_quietly(command, conversation.project)
+    complaint = _run_quietly(command, agent.folder)
     if complaint is None:
         board.store.transact(lambda tx: tx.hosts.save_delivery(conversation, sent_upto=0, told_upto=told))
         return False

@@ -17,7 +17,7 @@ from punchlist.detect.stalls import StallOptions, find_silence
 from punchlist.presence.processes import find_place
 from punchlist.presence.running_agents import find_presence
 from punchlist.reader import BoardReader
-from punchlist.settings.environment import Folder, project_of, stall_timings
+from punchlist.settings.environment import Folder, name_worktree, project_of, stall_timings
 from punchlist.store import Transaction
 from punchlist.store.current_work import SavedLine, list_lines, load_line, load_waits
 from punchlist.store.events import OverviewRow
@@ -93,7 +93,7 @@ def _load_agents(tx: Transaction, present: set[str], now: datetime, looked_at: d
 def _load_session(
     tx: Transaction, saved: SavedLine, now: datetime, looked_at: datetime, timings: StallOptions
 ) -> list[BoardAgent]:
-    session, state, line = saved
+    session, state, line, folder = saved
     try:
         rows = [row for row in tx.overviews.of_session(session, _MOST_SUBAGENTS)[0] if row.parent is None]
         check = session_state(session, tx.completions.load_record(session)).decided_by if state == "red" else None
@@ -103,6 +103,7 @@ def _load_session(
             found.append(
                 BoardAgent(
                     project=row.project,
+                    worktree=name_worktree(row.project, folder),
                     session=session,
                     agent=row.agent,
                     activity=row.activity,

@@ -22,7 +22,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from time import monotonic
-from typing import Any, Final, cast
+from typing import Any, Final, TypedDict, cast
 
 from msgspec.structs import replace
 
@@ -51,7 +51,7 @@ from punchlist.presence.processes import (
     read_arguments,
 )
 from punchlist.reader import BoardReader
-from punchlist.settings.environment import own_secrets, project_of
+from punchlist.settings.environment import find_project, own_secrets
 from punchlist.settings.table import read_setting
 from punchlist.store import Transaction
 from punchlist.store.hosts import Conversation
@@ -180,7 +180,7 @@ def _read_claude_sessions(now: datetime) -> Iterator[Presence]:
             session=session,
             state=state,
             since=since,
-            project=_find_project(cwd),
+            **_find_place(cwd),
             title=_shorten(found.get("name")) if is_named else "",
             pid=pid,
         )
@@ -255,7 +255,7 @@ def _ask_codex() -> Iterator[Presence]:
             session=session,
             state=state,
             since=moment(thread.get("updatedAt")),
-            project=_find_project(path(thread.get("cwd"))),
+            **_find_place(path(thread.get("cwd"))),
             waits_for=", ".join(waits),
             title=_shorten(thread.get("name")) or _shorten(thread.get("preview")),
             pid=pid,
@@ -354,7 +354,7 @@ def _read_rollout(file: str) -> Presence | None:
         session=head.session,
         state=state,
         since=since,
-        project=_find_project(head.cwd),
+        **_find_place(head.cwd),
         doing=doing if state == "busy" else "",
         road="files",
     )
@@ -403,7 +403,7 @@ def _read_opencode_sessions(store: str, folder: str, pids: list[int]) -> list[Pr
                 session=session,
                 state="waiting" if waits_for and state == "busy" else state,
                 since=since,
-                project=_find_project(folder),
+                **_find_place(folder),
                 waits_for=waits_for if state == "busy" else "",
                 title=_shorten(title),
                 pid=pid,
@@ -531,12 +531,19 @@ def _describe_arguments(name: str, arguments: Any) -> str:
     return _shorten(describe_call(name, shown))
 
 
-def _find_project(folder: str | None) -> str:
+class _Place(TypedDict, total=False):
+    project: str
+    folder: str
+
+
+def _find_place(folder: str | None) -> _Place:
+    """Return the project and the worktree of a folder, as a `Presence` has them; nothing if there is no such folder."""
     if folder is None or not os.path.isabs(folder):
-        return ""
+        return {}
     with suppress(OSError, ValueError):
-        return clean(project_of(folder), lines=False).text
-    return ""
+        found = find_project(folder)
+        return {"project": clean(found.key, lines=False).text, "folder": clean(found.folder, lines=False).text}
+    return {}
 
 
 # Events.
@@ -613,7 +620,7 @@ def _record_state(tx: Transaction, seen: Presence, now: datetime, looked_at: dat
     row = tx.agent(session, MAIN)
     at = now
     if row is None:
-        row = tx.add_agent(session, MAIN, project=seen.project, at=now)
+        row = tx.add_agent(session, MAIN, project=find_project(seen.folder) if seen.folder else seen.project, at=now)
         tx.add_events(row, [Draft("agent.joined", {"project": row.project})], by=MAIN, at=now)
     else:
         at = max(now, tx.log.last_time(row.number) or now)

@@ -89,7 +89,7 @@ def load_brief(board: Board, roster: Roster, after: int | None, *, project: str 
     owners = (*found.sessions, *found.red, *found.noticed, *found.lists, *(entry.subject for entry in items))
     around = _add_names(board, around, owners)
     found = _leave_out_ended(found, around, roster)
-    groups = group_sessions(found, roster, around.agents, around.stopped)
+    groups = group_sessions(found, roster, around.agents, around.stopped, around.names)
     return LoadedBrief(found, groups, around, changes, mark, spent)
 
 
@@ -178,7 +178,7 @@ def _find_time(board: Board, after: int) -> datetime:
 def _ask_git(
     board: Board, begun: Mapping[str, datetime], items: Iterable[ItemReport], find_calls: _FindCalls
 ) -> tuple[list[GitSummary], Changes]:
-    """Return what Git saw in each project since the work there began, and of the work on each item.
+    """Return what Git saw in each worktree since the work there began, and of the work on each item.
 
     `begun` has the sessions to ask for. `find_calls` returns the calls that make commits, of all agents of a project. A
     project that is no repository is left out.
@@ -186,7 +186,7 @@ def _ask_git(
 
     @cache
     def where(session: str) -> str:
-        return board.store.read(lambda tx: tx.session_project(session)) or ""
+        return board.store.read(lambda tx: tx.session_folder(session)) or ""
 
     since: dict[str, datetime] = {}
     for session, at in begun.items():
@@ -201,12 +201,12 @@ def _ask_git(
             continue
         here = entries.get(project, [])
         times = [entry.item.started_at for entry in here if entry.item.started_at is not None]
-        facts = git_facts(project_of(project), min([*times, *([since[project]] if project in since else [])]))
+        facts = git_facts(project, min([*times, *([since[project]] if project in since else [])]))
         if facts is None:
             continue
         if project in since:
             summaries.append(_sum_up(facts, since[project]))
-        known = find_calls(project) if facts.commits else ()
+        known = find_calls(project_of(project)) if facts.commits else ()
         there = [call for call in known if where(call.of[0].session) == project]
         changes.update(_share_changes(facts, here, there))
     return summaries, changes

@@ -107,7 +107,9 @@ class BriefCache:
             now = time.monotonic()
             self._known[who] = key, now + _BRIEF_SHARE * (now - began), found, calls
         around = found.around
-        return found._replace(groups=group_sessions(found.brief, roster, around.agents, around.stopped)), calls
+        return found._replace(
+            groups=group_sessions(found.brief, roster, around.agents, around.stopped, around.names)
+        ), calls
 
     def _load_calls(self, found: LoadedBrief) -> SessionCalls:
         """Return the calls since the reader looked, for a picture; none where there are too many sessions for one."""

@@ -6,13 +6,15 @@ import os
 import re
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final, Literal, NamedTuple
 
 from punchlist.core.programs import PROGRAMS, describe_home
 from punchlist.detect.stalls import StallOptions, stall_options
 from punchlist.errors import ConfigInvalid
 from punchlist.settings.table import find_pattern_problem, list_entries, load_settings, read_age, read_setting
 from punchlist.text import repair
+from punchlist.text.hashing import blake2b
+from punchlist.text.patterns import compile_later
 
 _OTHERS: dict[str, str] = {
     "PUNCHLIST_CONFIG": "the settings file to use; by default `punchlist/config.toml` in your folder for settings",
@@ -38,6 +40,12 @@ def list_variables() -> dict[str, str]:
     """Return every variable that this program reads, with its meaning: those of settings first."""
     return {entry.variable: entry.meaning for entry in list_entries().values() if entry.variable} | _OTHERS
 
+
+_LONGEST_FILE: Final = 64_000
+"""Characters that are read of git's files; a larger one was not written by git."""
+
+_WORKTREE: Final = compile_later(r"^\s*worktree\s*=\s*(.+)$", re.MULTILINE)
+_REMOTE: Final = compile_later(r'^\s*\[remote "(.+)"\][^\[]*?^\s*url\s*=\s*(.+)$', re.MULTILINE)
 
 Folder = str | os.PathLike[str] | None
 """A folder as callers give it; None is the working directory, or every folder."""
@@ -89,6 +97,15 @@ def session_id(given: str | None = None) -> str:
     return given or os.environ.get("PUNCHLIST_SESSION") or os.urandom(6).hex()
 
 
+def name_path_session(path: str) -> str:
+    """Name a session after a project's folder or a file: by the last part of its path, and a hash of all of it.
+
+    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
+    """
+    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(path)).strip("-")[:40]
+    return f"{name or 'project'}-{blake2b(os.fsencode(path), digest_size=3).hexdigest()}"
+
+
 def login_name() -> str:
     """Return the name of the person who runs this program."""
     import getpass  # few commands record an author
@@ -99,8 +116,30 @@ def login_name() -> str:
         return "user"
 
 
+class Project(NamedTuple):
+    """The project of a folder: a repository with all its worktrees, else the folder itself."""
+
+    key: str
+    """Stands for the common git directory: the folder that holds it, of a submodule its checkout; else the folder."""
+    source: Literal["git", "folder"]
+    folder: str
+    """The root of the worktree; without a repository, the folder."""
+    git: str = ""
+    """The common git directory."""
+
+    @property
+    def remote(self) -> str:
+        """The URL of the repository that this one was cloned from, without scheme, user, password and `.git`."""
+        return _read_remote(self.git) if self.git else ""
+
+
 def project_of(folder: Folder = None) -> str:
-    """The git root that holds the folder (the working directory by default), else the folder itself.
+    """Return the key of the project that a folder belongs to, the working directory by default."""
+    return find_project(folder).key
+
+
+def find_project(folder: Folder = None) -> Project:
+    """Find the project of a folder, the working directory by default. It reads files, and does not start git.
 
     Bytes of its name that are no UTF-8, and other lone surrogates, are replaced: a board cannot hold them.
     """
@@ -110,9 +149,58 @@ def project_of(folder: Folder = None) -> str:
     except UnicodeEncodeError:  # no file of any system has this name
         start = os.path.realpath(repair(given))
     at = start
-    while not os.path.exists(os.path.join(at, ".git")):
+    while (common := _find_common_directory(at)) is None:
         above = os.path.dirname(at)
         if above == at:
-            return repair(start)
+            return Project(repair(start), "folder", repair(start))
         at = above
-    return repair(at)
+    return Project(repair(_name_repository(common)), "git", repair(at), common)
+
+
+def name_worktree(project: str, folder: str) -> str:
+    """Return the name of a worktree; empty for the first checkout of a project, or where the folder is not known."""
+    return "" if folder in ("", project) else os.path.basename(folder)
+
+
+def _find_common_directory(folder: str) -> str | None:
+    """Return the git directory that all worktrees of a repository share, if the folder is the root of one of them."""
+    git = os.path.join(folder, ".git")
+    if not os.path.exists(git):
+        is_git = os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects"))
+        return folder if is_git else None
+    if os.path.isfile(git):
+        to, is_link, path = _read_short(git).strip().partition("gitdir:")
+        linked = os.path.join(folder, path.strip())
+        if to or not is_link or not os.path.isdir(linked):
+            return git  # its repository is gone: the folder is a project of its own
+        git = linked
+    common = _read_short(os.path.join(git, "commondir")).strip()
+    return os.path.realpath(os.path.join(git, common))
+
+
+def _name_repository(common: str) -> str:
+    """Return the folder that a repository is known by: that of its `.git`, the checkout of a submodule, or itself."""
+    if os.path.basename(common).startswith("."):
+        return os.path.dirname(common)
+    checkout = _WORKTREE.search(_read_short(os.path.join(common, "config")))
+    return common if checkout is None else os.path.realpath(os.path.join(common, checkout[1].strip().strip('"')))
+
+
+def _read_remote(common: str) -> str:
+    remotes = dict(_REMOTE.findall(_read_short(os.path.join(common, "config")))[::-1])
+    url: str = remotes.get("origin") or next(reversed(remotes.values()), "")
+    place = re.split(r"[?#]", url.strip().strip('"'))[0]
+    _, has_scheme, rest = place.partition("://")
+    host, slash, path = (rest if has_scheme else place).rpartition("@")[2].partition("/")
+    if not has_scheme:
+        host = host.replace(":", "/", 1)  # `host:path`, as ssh has it
+    return repair(f"{host}{slash}{path}".rstrip("/").removesuffix(".git"))
+
+
+def _read_short(path: str) -> str:
+    """Return the text of a small file; empty if there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST_FILE)
+    except OSError:
+        return ""

@@ -17,6 +17,7 @@ from msgspec import Struct
 from punchlist.core.todo import NamedCheck
 from punchlist.errors import PunchlistError, SettingsFileInvalid
 from punchlist.settings import settings_path
+from punchlist.settings.environment import find_project
 from punchlist.settings.table import find_check_problem, read_setting, write_private_file
 from punchlist.text import for_terminal
 from punchlist.text.hashing import blake2b
@@ -121,14 +122,5 @@ def _load_trusted() -> dict[str, Any]:
 
 def _find_repository(project: str) -> str:
     """Return the folder that Git keeps for a project and all its worktrees; without Git the project itself."""
-    folder = os.path.join(project, ".git")
-    with suppress(OSError, ValueError):
-        if os.path.isfile(folder):  # of a worktree: it names a folder in the one of the repository
-            folder = os.path.join(project, _read_line(folder).removeprefix("gitdir: "))
-            folder = os.path.join(folder, _read_line(os.path.join(folder, "commondir")))
-    return os.path.realpath(folder if os.path.isdir(folder) else project)
-
-
-def _read_line(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.readline(4096).strip()
+    found = find_project(project)
+    return found.git or found.folder

@@ -215,6 +215,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     todos: Annotated[
         Switch, _about("`off` offers no agent a todo tool, and no model is told about one", "PUNCHLIST_TODOS")
     ] = True
+    leftovers: Annotated[
+        Switch,
+        _about("`off` tells no new conversation of the open items that an ended one left", "PUNCHLIST_LEFTOVERS"),
+    ] = True
     dialect: Annotated[
         tuple[str, ...],
         Meta(title="names that `punchlist dialects` lists"),

@@ -178,6 +178,7 @@ class SavedLine(NamedTuple):
     session: str
     state: str
     line: str | None
+    folder: str
 
 
 def list_lines(tx: Transaction, since: datetime, others: Iterable[str], limit: int) -> list[SavedLine]:
@@ -187,7 +188,7 @@ def list_lines(tx: Transaction, since: datetime, others: Iterable[str], limit: i
     for session in others:
         checks = None if session in found else tx.find_checks(session)
         if checks is not None:
-            found[session] = SavedLine(session, checks.state, checks.line)
+            found[session] = SavedLine(session, checks.state, checks.line, tx.session_folder(session) or "")
     return list(found.values())
 
 

@@ -52,6 +52,7 @@ class OverviewRow(Struct, frozen=True):
     activity: Activity
     list: ListSummary
     session_state: str = "idle"
+    folder: str = ""
 
 
 class KeptRow(Struct, frozen=True):

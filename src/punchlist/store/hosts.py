@@ -37,6 +37,8 @@ class Conversation(NamedTuple):
     """The last event that a message to the host covers, until the host begins a turn with it; 0 for none."""
     told_upto: int = 0
     """The last event that a text for the model covers, until the model has answered; 0 for none."""
+    is_begun: bool = False
+    """Its first prompt was seen."""
 
 
 class HostCall(NamedTuple):
@@ -74,11 +76,20 @@ class HostRows(Rows):
         return [_conversation(row) for row in rows]
 
     def save_conversation(
-        self, host: str, id: str, *, project: str, pid: int | None, state: ConversationState, event: str, at: datetime
+        self,
+        host: str,
+        id: str,
+        *,
+        project: str,
+        pid: int | None,
+        state: ConversationState,
+        event: str,
+        at: datetime,
+        begins: bool = False,
     ) -> None:
-        """Record an event of a conversation. A new one belongs to the session of its own id."""
+        """Record an event of a conversation, which `begins` with it. A new one belongs to the session of its own id."""
         values = {"host": host, "id": id, "session": id, "project": project, "pid": pid, "state": state}
-        self._rows.run("save_conversation", {**values, "event": event, "at": microseconds(at)})
+        self._rows.run("save_conversation", {**values, "event": event, "at": microseconds(at), "begins": int(begins)})
 
     def bind_conversation(self, host: str, id: str, session: str, *, project: str, at: datetime) -> None:
         values = {"host": host, "id": id, "session": session, "project": project, "at": microseconds(at)}
@@ -186,6 +197,8 @@ class HostRows(Rows):
 
 
 def _conversation(row: tuple[Any, ...]) -> Conversation:
-    host, conversation, session, project, pid, state, event, since, seen_at, sent_upto, told_upto = row
+    host, conversation, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, begun = row
     times = moment(since), moment(seen_at)
-    return Conversation(host, conversation, session, project, pid, state, event, *times, sent_upto, told_upto)
+    return Conversation(
+        host, conversation, session, project, pid, state, event, *times, sent_upto, told_upto, bool(begun)
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, suppress
+from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -16,6 +17,7 @@ import msgspec
 
 from punchlist.core.events import fold
 from punchlist.core.todo import TodoList
+from punchlist.settings.environment import Project, find_project
 from punchlist.store import records
 from punchlist.store.files import APPLICATION_ID, SCHEMA, UNRELEASED, create_private_file, read_schema_version
 from punchlist.store.records import migrations, statements
@@ -38,6 +40,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     connection.create_function("fold_list", 2, _fold_list)
     connection.create_function("is_sealed", 4, _is_sealed)
     connection.create_function("seal_row", 3, _seal_row)
+    connection.create_function("find_project", 2, _find_project)
     connection.execute("BEGIN IMMEDIATE")
     try:
         found = read_schema_version(connection, path)  # again: without `flock`, another process may have been quicker
@@ -81,6 +84,15 @@ def list_backups(path: str) -> list[str]:
     backups = [each for each in found if each.name.removeprefix(prefix).isdigit()]
     backups.sort(key=lambda backup: backup.stat().st_mtime, reverse=True)
     return [backup.path for backup in backups]
+
+
+@cache
+def _find_project(folder: str, part: str) -> str:
+    """Return the key, the source or the remote of the project that a folder of schema 111 belongs to."""
+    found = Project(folder, "folder", folder)
+    with suppress(OSError, *_DAMAGED):
+        found = find_project(folder) if folder else found
+    return getattr(found, part)
 
 
 def _fold_list(whole: bytes | None, since: bytes | None) -> bytes:

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from punchlist.core.overview import NO_ACTIVITY, Activity, CompletingWrite, KeptItem, ListSummary, summarise_list
 from punchlist.core.task import Task
 from punchlist.core.todo import ListState, TodoItem, TodoList
+from punchlist.settings.environment import Project, name_worktree
 
 _UNREADABLE_ROW = (TypeError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError, StopIteration)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -171,6 +172,13 @@ class ListRow(NamedTuple):
     updated_at: datetime
     todos: TodoList
     tasks: tuple[Task, ...] = ()
+    folder: str = ""
+    """The root of the worktree of its session."""
+
+    @property
+    def worktree(self) -> str:
+        """The name of the worktree; empty in the first checkout."""
+        return name_worktree(self.project, self.folder)
 
 
 class SessionRow(NamedTuple):
@@ -340,6 +348,8 @@ class AgentRow(msgspec.Struct, frozen=True):
     recent: int
     unseen: int
     state: ListState
+    folder: str
+    """The root of the worktree of its session, from which paths are told; `project` is the same for all worktrees."""
 
 
 class AgentRecord(msgspec.Struct):
@@ -480,11 +490,11 @@ class UnitOfWork(Queries):
         found = self.one_with_header("find_agent", {"session": session, "name": name, "call_id": call_id})
         if found is None:
             return None
-        record = readable(_agent_record, found[:21])
+        record = readable(_agent_record, found[:22])
         self._add(record)
-        self._sessions.setdefault(session, SessionChecks(*found[21:25]))
+        self._sessions.setdefault(session, SessionChecks(*found[22:26]))
         if call_id is not None:
-            self.replies[record.row.number, call_id] = stored_call(record.row.number, call_id, found[25:])
+            self.replies[record.row.number, call_id] = stored_call(record.row.number, call_id, found[26:])
         return record
 
     def record(self, number: int) -> AgentRecord:
@@ -511,19 +521,25 @@ class UnitOfWork(Queries):
         session: str,
         name: str,
         *,
-        project: str,
+        project: Project | str,
         at: datetime,
         parent: int | None = None,
         label: str | None = None,
         spawn_id: str | None = None,
     ) -> AgentRow:
-        """Add an agent with an empty list, and its session if it is the first one there."""
+        """Add an agent with an empty list, and its session if it is the first one there.
+
+        Of a project whose key alone is known, the folder is taken to be that of the key.
+        """
         now = microseconds(at)
-        self.run("add_session", {"session": session, "project": project, "at": now})
-        (project,) = self.one("find_session", {"session": session})
+        where = Project(project, "folder", project) if isinstance(project, str) else project
+        added = {"project": where.key, "source": where.source, "remote": where.remote, "folder": where.folder}
+        self.run("add_session", {"session": session, **added, "at": now})
+        key, folder = self.one("find_session", {"session": session})
         values = {"session": session, "name": name, "parent": parent, "label": label, "spawn_id": spawn_id}
-        (number,) = self.one("add_agent", {**values, "project": project, "at": now})
-        row = AgentRow(number, session, name, parent, label, project, "execute", now, 0, ListState(TodoList()))
+        (number,) = self.one("add_agent", {**values, "project": key, "at": now})
+        state = ListState(TodoList())
+        row = AgentRow(number, session, name, parent, label, key, "execute", now, 0, state, folder or key)
         self._add(AgentRecord(row, updated_at=now))
         return row
 
@@ -690,17 +706,18 @@ def read_list(number: int, revision: int, total: int | None, body: bytes | None)
 
 
 def list_row(row: Any) -> ListRow:
-    number, session, name, parent, label, project, mode, updated, *stored = row
-    return ListRow(number, session, name, parent, label, project, mode, moment(updated), read_list(number, *stored))
+    number, session, name, parent, label, project, mode, updated, folder, *stored = row
+    todos = read_list(number, *stored)
+    return ListRow(number, session, name, parent, label, project, mode, moment(updated), todos, (), folder or "")
 
 
 def _agent_record(columns: Sequence[Any]) -> AgentRecord:
     number, session, name, parent, label, project, mode, recent, unseen, updated_at, *rest = columns
-    revision, total, shown, list_total, body, memory, activity, summary, has_open_tasks, position, at = rest
+    revision, total, shown, list_total, body, memory, activity, summary, has_open_tasks, position, at, folder = rest
     check_row(total, row_head(number, name, revision), shown or b"")
     known = None if shown is None else _decode_items(shown)
     state = ListState(read_list(number, revision, list_total, body), known)
-    row = AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state)
+    row = AgentRow(number, session, name, parent, label, project, mode, recent, unseen, state, folder or project)
     completed = None if position is None else CompletingWrite(position, moment(at))
     return AgentRecord(row, updated_at, memory, activity, summary, bool(has_open_tasks), completed)
 

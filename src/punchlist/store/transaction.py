@@ -137,6 +137,20 @@ class Transaction(UnitOfWork):
         """Return the project of a session; None if there is no such session."""
         return self.value("find_session", {"session": session})
 
+    def session_folder(self, session: str) -> str | None:
+        """Return the root of the worktree of a session; None if there is no such session."""
+        found = self.one("find_session", {"session": session})
+        return None if found is None else found[1] or found[0]
+
+    def list_sessions_in(self, folder: str, since: datetime, *, but: str, limit: int) -> list[str]:
+        """Return the sessions of a worktree that changed since a time and were not declined, the latest first."""
+        values = {"folder": folder, "since": records.microseconds(since), "but": but, "limit": limit}
+        return [session for (session,) in self.all("sessions_of_folder", values)]
+
+    def decline_session(self, session: str) -> None:
+        """Offer the open items that a session left no more."""
+        self.run("decline_session", {"session": session})
+
     def find_host(self, session: str) -> str:
         """Return the program that runs a session's main agent; empty if no conversation and no log tells."""
         found = self.hosts.conversations(session, 1)

@@ -46,7 +46,7 @@ def load_work_before(tx: Transaction, agent: int, completed: Sequence[CompletedW
         calls[begun] = [call for _, call in found]
     return WorkBefore(
         agent=agent,
-        project=record.row.project,
+        project=record.row.folder,
         position=position,
         previous=previous,
         calls=calls,

@@ -409,7 +409,7 @@ class Work:
         if not 1 <= limit <= _MOST_AT_ONCE:
             raise errors.InvalidInput(problem=f"From 1 to {_MOST_AT_ONCE} tasks can be claimed at once.")
         asked = ["claim", owner, id, limit, label, lease, list(reserve)]
-        patterns = check_patterns(reserve, self._project)
+        patterns = check_patterns(reserve, self._project if self.agent is None else self.agent.folder)
         label = None if label is None else repair(label)
         length = timedelta(seconds=lease)
 

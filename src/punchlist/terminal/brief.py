@@ -11,9 +11,9 @@ from typing import Final
 from punchlist.core.report import Brief
 from punchlist.terminal.lists import GRADES
 from punchlist.terminal.reports import count_words, tally_words
-from punchlist.terminal.spans import Glyphs, Line, Span, Style, pack, safe_line
+from punchlist.terminal.spans import Glyphs, Line, Span, Style, pack, safe_line, show_name
 from punchlist.text import fit, width
-from punchlist.views.brief_groups import BriefGroups, BriefRow, Group, name_row
+from punchlist.views.brief_groups import BriefGroups, BriefRow, Group
 from punchlist.views.findings import span
 from punchlist.views.reports import Around, GitSummary
 
@@ -47,7 +47,7 @@ def brief_lines(
 ) -> Iterator[Line]:
     """Yield the lines of a brief; with `columns`, they fit into them."""
     rows = [row for group in TITLES for row in getattr(groups, group)]
-    names = {id(row): safe_line(name_row(row)) for row in rows}
+    names = {id(row): show_name(row.name, glyphs) for row in rows}
     room = min(_LONGEST_NAME, max(map(width, names.values()), default=0))
     for group, (title, style) in TITLES.items():
         found: Sequence[BriefRow] = getattr(groups, group)

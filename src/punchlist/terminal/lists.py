@@ -218,7 +218,8 @@ def board_lines(
     """
     helped, states, reasons = helped or {}, states or {}, reasons or {}
     if len(rows) == 1 and not projects:
-        label = (Span(f" {safe_line(rows[0].label)}", "dim"),) if rows[0].label else ()
+        words = [safe_line(word) for word in (rows[0].worktree, rows[0].label) if word]
+        label = (Span(f" {', '.join(words)}", "dim"),) if words else ()
         state = state_spans(*states.get(rows[0].session, ("", 0)), before=" ")
         head = (Span(f"{_count_words(rows[0])}:", "bold"), *label, *state)
         yield display.cut(head)

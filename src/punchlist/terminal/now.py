@@ -412,6 +412,7 @@ _KEYS: Final = (
     ("d", "mark the item in progress done"),
     ("y", "yes, it is done: the item that looks done, with the check as evidence"),
     ("e", "edit the list in $VISUAL or $EDITOR"),
+    ("c", "continue: take over the open items of an agent that ended"),
     ("/", "filter; esc shows all again"),
     ("ctrl+t", "lists below their agents; in a list, what is done"),
     ("n", "notify me when an agent waits, ends, stalls or turns red"),

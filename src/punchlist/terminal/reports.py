@@ -320,7 +320,7 @@ def item_words(entry: ItemReport) -> list[str]:
 
 def file_words(entry: ItemReport) -> list[str]:
     """Return the files that were touched, from the project's folder, three at most."""
-    names = [relative_path(path, entry.project) or path for path in entry.tally.files]
+    names = [relative_path(path, entry.folder) or path for path in entry.tally.files]
     more = len(names) - MOST_FILES
     return names if more <= 1 else [*names[:MOST_FILES], f"{more} more"]
 

@@ -5,21 +5,21 @@ One row per session, in the worst group that it belongs to, with one sentence an
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from shlex import quote
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
 from punchlist.core.overview import STALLS, AgentOverview, PersonWait
-from punchlist.core.programs import find_short_name, short_id
+from punchlist.core.programs import name_session, short_id
 from punchlist.core.report import Brief, ItemReport
 from punchlist.core.todo import Status
 from punchlist.views.findings import finding_words
 from punchlist.views.grades import explain_grade, red_words
+from punchlist.views.list_owners import SessionNames
 from punchlist.views.now import AgentNow, Roster, answer_commands
 
 Group = Literal["do_now", "look_first", "at_work", "checked", "ended"]
@@ -42,7 +42,8 @@ class BriefRow(Struct, frozen=True, kw_only=True):
     project: str
     session: str
     agent: str
-    host: str = ""
+    name: str
+    """`api · claude bede30`, as on every surface."""
     sentence: str
     action: str = ""
     at: datetime | None = None
@@ -69,18 +70,25 @@ class BriefGroups(Struct, frozen=True, kw_only=True):
     not_checked: tuple[NotChecked, ...]
 
 
+_NO_NAMES: Final = SessionNames()
+
+
 class _Owner(NamedTuple):
     project: str
     session: str
     agent: str
-    host: str = ""
+    name: str
 
 
 def group_sessions(
-    brief: Brief, roster: Roster, owners: Iterable[AgentOverview], stopped: Iterable[Stopped]
+    brief: Brief,
+    roster: Roster,
+    owners: Iterable[AgentOverview] = (),
+    stopped: Iterable[Stopped] = (),
+    names: SessionNames = _NO_NAMES,
 ) -> BriefGroups:
     """Sort the sessions of a brief and the agents at work into groups. `owners` are the agents of the board."""
-    sorter = _Sorter(brief, roster, owners)
+    sorter = _Sorter(brief, roster, owners, names)
     placed: set[str] = set()
 
     def take(rows: Iterable[BriefRow]) -> tuple[BriefRow, ...]:
@@ -112,20 +120,22 @@ def count_to_do(roster: Roster) -> int:
 class _Sorter:
     """Makes the rows of each group. A session may have a row in several: the first one counts."""
 
-    def __init__(self, brief: Brief, roster: Roster, owners: Iterable[AgentOverview]) -> None:
+    def __init__(self, brief: Brief, roster: Roster, owners: Iterable[AgentOverview], names: SessionNames) -> None:
         self._brief = brief
+        self._names = names
         self._agents = roster.agents
         self._waits = roster.waits
         self._states = (*brief.sessions, *brief.red)
         self._owners: dict[str, _Owner] = {}
         for entry in (*brief.completed, *brief.failed, *brief.under_way):
             of = entry.subject
-            self._owners.setdefault(of.session, _Owner(entry.project, of.session, of.agent))
+            self._owners.setdefault(of.session, self._name(entry.folder, of.session, of.agent))
         for one in owners:
-            self._owners[one.session] = _Owner(one.project, one.session, one.agent, one.host)
+            if one.session in names.known:
+                self._owners[one.session] = self._name(one.project, one.session, one.agent)
         for row in roster.agents:
-            name = row.list_session or row.session
-            self._owners[name] = _Owner(row.project, name, row.agent, row.host)
+            session = row.list_session or row.session
+            self._owners[session] = _Owner(row.project, session, row.agent, row.name)
         self._done: dict[str, list[ItemReport]] = {}
         for entry in brief.completed:
             self._done.setdefault(entry.subject.session, []).append(entry)
@@ -178,7 +188,7 @@ class _Sorter:
         for entry in self._brief.under_way:
             of, item = entry.subject, entry.item
             if of.session not in seen and item.status is Status.IN_PROGRESS:
-                owner = self._owners.get(of.session) or _Owner(entry.project, of.session, of.agent)
+                owner = self._owners.get(of.session) or self._name(entry.folder, of.session, of.agent)
                 yield _make_row(owner, "work", item.content, "", item.started_at, is_lasting=True)
 
     def checked(self) -> Iterator[BriefRow]:
@@ -231,7 +241,7 @@ class _Sorter:
             "item": f"{wait.title}: {wait.text}" if wait.text else wait.title,
         }.get(wait.kind, f"{wait.kind} {wait.id[:8]}: {wait.title}")
         more = f" (and {others} more)" if others > 0 else ""
-        owner = self._owners.get(wait.session) or _Owner(wait.project, wait.session, wait.agent)
+        owner = self._owners.get(wait.session) or _Owner(wait.project, wait.session, wait.agent, wait.owner)
         action = answer_commands(wait)[0]
         return _make_row(owner, wait.kind, f"{said}{more}", action, wait.since, is_lasting=True)
 
@@ -242,7 +252,12 @@ class _Sorter:
         return _make_row(self._owner(session), kind, said, action, at)
 
     def _owner(self, session: str) -> _Owner:
-        return self._owners.get(session) or _Owner("", session, "")
+        return self._owners.get(session) or self._name("", session, "")
+
+    def _name(self, folder: str, session: str, agent: str) -> _Owner:
+        project = self._names.known[session][0] if session in self._names.known else folder
+        name = self._names.name(session, agent) if session else name_session(project, "", agent)
+        return _Owner(project, session, agent, name)
 
     def _see(self, session: str) -> str:
         return f"punchlist report --session {quote(short_id(session))}" if session else ""
@@ -256,7 +271,7 @@ def _make_row(
         project=owner.project,
         session=owner.session,
         agent=owner.agent,
-        host=owner.host,
+        name=owner.name,
         sentence=said,
         action=action,
         at=at,
@@ -269,7 +284,7 @@ def _count(entries: Sequence[ItemReport], noun: str) -> str:
 
 
 class RowOwner(NamedTuple):
-    """Whose row it is, as people call it: the project's folder, the agent or its program, the end of the session id."""
+    """The name of an agent in its parts: the project, the agent or its program, the end of the session's id."""
 
     project: str
     agent: str
@@ -279,15 +294,8 @@ class RowOwner(NamedTuple):
         return f"{self.project} · {self.agent} {self.id}".strip(" ·")
 
 
-def name_session(project: str, session: str, agent: str, host: str = "") -> RowOwner:
-    """Return a session as people call it: `api · claude bede30`."""
-    return RowOwner(os.path.basename(project), find_short_name(host) or host or agent, short_id(session))
-
-
-def find_owner(row: BriefRow) -> RowOwner:
-    return name_session(row.project, row.session, row.agent, row.host)
-
-
-def name_row(row: BriefRow) -> str:
-    """Return whose row it is: `api · claude bede30`."""
-    return str(find_owner(row))
+def split_name(name: str) -> RowOwner:
+    """Return the parts of `api · claude bede30`, for a page that shows each in its own way."""
+    project, _, who = name.rpartition(" · ") if name.count(" · ") < 2 else name.partition(" · ")
+    agent, _, short = who.rpartition(" ")
+    return RowOwner(project, agent, short) if agent else RowOwner(project, who, "")

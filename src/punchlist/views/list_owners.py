@@ -11,7 +11,7 @@ from msgspec import Struct
 from punchlist.core.overview import NO_ACTIVITY, Activity
 from punchlist.core.programs import ATTACHABLE, name_session
 from punchlist.errors import EditRefused, TaskError
-from punchlist.text.hashing import blake2b
+from punchlist.settings.environment import name_path_session, name_worktree
 
 if TYPE_CHECKING:  # commands on tasks start without agents, and a status line without boards
     from punchlist.agent import Agent
@@ -32,33 +32,28 @@ def is_personal_list(session: str, agent: str, project: str) -> bool:
     return (session, agent) == (name_path_session(project), MAIN)
 
 
-def name_path_session(path: str) -> str:
-    """Name a session after a project's folder or a file: by the last part of its path, and a hash of all of it.
-
-    A session belongs to one project for good, so the name alone would not do for two projects called `api`.
-    """
-    name = "".join(char if char.isalnum() else "-" for char in os.path.basename(path)).strip("-")[:40]
-    return f"{name or 'project'}-{blake2b(os.fsencode(path), digest_size=3).hexdigest()}"
-
-
 # The names of sessions.
 
 
 class SessionNames(Struct, frozen=True):
-    """The names of agents, as every surface shows them; `known` has the project and the host of each session."""
+    """The names of agents, as every surface shows them; `known` has project, host and worktree of each session."""
 
-    known: Mapping[str, tuple[str, str]] = {}
+    known: Mapping[str, tuple[str, str, str]] = {}
 
     def name(self, session: str, agent: str = MAIN) -> str:
-        project, host = self.known.get(session, ("", ""))
+        project, host, worktree = self.known.get(session, ("", "", ""))
         if is_personal_list(session, agent, project):
             return f"{os.path.basename(project)} · yours"
-        return name_session(project, session, agent, host)
+        return name_session(project, session, agent, host, worktree)
 
 
 def load_names(tx: Transaction, sessions: Iterable[str]) -> SessionNames:
     """Return the names of the agents of these sessions."""
-    return SessionNames({one: (tx.session_project(one) or "", tx.find_host(one)) for one in dict.fromkeys(sessions)})
+    known: dict[str, tuple[str, str, str]] = {}
+    for one in dict.fromkeys(sessions):
+        project = tx.session_project(one) or ""
+        known[one] = project, tx.find_host(one), name_worktree(project, tx.session_folder(one) or "")
+    return SessionNames(known)
 
 
 def load_session_name(store: Store, session: str, agent: str = MAIN) -> str:

@@ -18,6 +18,7 @@ from msgspec.structs import asdict, replace
 from punchlist.core.overview import NO_LINE, WATCHED, Activity, Offer, PersonWait, SessionLine, TokenTotal, name_wait
 from punchlist.core.presence import Presence, PresenceState, ProcessLook, decide_state, describe_call
 from punchlist.core.programs import PROGRAMS, name_session, short_id
+from punchlist.settings.environment import name_worktree
 
 _STATES: Final[tuple[PresenceState, ...]] = ("waiting", "busy", "idle", "unknown", "gone")
 """All states; what needs a person comes first."""
@@ -70,6 +71,8 @@ class AgentNowView(Struct, frozen=True, kw_only=True):
     state: PresenceState
     since: datetime | None = None
     project: str
+    worktree: str = ""
+    """The name of its worktree; empty in the first checkout."""
     host: str
     session: str
     agent: str = ""
@@ -125,7 +128,7 @@ class AgentNow(AgentNowView, frozen=True, kw_only=True):
     def name(self) -> str:
         """Its name, as every surface shows it."""
         session = self.list_session or self.session
-        return name_session(self.project, session, self.agent or "main", self.host or self.program)
+        return name_session(self.project, session, self.agent or "main", self.host or self.program, self.worktree)
 
 
 class DoneView(Struct, frozen=True, kw_only=True):
@@ -175,6 +178,7 @@ class BoardAgent(Struct, frozen=True, kw_only=True):
     """A root agent of the board: its activity, its work in short, and the check by which its session has its state."""
 
     project: str
+    worktree: str = ""
     session: str
     agent: str
     activity: Activity
@@ -245,6 +249,7 @@ def _show_present(seen: Presence, own: BoardAgent | None, waits: Sequence[Person
         state=seen.state,
         since=seen.since,
         project=seen.project,
+        worktree=name_worktree(seen.project, seen.folder),
         host=seen.host,
         session=seen.session,
         waits_for=seen.waits_for,
@@ -256,7 +261,7 @@ def _show_present(seen: Presence, own: BoardAgent | None, waits: Sequence[Person
     if own is None:
         return row
     doing = seen.doing or _describe_last_call(own.activity)
-    row = replace(row, project=own.project, doing=doing, tokens=own.activity.tokens)
+    row = replace(row, project=own.project, worktree=own.worktree, doing=doing, tokens=own.activity.tokens)
     # Hooks know no more than its events, of which some came by other roads. One that ended may go on in a program.
     goes_on = seen.state != "gone" or (seen.process == "none" and own.look == "runs")
     if seen.road == "hooks" and own.heard_at is not None and goes_on:
@@ -289,6 +294,7 @@ def _show_board_only(own: BoardAgent, waits: Sequence[PersonWait], now: datetime
         state=said,
         since=activity.at,
         project=own.project,
+        worktree=own.worktree,
         host=host,
         session=own.session,
         waits_for=activity.waits_for if said == "waiting" else "",

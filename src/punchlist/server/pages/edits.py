@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.agent import Agent
+from punchlist.agent.leftovers import continue_for_person
 from punchlist.board import Board
 from punchlist.core import commands as do
 from punchlist.core.commands import Entry, Operation, Target
@@ -23,6 +24,7 @@ from punchlist.server.pages.tasks import open_list
 from punchlist.settings.environment import project_of
 from punchlist.tasks import NewTask, TaskChanges, Tasks
 from punchlist.text import repair
+from punchlist.views.list_owners import MAIN
 
 _BETWEEN: Final = re.compile(r"[,\s]+")
 _LENGTH: Final = re.compile(r"(\d{1,6})\s*(s|m|min|h|d)")
@@ -38,8 +40,8 @@ _VERBS: Final = {
 }
 
 
-def edit_list(board: Board, session: str, form: Mapping[str, str], *, by: str, person: bool) -> None:
-    """Change the list of an agent as a form says, and tell the agent if it is idle.
+def edit_list(board: Board, session: str, form: Mapping[str, str], *, by: str, person: bool) -> str:
+    """Change the list of an agent as a form says, and tell the agent if it is idle; return the session to show.
 
     The form names the agent, the plan whose items it means, what to `do`, and with what; for an item also the digest of
     the text that was `read`. Raise `EditRefused` if that cannot be done; nothing is changed then.
@@ -49,9 +51,14 @@ def edit_list(board: Board, session: str, form: Mapping[str, str], *, by: str, p
         raise SessionUnknown(session=session)
     agent = board.agent(name, session=session)
     before = board.store.last_seq()
+    if form.get("do") == "continue":
+        session = continue_for_person(board, session, folder=agent.folder, by=by).into
+        deliver(board, session, MAIN, before)
+        return session
     # In one transaction: an agent that writes at the same time does so before or after.
     board.store.joined(lambda _: _apply(agent, form, by=by, person=person))
     deliver(board, session, name, before)
+    return session
 
 
 def _apply(agent: Agent, form: Mapping[str, str], *, by: str, person: bool) -> None:

@@ -61,6 +61,7 @@ NOTICES: Final = {
     "resumed": "It goes on.",
     "approved": "{plan} is approved. The agent is told at its next turn, or now if it is idle and may be told so.",
     "rejected": "{plan} is rejected. The agent is told why.",
+    "continued": "The open items of the session that ended are on this list now.",
     "playing": "The demo plays for half a minute. Watch “Run the tests”: it becomes failing, then verified.",
     "read": "Marked as read.",
     "deleted": "The task is deleted; its history stays.",
@@ -227,8 +228,8 @@ def _load_session(request: Request, state: ServerState, roster: Roster) -> Value
 
 def change_session(request: Request, board: Board, form: Mapping[str, str]) -> str:
     session = request.path_params["session"]
-    edit_list(board, session, form, by=grant_of(request).name, person=has_person(grant_of(request)))
-    return session_path(session)
+    shown = edit_list(board, session, form, by=grant_of(request).name, person=has_person(grant_of(request)))
+    return session_path(shown) + ("" if shown == session else "?said=continued")
 
 
 def _load_plan(request: Request, state: ServerState, roster: Roster) -> Values:

@@ -18,7 +18,7 @@ from punchlist.reports.work_reports import LoadedBrief
 from punchlist.server.pages.rendering import Values, element_id, session_path, subject_path
 from punchlist.terminal.brief import TITLES, done_words, format_moment, git_words
 from punchlist.terminal.reports import count_words, tally_words
-from punchlist.views.brief_groups import BriefRow, RowOwner, find_owner
+from punchlist.views.brief_groups import BriefRow, RowOwner, split_name
 from punchlist.views.now import AgentNow, Roster, answer_commands
 
 _MARKS: Final = {
@@ -171,7 +171,7 @@ class _RowMaker:
             mark=mark,
             word=word,
             path=session_path(row.session) if row.session else subject_path(wait) if wait else "/tasks",
-            owner=find_owner(row),
+            owner=split_name(row.name),
             label=label,
             text=text,
             link=_LINKS.get(row.kind, "See the failure" if mark == "red" else "See the session"),
@@ -193,7 +193,7 @@ def _make_idle_row(agent: AgentNow) -> BriefRow:
         project=agent.project,
         session=agent.list_session or agent.session,
         agent=agent.agent,
-        host=agent.host,
+        name=agent.name,
         sentence="all done" if agent.total and agent.done == agent.total else said,
         at=agent.since,
         is_lasting=agent.state == "idle",

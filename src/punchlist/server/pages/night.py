@@ -88,14 +88,13 @@ def draw_night(
     rows: Sequence[HomeRow], loaded: LoadedBrief, calls: Mapping[str, Sequence[ToolCall]], now: datetime
 ) -> Night | None:
     """Return the picture of these sessions; None if nothing was done, or there are too many to be told apart."""
-    drawn = [
-        row for row in rows if row.of.kind != "idle" and (calls.get(row.of.session) or row.wait or row.mark == "work")
-    ]
+    running = ("work", "hung")
+    drawn = [row for row in rows if calls.get(row.of.session) or row.wait or row.mark in running]
+    drawn = [row for row in drawn if row.of.kind != "idle"]
     if not drawn or len(rows) > MOST_LANES:
         return None
-    minute = now.replace(second=0, microsecond=0) + timedelta(
-        minutes=1
-    )  # a picture that changes with each second is sent as often
+    # To the minute: a picture that changes with each second is sent as often.
+    minute = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     times = [call.finished.at for row in drawn for call in calls.get(row.of.session, ()) if call.finished]
     times += [row.of.at for row in drawn if row.of.at is not None]
     first = loaded.around.since or min(times, default=now)

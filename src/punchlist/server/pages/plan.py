@@ -18,7 +18,8 @@ from punchlist.core.programs import PROGRAMS
 from punchlist.errors import PlanMissing
 from punchlist.server.pages.rendering import Values
 from punchlist.text import for_terminal
-from punchlist.views.brief_groups import name_session
+from punchlist.views.brief_groups import split_name
+from punchlist.views.list_owners import load_session_name
 from punchlist.views.now import AgentNow
 
 _ITEM: Final = re.compile(r"\s*(?:(\d{1,9})[.)]|[-*+])\s+(?:\[[^\]]\]\s+)?")
@@ -52,7 +53,7 @@ def load_plan(
     host = "" if seen is None else seen.host
     return {
         "session": session,
-        "name": name_session(project, session, agent, host),
+        "name": split_name(load_session_name(board.store, session, agent)),
         "project": project,
         "agent": agent,
         "at": board.now(),

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.agent.leftovers import find_obstacle
 from punchlist.board import Board
 from punchlist.conversations.bindings import load_receipt
 from punchlist.core.events import Event
@@ -52,8 +53,9 @@ from punchlist.terminal.reports import (
 )
 from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE
-from punchlist.views.brief_groups import RowOwner, name_session
+from punchlist.views.brief_groups import RowOwner, split_name
 from punchlist.views.findings import span
+from punchlist.views.list_owners import MAIN, load_session_name
 from punchlist.views.now import AgentNow, ReceiptView
 
 MOST_EVENTS = 60
@@ -161,6 +163,8 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     events: Sequence[Values] = ()
     before: int | None = None
     """The event before which older ones are found; None if all are shown."""
+    left: int = 0
+    """Open items of a session that ended."""
     is_live: bool = False
     """True if the page shows the present, which follows the board."""
 
@@ -176,6 +180,7 @@ class _SessionLog(Struct, frozen=True):
     calls: Mapping[tuple[str, str], Sequence[ToolCall]]
     events: Sequence[Event]
     makers: Mapping[str, Event | None]
+    left: int = 0
 
 
 def load_session(
@@ -194,10 +199,10 @@ def load_session(
     revisions = {row.agent: row.todos.revision for row in rows}
     if past is not None and not 0 < past[1] < revisions.get(past[0], 0):
         past = None
-    waits = board.waits(session=session)
+    waits, now = board.waits(session=session), board.now()
     titles = [*([] if agent is None else [agent.title]), *(one.title for one in waits if one.kind == "plan")]
     shown = {**revisions, **dict([past] if past else [])}
-    found = board.store.read(lambda tx: _find(tx, session, shown, before, titles))
+    found = board.store.read(lambda tx: _find(tx, session, shown, before, titles, now))
     if found is None:
         if agent is None:
             raise SessionUnknown(session=session)
@@ -205,7 +210,6 @@ def load_session(
     report = board.report(session=session)
     helpers = board.helpers(session)
     entries = {entry.subject: entry for entry in report.items}
-    now = board.now()
     state = next(iter(report.sessions), None)
     answered = next((event for event in found.events if event.kind == "question.answered"), None)
     old = None if past is None else board.agent(past[0], session=session).at(past[1])
@@ -220,14 +224,13 @@ def load_session(
         )
         for _, row in tree(rows)
     ]
-    host = found.activity.copy_format or found.activity.host if agent is None else agent.host
     places = {agent.name: place for place, agent in enumerate(agents)}
     return SessionPage(
         id=session,
         project=found.project,
         at=now,
         title=found.title,
-        name=name_session(found.project, session, found.owner, host),
+        name=split_name(load_session_name(board.store, session) if agent is None else agent.name),
         agent=agent,
         state=state,
         standing=find_standing(agent, waits, state, found.activity, claimed=count_claimed(rows), long=True),
@@ -242,12 +245,13 @@ def load_session(
         ),
         events=[*_view_events(found)],
         before=found.events[-1].seq if len(found.events) == MOST_EVENTS else None,
+        left=found.left,
         is_live=past is None and before == LATEST,
     )
 
 
 def _find(
-    tx: Transaction, session: str, revisions: Mapping[str, int], before: int, titles: Iterable[str]
+    tx: Transaction, session: str, revisions: Mapping[str, int], before: int, titles: Iterable[str], now: datetime
 ) -> _SessionLog | None:
     project = tx.session_project(session)
     if project is None:
@@ -262,6 +266,7 @@ def _find(
                 calls.setdefault((name, call.item), []).append(call)
     first = min((row for row in agents if row.parent is None), key=lambda row: row.number, default=None)
     label = "" if first is None else first.label or ""
+    left = [row for row in agents if row.name == MAIN and not find_obstacle(tx, row, now)]
     return _SessionLog(
         project=project,
         title=find_title(tx, session, (label, *titles), tx.lists(session=session)),
@@ -273,6 +278,7 @@ def _find(
         calls=calls,
         events=tx.log.latest(numbers.values(), MOST_EVENTS, before=before),
         makers={name: tx.log.maker_of(numbers[name], number) for name, number in revisions.items() if name in numbers},
+        left=sum(len(row.state.todos.open_items) for row in left),
     )
 
 

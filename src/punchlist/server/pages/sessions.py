@@ -16,11 +16,12 @@ from punchlist.board import Board
 from punchlist.core.grounding.session import SessionState, session_state
 from punchlist.core.overview import NO_LINE, Activity, PersonWait, SessionLine
 from punchlist.core.presence import describe_call
+from punchlist.core.programs import name_session
 from punchlist.server.pages.rendering import Values
 from punchlist.server.search import find_items, holds_words, split_words
 from punchlist.store import ListRow, Transaction
 from punchlist.store.records import BrowsedSession, RowDamaged
-from punchlist.views.brief_groups import RowOwner, name_session
+from punchlist.views.brief_groups import RowOwner, split_name
 from punchlist.views.grades import red_words, state_name, state_reason
 from punchlist.views.now import AgentNow, Roster
 
@@ -153,8 +154,9 @@ class _Finder(Struct, frozen=True):
 
     def name(self, row: BrowsedSession) -> RowOwner:
         agent = self.agents.get(row.id)
-        host = agent.host if agent is not None else row.activity.copy_format or row.activity.host
-        return name_session(row.project, row.id, row.agent, host)
+        if agent is not None:
+            return split_name(agent.name)
+        return split_name(name_session(row.project, row.id, row.agent, row.activity.copy_format or row.activity.host))
 
     def finds(self, row: BrowsedSession) -> bool:
         query, name = self.query, self.name(row)

@@ -3,8 +3,8 @@
 SELECT key FROM board;
 
 -- name: find_session
--- The project of a session.
-SELECT project FROM sessions WHERE id = :session;
+-- The project of a session, and the root of the worktree in which it was first seen.
+SELECT project, folder FROM sessions WHERE id = :session;
 
 -- name: list_sessions_by_part
 -- The sessions whose ids begin or end with a text. No index finds the end of one: where few match, it reads them all.
@@ -15,7 +15,8 @@ ORDER BY id LIMIT :limit;
 
 -- name: add_session
 -- A session belongs to the project in which it was first seen.
-INSERT INTO sessions (id, project, created_at, recent, line) VALUES (:session, :project, :at, :at, '')
+INSERT INTO sessions (id, project, source, remote, folder, created_at, recent, line)
+VALUES (:session, :project, :source, :remote, :folder, :at, :at, '')
 ON CONFLICT DO NOTHING;
 
 -- name: line_of_session
@@ -39,7 +40,7 @@ FROM agents a WHERE a.session = :session AND (a.parent IS NULL OR a.id IN (
 ORDER BY a.id;
 
 -- name: lines_of_recent_sessions
-SELECT id, state, line FROM sessions WHERE recent >= :since ORDER BY recent DESC LIMIT :limit;
+SELECT id, state, line, folder FROM sessions WHERE recent >= :since ORDER BY recent DESC LIMIT :limit;
 
 -- name: board_header
 -- The schema, the last event, and whether there are lists of tasks.
@@ -54,7 +55,7 @@ SELECT b.version, (SELECT coalesce(max(e.seq), 0) FROM events e), EXISTS (SELECT
   EXISTS (SELECT 1 FROM tasks t WHERE t.agent = a.id AND t.finished_at IS NULL),
   (SELECT d.position FROM completions d WHERE d.agent = a.id ORDER BY d.position DESC LIMIT 1),
   (SELECT d.at FROM completions d WHERE d.agent = a.id ORDER BY d.position DESC LIMIT 1),
-  s.state, s.check_name, s.checks, s.line, c.sum, c.fingerprint, c.reply
+  s.folder, s.state, s.check_name, s.checks, s.line, c.sum, c.fingerprint, c.reply
 FROM board b LEFT JOIN agents a ON a.session = :session AND a.name = :name LEFT JOIN lists l ON l.agent = a.id
 LEFT JOIN sessions s ON s.id = a.session LEFT JOIN calls c ON c.agent = a.id AND c.call_id = :call_id;
 
@@ -98,27 +99,27 @@ UPDATE sessions SET recent = ? WHERE id = ? AND recent < ?;
 -- name: agents_of_session
 -- All agents of a session, parents before children.
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
-  a.revision, l.sum, l.todos
+  (SELECT s.folder FROM sessions s WHERE s.id = a.session), a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id WHERE a.session = :session ORDER BY a.id;
 
 -- name: lists_of_project
 -- Agents of a project that have a list, the latest first.
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
-  a.revision, l.sum, l.todos
+  (SELECT s.folder FROM sessions s WHERE s.id = a.session), a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id
 WHERE a.project = :project AND a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
 
 -- name: lists_of_board
 -- Agents of any project that have a list, the latest first.
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
-  a.revision, l.sum, l.todos
+  (SELECT s.folder FROM sessions s WHERE s.id = a.session), a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id
 WHERE a.item_count > 0 ORDER BY a.recent DESC LIMIT :limit;
 
 -- name: agents_with_tasks
 -- Agents without a list that have begun tasks, or began a session with a task list; the latest first.
 SELECT a.id, a.session, a.name, a.parent, a.label, a.project, a.mode, a.updated_at,
-  a.revision, l.sum, l.todos
+  (SELECT s.folder FROM sessions s WHERE s.id = a.session), a.revision, l.sum, l.todos
 FROM agents a LEFT JOIN lists l ON l.agent = a.id
 WHERE a.item_count = 0 AND (CAST(:project AS TEXT) IS NULL OR a.project = :project) AND a.id IN (
   SELECT t.agent FROM tasks t WHERE t.agent IS NOT NULL AND t.finished_at IS NULL
@@ -161,6 +162,14 @@ SELECT s.id, s.project, s.created_at,
   (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id), s.state
 FROM sessions s WHERE s.id = :session;
 
+-- name: sessions_of_folder
+-- Sessions of a worktree whose open items nobody has declined, the latest first.
+SELECT id FROM sessions WHERE folder = :folder AND recent >= :since AND id <> :but AND is_declined = 0
+ORDER BY recent DESC LIMIT :limit;
+
+-- name: decline_session
+UPDATE sessions SET is_declined = 1 WHERE id = :session;
+
 -- name: move_session
 UPDATE sessions SET id = :target WHERE id = :source;
 
@@ -168,8 +177,8 @@ UPDATE sessions SET id = :target WHERE id = :source;
 UPDATE agents SET session = :target WHERE session = :source;
 
 -- name: copy_session
-INSERT INTO sessions (id, project, created_at, recent)
-SELECT :target, project, :at, :at FROM sessions WHERE id = :source;
+INSERT INTO sessions (id, project, source, remote, folder, created_at, recent)
+SELECT :target, project, source, remote, folder, :at, :at FROM sessions WHERE id = :source;
 
 -- name: old_agents
 -- Agents of sessions that nobody wrote to since. `recent` may be a minute late, so it only says whom to look at.

@@ -1,21 +1,25 @@
 -- name: find_conversation
-SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto FROM conversations
+SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, is_begun
+FROM conversations
 WHERE host = :host AND id = :id;
 
 -- name: conversations_of_session
 -- The latest first.
-SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto FROM conversations
+SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, is_begun
+FROM conversations
 WHERE session = :session ORDER BY seen_at DESC LIMIT :limit;
 
 -- name: conversations_of_board
-SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto FROM conversations
+SELECT host, id, session, project, pid, state, event, since, seen_at, sent_upto, told_upto, is_begun
+FROM conversations
 ORDER BY seen_at DESC LIMIT :limit;
 
 -- name: save_conversation
 -- The project is that of the first event; a session to which it was bound stays.
-INSERT INTO conversations (host, id, session, project, pid, state, event, since, seen_at)
-VALUES (:host, :id, :session, :project, :pid, :state, :event, :at, :at)
+INSERT INTO conversations (host, id, session, project, pid, state, event, since, seen_at, is_begun)
+VALUES (:host, :id, :session, :project, :pid, :state, :event, :at, :at, :begins)
 ON CONFLICT (host, id) DO UPDATE SET
+    is_begun = CASE WHEN excluded.is_begun <> 0 THEN 1 ELSE conversations.is_begun END,
     pid = coalesce(excluded.pid, conversations.pid), event = excluded.event, state = excluded.state,
     seen_at = CASE WHEN excluded.seen_at > conversations.seen_at THEN excluded.seen_at ELSE conversations.seen_at END,
     since = CASE WHEN conversations.state = excluded.state THEN conversations.since ELSE excluded.since END;

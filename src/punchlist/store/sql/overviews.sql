@@ -1,13 +1,13 @@
 -- name: overviews_of_session
-SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state, s.folder
 FROM sessions s JOIN agents a ON a.session = s.id WHERE s.id = :session ORDER BY a.id;
 
 -- name: overviews_of_project
-SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state, s.folder
 FROM sessions s JOIN agents a ON a.session = s.id WHERE s.project = :project ORDER BY a.id;
 
 -- name: overviews_of_board
-SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state
+SELECT a.id, a.session, a.name, a.project, a.parent, a.started_for, a.activity, a.summary, s.state, s.folder
 FROM sessions s JOIN agents a ON a.session = s.id ORDER BY a.id;
 
 -- name: clear_read_models
