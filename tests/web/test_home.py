@@ -36,10 +36,10 @@ def read_rows(page: Page, section: str) -> list[str]:
 def test_home_has_the_groups_of_the_brief_in_its_order(tabs: Tabs, board: Board, clock: FakeClock) -> None:
     write_night(board, clock)
     page = tabs.open("/")
-    expect(page.get_by_role("heading", level=1)).to_have_text("2 wait for you, 2 to look at first")
+    expect(page.get_by_role("heading", level=1)).to_have_text("3 wait for you, 2 to look at first")
     titles = [title.split()[0] for title in page.get_by_role("heading", level=2).all_inner_texts()]
     assert titles == ["Do", "Look", "At", "Checked"]
-    assert [row.split()[0] for row in read_rows(page, "#do-now")] == ["infra", "mobile"]
+    assert [row.split()[0] for row in read_rows(page, "#do-now")] == ["infra", "mobile", "batch"]
     assert [row.split()[0] for row in read_rows(page, "#look-first")] == ["api", "site"]
     assert "Red: pytest, 2 of 120 failed; 2 items marked done after it" in read_rows(page, "#look-first")[0]
     assert "3 items claimed, nothing was run" in read_rows(page, "#look-first")[1]
@@ -54,7 +54,7 @@ def test_home_is_read_from_the_mark_that_the_person_moves(tabs: Tabs, board: Boa
     page.get_by_role("button", name="Mark as read").click()
     expect(page.locator(".notice")).to_contain_text("Marked as read")
     expect(page.locator("#checked .row")).to_have_count(0)
-    expect(page.locator("#do-now .row")).to_have_count(2)  # what waits goes on waiting
+    expect(page.locator("#do-now .row")).to_have_count(3)  # what waits goes on waiting
     page.goto(f"{tabs.origin}/brief")
     assert page.url == f"{tabs.origin}/"  # the brief has no page of its own any more
 

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect
 
 from punchlist.agent import Agent
 from punchlist.board import Board
+from punchlist.server.run_files import load_secret
 from tests.web.conftest import Tabs
 
 
@@ -32,12 +33,13 @@ def port() -> int:
 
 @contextmanager
 def serving(path: str, port: int) -> Generator[tuple[subprocess.Popen[str], str]]:
-    """Run `punchlist serve` on a port; yield its process and the link that it prints."""
+    """Run `punchlist serve` on a port; yield its process and its link, whose token it only prints to a terminal."""
     command = [sys.executable, "-m", "punchlist", "serve", "--no-watch", "--port", str(port), "--db", path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield process, process.stdout.readline().split()[-1]
+            address = process.stdout.readline().split()[-1]
+            yield process, f"{address}?token={load_secret(path)}"
         finally:
             process.kill()
 
