@@ -17,6 +17,7 @@ from benchmarks.measure import ROOT, child_environment, percentile
 from benchmarks.report import Must, Row, not_measured
 from benchmarks.scale import Scale
 from punchlist import Agent, Board
+from punchlist.server.run_files import load_secret
 
 NOTE = (
     "Writer, server, readers and Chromium are a process each; the server is one process on one core. An event is timed "
@@ -128,7 +129,8 @@ def _serve(path: Path, home: Path) -> Generator[str]:
     """Run the server in a home without agents, and yield its link."""
     with _start_python("-m", "punchlist", "--db", str(path), "serve", "--port", "0", HOME=str(home)) as server:
         try:
-            yield _pipes(server)[0].readline().split()[-1]
+            address = _pipes(server)[0].readline().split()[-1]
+            yield f"{address}?token={load_secret(str(path))}"  # without a terminal it is not printed
         finally:
             server.terminate()
 

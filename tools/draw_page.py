@@ -1,45 +1,43 @@
-"""Write docs/images/page-light.png and page-dark.png: the first page of `punchlist serve`, with made-up agents."""
+"""Write docs/images/page-light.png and page-dark.png: Home of `punchlist serve`, after the night of seven projects."""
 
 from __future__ import annotations
 
-import re
+import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
-from tools.draw_top import make_roster
+from tests.server.conftest import Running
+from tools.draw_screens import CHROMIUM
+from tools.night import EVENING, write_night
 
-from punchlist.board import Board
-from punchlist.server.pages.now import count_waits, load_now
-from punchlist.server.pages.rendering import render
+from punchlist import Board
+from punchlist.testing import FakeClock
 
 ROOT = Path(__file__).parents[1]
-STYLE = ROOT / "src" / "punchlist" / "server" / "static" / "style.css"
-CHROMIUM = "/usr/bin/chromium"
-
-
-def render_page() -> str:
-    """Return the page as one file: with its style, and without its script."""
-    roster = make_roster()
-    frame = {"path": "/", "back": "/", "query": "", "theme": "auto", "next_theme": "light", "notice": ""}
-    frame |= {"waits": count_waits(roster), "epoch": 0, "scope": "edit"}
-    with Board.open("memory:") as board:
-        page = render("now.html", {"page": frame, "now": load_now(board, roster)})
-    page = re.sub(r"<script.*?</script>|<link[^>]*>", "", page)
-    page = page.replace('role="status" hidden></p>', 'role="status">live</p>')
-    return page.replace("</head>", f"<style>{STYLE.read_text()}</style></head>")
+WIDTH = 1160
 
 
 def main() -> None:
-    with sync_playwright() as playwright:
+    clock = FakeClock(EVENING)
+    with (
+        tempfile.TemporaryDirectory() as place,
+        Board.open(Path(place) / "board.db", clock=clock) as board,
+        sync_playwright() as playwright,
+    ):
+        write_night(board, clock)
+        server = Running(board)
+        server.start()
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for theme in ("light", "dark"):
-            shown = browser.new_page(device_scale_factor=1.5, color_scheme=theme)
-            shown.set_viewport_size({"width": 1120, "height": 300})
-            shown.set_content(render_page())
-            height = shown.evaluate("document.querySelector('main').lastElementChild.getBoundingClientRect().bottom")
-            shown.set_viewport_size({"width": 1120, "height": int(height) + 16})
-            shown.screenshot(path=ROOT / "docs" / "images" / f"page-{theme}.png")
+            context = browser.new_context(
+                viewport={"width": WIDTH, "height": 300}, device_scale_factor=1.5, color_scheme=theme
+            )
+            page = context.new_page()
+            page.goto(server.access.link)
+            page.get_by_text("live", exact=True).wait_for()
+            page.screenshot(path=ROOT / "docs" / "images" / f"page-{theme}.png", full_page=True)
         browser.close()
+        server.stop()
 
 
 if __name__ == "__main__":

@@ -334,7 +334,6 @@ def test_a_client_that_is_gone_never_reaches_the_agent(board: Board, caplog: pyt
 
 def test_without_the_sdk_one_sentence_says_what_to_install(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "acp", None)
-    monkeypatch.setattr("sys.meta_path", [])
     with pytest.raises(ExtraMissing, match=r"\[acp\]"):
         Reporter(Gone(), board.agent("main", session="s1"))
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from punchlist.server.run_files import load_secret
 from tests.agents.model_api import Call, Say, Script
 from tests.agents.programs import ClaudeCode, Sandbox
 from tests.agents.terminal import Terminal
@@ -22,7 +23,9 @@ def serve(stack: ExitStack, sandbox: Sandbox) -> str:
     )
     stack.callback(server.kill)
     assert server.stdout is not None
-    return server.stdout.readline().split()[-1]
+    board = sandbox.home / ".local" / "share" / "punchlist" / "board.db"
+    address = server.stdout.readline().split()[-1]
+    return f"{address}?token={load_secret(str(board))}"  # without a terminal it is not printed
 
 
 @pytest.mark.needs("chromium")
@@ -40,7 +43,7 @@ def test_question_is_answered_in_the_page_and_the_receipt_shows(
     context = tabs.open_context()
     now, session = context.new_page(), context.new_page()
     now.goto(tabs.origin)
-    expect(now.locator("#waits")).to_contain_text("Nothing waits on you.")
+    expect(now.locator("#do-now")).to_be_hidden()
 
     terminal = open_terminal(program)
     terminal.wait_for_text("❯")
@@ -48,21 +51,21 @@ def test_question_is_answered_in_the_page_and_the_receipt_shows(
     terminal.wait_for_text("requests your input")
     terminal.press("Escape", "● Which grit?")
     wait_until_idle(program.sandbox)
-    row = now.locator("#waits .row", has_text="Which grit?")
+    row = now.locator("#do-now .row", has_text="Which grit?")
     expect(row).to_be_visible()
-    expect(now.locator("#count")).to_contain_text("1 waits on you")
-    session.goto(f"{tabs.origin}{row.get_by_role('link').get_attribute('href')}")
-    expect(session.locator("#head")).to_contain_text("waits on you")
+    expect(now.locator("#count")).to_contain_text("1 waits for you")
+    session.goto(f"{tabs.origin}{row.get_by_role('link').first.get_attribute('href')}")
+    expect(session.locator("#head")).to_contain_text("waits since")
 
     before = len(program.api.main_requests)
     row.get_by_placeholder("Your answer").fill("Use grit 120")
     row.get_by_role("button", name="Answer").click()
     expect(now.locator(".notice")).to_contain_text("Answered")
-    expect(now.locator("#waits")).to_contain_text("Nothing waits on you.")
+    expect(now.locator("#do-now")).to_be_hidden()
     program.api.wait_for(lambda requests: any("Use grit 120" in one.text for one in requests))
     assert program.api.main_requests[before].text.count("Use grit 120") == 1
     terminal.wait_for_text("Thank you.")
 
-    expect(session.locator("#head")).to_contain_text("Your last answer: seen by the model.")
+    expect(session.locator("#head")).to_contain_text("your last answer: seen by the model")
     tabs.close()
     assert tabs.complaints == []

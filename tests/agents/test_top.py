@@ -76,7 +76,7 @@ def test_an_answer_from_the_screen_wakes_idle_claude_code(
     screen.send("Enter")
     screen.wait_for_text("Which grit? ▏")
     screen.submit("Use grit 120")
-    screen.wait_for_text("Answered: sand. main is told now.")
+    screen.wait_for_text("hears it now.")
     program.api.wait_for(lambda requests: any("Use grit 120" in one.text for one in requests))
     assert program.api.main_requests[before].text.count("Use grit 120") == 1
     terminal.wait_for_text("Thank you.")

@@ -15,7 +15,7 @@ from punchlist.cli import main
 from punchlist.presence.roster import load_roster
 from punchlist.reports.work_reports import load_brief
 from punchlist.settings.environment import find_project, project_of
-from punchlist.terminal.reports import brief_lines
+from punchlist.terminal.brief import brief_lines
 from punchlist.terminal.spans import UNICODE, plain_text
 from tests.hooks.hosts import Host
 from tests.store.boards import OLD_BOARDS, unpack_board
@@ -189,8 +189,8 @@ def test_commits_of_a_worktree_are_found_there(repository: Path, worktree: Path)
         agent = board.agent("main", session="s1", project=worktree)
         agent.call("todo", {"set": ["Fix the login", "Tell them"]})
         git(worktree, "commit", "-q", "--allow-empty", "-m", "Fix the login")
-        _, around, _ = load_brief(board, load_roster(board, present=()), 0, project=str(repository), who="ada")[:3]
-    assert [summary.commits[0].subject for summary in around.git] == ["Fix the login"]
+        found = load_brief(board, load_roster(board, present=()), 0, project=str(repository), who="ada")
+    assert [summary.commits[0].subject for summary in found.around.git] == ["Fix the login"]
 
 
 def test_a_person_means_the_agent_of_the_worktree_in_which_they_stand(
@@ -271,8 +271,7 @@ def test_a_brief_of_the_repository_tells_worktrees_apart(repository: Path, workt
     with Board.open(repository / "board.db") as board:
         _work_in_both(board, repository, worktree)
         found = load_brief(board, load_roster(board, present=()), 0, project=str(repository), who="ada")
-        text = plain_text(brief_lines(found.brief, found.around, found.changes, UNICODE))
-    assert "Look in api" in text
+        text = plain_text(brief_lines(found.brief, found.groups, found.around, board.now(), UNICODE))
     assert "api (fix-login) · main second" in text
     assert "api · main first" in text
 

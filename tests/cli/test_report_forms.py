@@ -76,15 +76,17 @@ def test_a_report_leaves_nothing_of_an_item_out_on_a_narrow_terminal(
 
 @pytest.mark.usefixtures("worked")
 @pytest.mark.parametrize("columns", [40, 60, 72, 80])
-def test_a_brief_has_the_diff_stat_and_the_check_of_an_item_on_a_narrow_terminal(
+def test_a_brief_has_the_failed_check_and_counts_items_and_commits_on_a_narrow_terminal(
     run: Run, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     said = run("brief", "--keep").out
     assert max(map(width, said.split("\n"))) <= columns
-    assert "+4 -0 in 2 files" in said
-    assert "failing" in said
-    assert "Write a good" in said
+    # Items, their diff stats and the subjects of commits are in the report.
+    found = squeezed(said)
+    for part in ("red: pytest, 1 failed;", "3 items done: 1 verified", "1 failing", "1 commit in project"):
+        assert squeezed(part) in found
+    assert "Write a good" not in said
 
 
 @pytest.mark.usefixtures("worked")
@@ -93,7 +95,7 @@ def test_the_command_that_decided_a_grade_is_shown(run: Run) -> None:
     first, sand, _ = json.loads(run("report", "--json").out)["items"]
     assert (first["grade"], first["check"]["command"], first["check"]["outcome"]) == ("failing", "npm test", "failed")
     assert (sand["grade"], sand["verified_by"], first["verified_by"]) == ("verified", "test", None)
-    for said in (run("report").out, run("brief", "--keep").out, run("report", "--format", "markdown").out):
+    for said in (run("report").out, run("report", "--format", "markdown").out):
         assert "npm test, 1 failed, " in said
 
 
@@ -122,18 +124,19 @@ def test_agents_of_one_name_are_told_apart_by_their_sessions(run: Run, board: Bo
 
 
 @pytest.mark.usefixtures("worked")
-@pytest.mark.parametrize("command", ["report", "brief"])
-def test_the_tree_comes_before_the_items(run: Run, project: Path, command: str) -> None:
+def test_the_tree_comes_before_the_items(run: Run, project: Path) -> None:
     (project / "door.txt").write_text("red\nblue\nblue\n")
-    options = () if command == "report" else ("--after", "0")
-    said = run(command, *options).out.splitlines()
+    said = run("report").out.splitlines()
     said = said[next(place for place, line in enumerate(said) if line.startswith("session red: pytest failed")) :]
     said = [line for line in said if not line.startswith(("  $ ", "    1 "))]
     assert said[1] == "git: 1 commit; 1 file, +2 -1 uncommitted"
     assert re.fullmatch(r"  [0-9a-f]{7} Paint it", said[2])
-    (git_seen,) = json.loads(run(command, "--json", *options).out)["git"]
-    assert git_seen["uncommitted"] == {"files": 1, "added": 2, "removed": 1}
-    assert [commit["subject"] for commit in git_seen["commits"]] == ["Paint it"]
+    # A brief counts in a line what was committed; its JSON has the same as that of a report.
+    assert "1 commit in project; uncommitted files in project" in run("brief", "--after", "0").out
+    for words in (("report",), ("brief", "--after", "0")):
+        (git_seen,) = json.loads(run(*words, "--json").out)["git"]
+        assert git_seen["uncommitted"] == {"files": 1, "added": 2, "removed": 1}
+        assert [commit["subject"] for commit in git_seen["commits"]] == ["Paint it"]
 
 
 @pytest.mark.usefixtures("worked")
@@ -171,15 +174,15 @@ def test_only_a_few_commits_are_named_and_only_those_since_the_work_began(run: R
 
 
 @pytest.mark.usefixtures("worked")
-def test_a_brief_names_the_commits_since_the_last_one(run: Run, board: Board) -> None:
-    assert "Paint it" in run("brief").out
+def test_a_brief_counts_the_commits_since_the_last_one_and_its_json_names_them(run: Run, board: Board) -> None:
+    assert "1 commit in project" in run("brief").out
     agent = board.agent("main", session="s1")
     agent.call("todo", {"append": ["Varnish"]})
     ran(agent, "c9", "git commit --allow-empty -m Varnish")
     git("commit", "--allow-empty", "-m", "Varnish it")
     (seen,) = json.loads(run("brief", "--json", "--keep").out)["git"]
     assert seen["commits"][0]["subject"] == "Varnish it"
-    assert "Varnish it" in run("brief").out
+    assert f"{len(seen['commits'])} commit" in run("brief").out
 
 
 @pytest.mark.usefixtures("worked")
@@ -195,10 +198,9 @@ def test_a_reason_that_a_batch_shares_is_said_once(run: Run, board: Board) -> No
     agent.call("todo", {"set": ["Sand", "Wax", "Paint"]})
     ran(agent, "c1", "pytest -q tests/wood", "1 failed in 0.1s", is_error=True)
     agent.call("todo", {"done": ["1", "2"]})
-    for words in (["report"], ["brief", "--keep"]):
-        said = run(*words).out
-        assert said.count("pytest tests/wood, 1 failed, ") == 1
+    assert run("brief", "--keep").out.count("pytest tests/wood, 1 failed;") == 1
     said = run("report").out
+    assert said.count("pytest tests/wood, 1 failed, ") == 1
     assert said.count("  failing\n") == 2
     assert said.count("with 1 other") == 1
     assert json.loads(run("report", "--json").out)["items"][0]["check"]["command"] == "pytest -q tests/wood"
@@ -241,9 +243,34 @@ def test_a_report_says_what_waits_and_who_stopped_where(run: Run, board: Board) 
 
 @pytest.mark.usefixtures("worked")
 @pytest.mark.parametrize("columns", [40, 60, 80])
-@pytest.mark.parametrize("words", [("report",), ("brief", "--keep")])
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (
+            ("report",),
+            (
+                "session red · project · main a0b1c2: make lint failed", "3 items were marked done after it",
+                "git: 1 commit; 1 file, +1,200 -2 uncommitted",
+                'painter a0b1c2 stopped at "Choose a colour for the door",', "with 2 items open.",
+            ),
+        ),
+        (
+            ("brief", "--keep"),
+            (
+                "red: pytest, 1 failed; 3 items", "project · painter a0b1c2", "make lint",
+                "1 commit in project; uncommitted files in project",
+            ),
+        ),
+    ],
+)  # fmt: skip
 def test_the_first_lines_fit_a_narrow_terminal_and_lose_no_word(
-    run: Run, board: Board, project: Path, monkeypatch: pytest.MonkeyPatch, columns: int, words: tuple[str, ...]
+    run: Run,
+    board: Board,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    words: tuple[str, ...],
+    parts: tuple[str, ...],
 ) -> None:
     other = board.agent("painter", session="0198c2d4-7a51-7c2e-9f1b-2f1de6a0b1c2", project=project)
     other.call("todo", {"set": ["Choose a colour for the door", "Paint the door"]})
@@ -254,11 +281,7 @@ def test_the_first_lines_fit_a_narrow_terminal_and_lose_no_word(
     said = run(*words).out
     assert max(map(width, said.split("\n"))) <= columns
     found = squeezed(said)
-    for part in (
-        "session red · project · main a0b1c2: make lint failed", "3 items were marked done after it",
-        "git: 1 commit; 1 file, +1,200 -2 uncommitted", 'painter a0b1c2 stopped at "Choose a colour for the door",',
-        "with 2 items open.",
-    ):  # fmt: skip
+    for part in parts:
         assert squeezed(part) in found
 
 
@@ -283,7 +306,7 @@ def test_each_agent_has_one_heading_however_its_items_came(run: Run, board: Boar
     said = run("report").out
     assert "\n\nproject · main s1\n" in said
     assert re.findall(r"main s\d|Paint|Sand|Wax", said) == ["main s1", "Paint", "Wax", "main s2", "Sand"]
-    assert run("report", "--html").out.count('-title">main ') == 2
+    assert run("report", "--html").out.count('-title">main</h2>') == 2
 
 
 def test_tasks_stand_under_the_name_of_their_worker_or_under_tasks(run: Run, board: Board) -> None:
@@ -300,8 +323,8 @@ def test_tasks_stand_under_the_name_of_their_worker_or_under_tasks(run: Run, boa
         "## worker-1 · tasks",
         "## Tasks",
     ]
-    assert '-title">worker-1 <span class="s-dim">tasks</span> ' in page
-    assert '-title">Tasks ' in page
+    assert '-title">worker-1</h2><span class="soft" dir="auto">tasks</span>' in page
+    assert '-title">Tasks</h2>' in page
     assert "worker-1" in run("brief").out
 
 

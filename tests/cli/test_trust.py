@@ -153,4 +153,4 @@ def test_now_and_report_show_the_check_of_an_item(run: Run, board: Board, keyboa
     (entry,) = json.loads(run("report", "--all", "--json").out)["items"]
     assert entry["own_check"] == {"command": "./smoke.sh", "by": "person"}
     run("report", "--all", "--format", "html", "-o", "report.html")
-    assert "check: <code>./smoke.sh</code>" in Path("report.html").read_text(encoding="utf-8")
+    assert "<dt>To check</dt><dd><code>./smoke.sh</code>" in Path("report.html").read_text(encoding="utf-8")

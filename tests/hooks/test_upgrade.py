@@ -17,6 +17,7 @@ import pytest
 
 from punchlist import Board
 from punchlist.hooks.inbox import ingest
+from punchlist.server.run_files import load_secret
 from punchlist.store.files import SCHEMA
 from punchlist_hook import socket_folder
 from tests.cli.terminals import open_terminal
@@ -160,8 +161,9 @@ def test_the_page_and_its_api_say_what_to_restart_and_the_log_says_it_once(
         assert server.stdout is not None
         found = re.search(r"http://\S+", server.stdout.readline())
         assert found is not None
-        assert client.get(found[0]).status_code == 303
-        address = found[0].partition("?")[0]
+        address = found[0]
+        link = f"{address}?token={load_secret(str(host.board))}"  # without a terminal it is not printed
+        assert client.get(link).status_code == 303
         with client.stream("GET", f"{address}api/v1/events/stream") as stream:
             upgrade()
             list(stream.iter_lines())  # it ends

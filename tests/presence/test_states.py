@@ -21,8 +21,8 @@ from punchlist.presence.roster import load_roster
 from punchlist.presence.running_agents import PresenceLog, find_presence
 from punchlist.presence.screen_feed import LiveRoster
 from punchlist.reports.work_reports import LoadedBrief, load_brief
-from punchlist.server.pages.now import load_now
-from punchlist.server.pages.rendering import element_id, render
+from punchlist.server.pages.home import load_home
+from punchlist.server.pages.rendering import element_id
 from punchlist.store.current_work import load_line
 from punchlist.terminal.now import arrange_rows, now_lines, now_sections
 from punchlist.terminal.spans import UNICODE, Display, plain
@@ -129,7 +129,8 @@ def test_a_program_that_exited_or_was_killed_has_ended_on_every_screen(live: Boa
     assert "silent" not in now
     (section,) = arrange_rows(feed.roster, Display(UNICODE, columns=120), "").sections
     assert section.title == "ended"
-    assert [one.title for one in load_now(live, feed.roster)["agents"]] == ["ended"]
+    home = load_home(load_a_brief(live, feed.roster), feed.roster)
+    assert [row.of.session for row in home["rows"]] == [row.of.session for row in home["ended"]] == ["s1"]
     assert print_line(live)[0].startswith("‖ Run the tests, stopped after 0:0")
     assert load_a_brief(live).around.stalls == []
     assert load_a_brief(live).brief.under_way == []
@@ -343,8 +344,8 @@ def test_a_conversation_that_its_log_tells_of_too_is_one_row_after_a_handoff(liv
     process.wait()
     roster = load_roster(board)
     assert [(row.session, row.state) for row in roster.agents if row.focus] == [("t-1", "gone")]
-    page = render("parts/agents.html", {"now": load_now(board, roster)})
-    assert all(page.count(f'id="{element_id(row)}"') == 1 for row in roster.agents)
+    rows = load_home(load_a_brief(board, roster), roster)["rows"]
+    assert [row.of.session for row in rows] == ["a-1"]  # Home has a row per session of the board
 
 
 # All surfaces agree.
@@ -452,7 +453,6 @@ class History:
         screens = (
             now_sections(roster, UNICODE),
             arrange_rows(roster, Display(UNICODE, columns=120), "").sections,
-            load_now(board, roster)["agents"],
         )
         for sections in screens:
             titles = {row.of: section.title for section in sections for row in section.rows}
@@ -467,6 +467,10 @@ class History:
                 printed = print_line(board, row.list_session)[0]
                 assert printed.startswith("▸" if row.state == "busy" else "‖"), (row, printed)
         self._compare_brief(roster)
+        home = load_home(load_a_brief(board, roster), roster)
+        assert len({row.id for row in home["rows"]}) == len(home["rows"])
+        shown_at_work = {row.of.session for row in home["at_work"].shown}
+        assert shown_at_work <= {row.list_session or row.session for row in roster.agents if row.state == "busy"}
         news = find_news(NoticeMemory(board.now(), {}, ()), roster)
         assert {key: seen.state for key, seen in news.agents.items() if key in shown} == {
             key: row.state for key, row in shown.items() if key in news.agents

@@ -36,11 +36,12 @@ class Storm:
 
     def start(self) -> subprocess.Popen[str]:
         port = self.origin.rpartition(":")[2] or "0"
-        command = [sys.executable, "-m", "punchlist", "--db", str(self.path), "serve", "--no-watch", "--port", port]
+        command = [sys.executable, "-m", "punchlist", "--db", str(self.path), "serve", "--no-watch", "--no-link"]
+        command += ["--port", port]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert server.stdout is not None
         line = server.stdout.readline()
-        found = re.search(r"(http://\S+)/\?", line)
+        found = re.search(r"(http://[^/\s]+)/", line)
         assert found is not None, line
         self.origin = found[1]
         return server

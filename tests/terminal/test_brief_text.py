@@ -1,15 +1,23 @@
-"""A brief in words: who is silent, and which of those who have one name."""
+"""A brief in words: the groups of a night, and findings as sentences."""
 
 from datetime import UTC, datetime, timedelta
+
+from tools.night import EVENING, write_night
 
 from punchlist import Board
 from punchlist.core.events import Event
 from punchlist.core.overview import NO_ACTIVITY, STALLS, fold_activity
 from punchlist.core.report import assemble_brief, find_noticed
-from punchlist.terminal.reports import brief_lines
+from punchlist.presence.roster import load_roster
+from punchlist.reports.work_reports import load_brief
+from punchlist.terminal.brief import TITLES, brief_lines
 from punchlist.terminal.sentences import sentence
 from punchlist.terminal.spans import UNICODE, plain
+from punchlist.testing import FakeClock
+from punchlist.text import width
+from punchlist.views.brief_groups import group_sessions
 from punchlist.views.findings import Silent, stall_words
+from punchlist.views.now import Roster
 from punchlist.views.reports import Around, view_brief
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -21,7 +29,7 @@ def raised(session: str, seq: int, detector: str = "no_output") -> Event:
     return Event(seq, NOW, "finding.raised", by="main", project="/p", session=session, agent="main", data=data)
 
 
-def told(around: Around, *events: Event) -> list[str]:
+def told(*events: Event) -> list[str]:
     activities = {
         (event.session or "", event.agent or ""): fold_activity(
             NO_ACTIVITY, event.kind, event.data, event.at, event.seq
@@ -30,26 +38,40 @@ def told(around: Around, *events: Event) -> list[str]:
     }
     noticed = find_noticed(activities, 0, NOW + timedelta(minutes=3))
     found = assemble_brief([], [], [], noticed, after=0, until=len(events))
-    return [plain(line) for line in brief_lines(found, around, {}, UNICODE)]
+    groups = group_sessions(found, Roster(at=NOW, agents=(), waits=()))
+    return [row.sentence for row in groups.look_first]
 
 
-def test_a_silence_is_told_once_in_words_for_people_and_says_of_which_session() -> None:
-    silent = [Silent(session, "main", "no_output", timedelta(minutes=3)) for session in ("s1", "s2")]
-    assert told(Around(stalls=silent), raised("s1", 1), raised("s2", 2))[:3] == [
-        "Stopped, stalled or looping (2)",
-        "  · main s1 has been silent for 3 min, without any output; perhaps a tool still runs.",
-        "  · main s2 has been silent for 3 min, without any output; perhaps a tool still runs.",
-    ]
-
-
-def test_a_silence_that_only_the_log_knows_of_is_told_in_the_same_words() -> None:
-    assert told(Around(), raised("s1", 1, "timed_out"))[1] == (
-        "  · main s1 never ended its turn, and is no longer watched."
-    )
+def test_the_morning_after_a_night_of_seven_projects() -> None:
+    clock = FakeClock(EVENING)
+    with Board.open("memory:", clock=clock) as board:
+        write_night(board, clock)
+        roster = load_roster(board, who="ada", present=())
+        loaded = load_brief(board, roster, None, project=None, who="ada")
+    rows = {name: [(row.name, row.sentence) for row in getattr(loaded.groups, name)] for name in TITLES}
+    assert rows == {
+        "do_now": [
+            ("infra · claude 5f2c1a", "answer: “The plan destroys 2 databases in staging. Intended?”"),
+            ("mobile · codex 88ab01", "approve or reject: Move to typed routes"),
+            ("batch · main 10c2ee", "hung: python transform.py"),
+        ],
+        "look_first": [
+            ("api · claude 0d299b", "red: pytest, 2 of 120 failed; 2 items marked done after it"),
+            ("site · main 77aa00", "3 items claimed, nothing was run"),
+        ],
+        "at_work": [("docs · codex 31ad99", "1/5 Upgrade guide for 3.0")],
+        "checked": [("shop · claude bede30", "4 of 4 verified, pytest green after the last change")],
+        "ended": [],
+    }
+    assert [(one.project, one.changes) for one in loaded.groups.not_checked] == [("/home/ada/docs", 7)]
+    for columns in (0, 60, 80, 120):
+        lines = brief_lines(loaded.brief, loaded.groups, loaded.around, roster.at, UNICODE, columns)
+        shown = [plain(line) for line in lines if not plain(line).strip().startswith("punchlist ")]
+        assert not columns or max(map(width, shown)) <= columns
 
 
 def test_what_another_detector_says_is_told_as_it_is() -> None:
-    assert told(Around(), raised("s1", 1, "todo_storm"))[1] == f"  · main s1: {NOTICE}"
+    assert told(raised("s1", 1, "todo_storm")) == [NOTICE]
 
 
 def test_a_loop_is_told_in_words_for_people() -> None:
@@ -60,7 +82,7 @@ def test_a_loop_is_told_in_words_for_people() -> None:
             agent.tool_finished(f"c{number}", f"{number} files")
         (event,) = (event for event in board.events() if event.kind == "finding.raised")
     assert event.data["seen"].startswith("WARNING: You have called")
-    assert told(Around(), event)[1] == "  · main s1 keeps calling Bash with the same arguments."
+    assert told(event) == ["keeps calling Bash with the same arguments."]
     assert sentence(event, UNICODE) == "main keeps calling Bash with the same arguments"
 
 
@@ -82,5 +104,6 @@ def test_a_brief_for_programs_has_the_words_for_people_too() -> None:
     activity = fold_activity(NO_ACTIVITY, event.kind, event.data, event.at, event.seq)
     noticed = find_noticed({("s1", "main"): activity}, 0, NOW)
     found = assemble_brief([], [], [], noticed, after=0, until=1)
-    (one,) = view_brief(found, Around(), {}).noticed
+    groups = group_sessions(found, Roster(at=NOW, agents=(), waits=()))
+    (one,) = view_brief(found, groups, Around(), {}).noticed
     assert one.seen == "main has been silent, without any output; perhaps a tool still runs."

@@ -11,11 +11,12 @@ from punchlist.board import Board
 from tests.web.conftest import SHOP, Tabs
 
 PATHS = {
-    "now": "/",
+    "home": "/",
+    "filtered": "/?q=shop",
+    "sessions": "/sessions",
     "session": "/sessions/s1",
     "past": "/sessions/s1?agent=main&revision=1",
     "plan": "/sessions/plans/plan?agent=main",
-    "brief": "/brief",
     "tasks": "/tasks",
     "list": "/tasks/default",
     "table": "/tasks/default?view=table",
@@ -24,6 +25,8 @@ PATHS = {
     "stats": "/stats",
     "search": "/search?q=the",
     "missing": "/sessions/nothing",
+    "no page": "/nowhere",
+    "wrong token": "/?token=wrong",
 }
 
 
@@ -52,24 +55,23 @@ def life(board: Board, agent: Agent) -> None:
     planner.propose_plan("# Move\n\n1. Ask\n2. Pack")
 
 
-def find_serious(page: Page) -> list[str]:
-    """Return what axe calls serious or critical on a page, each with the first place."""
+def find_violations(page: Page) -> list[str]:
+    """Return all that axe finds on a page, each with the first place."""
     run: Any = Axe().run  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     found: list[dict[str, Any]] = run(page).response["violations"]
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
-    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in serious]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
 @pytest.mark.usefixtures("life")
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious(tabs: Tabs, theme: str) -> None:
+def test_axe_finds_nothing(tabs: Tabs, theme: str) -> None:
     context = tabs.open_context(theme=theme)
     for name, path in PATHS.items():
         page = context.new_page()
         page.goto(tabs.origin + path)
         for details in page.locator("details").all():
             details.evaluate("element => { element.open = true }")
-        assert find_serious(page) == [], name
+        assert find_violations(page) == [], name
         page.close()
 
 
@@ -88,14 +90,16 @@ def test_no_page_is_wider_than_the_window(tabs: Tabs, width: int) -> None:
 def test_everything_is_read_and_nothing_changed_without_a_script(tabs: Tabs, board: Board, agent: Agent) -> None:
     # Only a script can send the key of the browser, which ports do not share.
     page = tabs.open("/", scripts=False)
-    expect(page.locator("#waits")).to_contain_text("Which region")
+    expect(page.locator("#do-now")).to_contain_text("Run the suite: a key (and 1 more)")  # one row per session
     page.get_by_role("link", name="shop", exact=False).first.click()
     expect(page.locator(".item").first).to_contain_text("Write the migration")
-    page.get_by_text("Why failing").click()
-    expect(page.get_by_text("FAILED tests/test_totals.py::test_discount").last).to_be_visible()
+    # The first failing item is open, and closed by its line; what is rarely used is behind a word.
+    page.locator(".ev summary", has_text="failing:").click()
+    expect(page.locator(".ev pre").first).to_be_hidden()
+    page.get_by_text("History,").first.click()
     page.locator("input[type=range]").first.fill("1")
     page.get_by_role("button", name="Show").first.click()
-    expect(page.locator(".past").first).to_contain_text("Revision 1 of")
+    expect(page.locator(".past").first).to_contain_text("Version 1 of")
     page.get_by_role("link", name="Back to the present").click()
     waits = board.waits()
     page.get_by_label("Your answer").fill("eu-west")
@@ -109,8 +113,9 @@ def test_theme_follows_the_switch(tabs: Tabs) -> None:
     page = tabs.open("/", theme="light")
     background = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
-    page.get_by_role("button", name="Theme").click()
-    expect(page.locator("html")).to_have_attribute("data-theme", "light")
-    page.get_by_role("button", name="Theme").click()
+    for theme in ("light", "dark"):
+        page.get_by_text("More", exact=True).click()  # the switch is behind the menu, with a label
+        page.get_by_role("button", name="Theme").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert page.evaluate(background) != light

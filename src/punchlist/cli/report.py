@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from argparse import Namespace
 from contextlib import suppress
+from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -23,15 +24,15 @@ from punchlist.cli.arguments import (
     replace_file,
 )
 from punchlist.cli.terminal import detect_display, json_text, show, show_json
-from punchlist.core.report import Brief
 from punchlist.errors import InvalidInput, StoreBusy
 from punchlist.logs.replay import replay_in_memory
 from punchlist.presence.roster import load_roster
-from punchlist.reports.work_reports import LoadedReport, load_brief, load_report, save_mark
+from punchlist.reports.work_reports import LoadedBrief, LoadedReport, load_brief, load_report, save_mark
 from punchlist.settings.environment import project_of
-from punchlist.terminal.reports import brief_lines, is_empty, report_lines, report_markdown
+from punchlist.terminal.brief import brief_lines, is_empty
+from punchlist.terminal.reports import report_lines, report_markdown
 from punchlist.terminal.spans import UNICODE, plain_text, safe_line
-from punchlist.views.reports import Around, Changes, view_brief, view_report
+from punchlist.views.reports import view_brief, view_report
 
 _FORMATS = ("text", "markdown", "json", "html")
 _EXAMPLES = """\
@@ -127,7 +128,7 @@ _PUSH_SECONDS = 60
 
 
 def brief_parser() -> Parser:
-    about = "Shows in a few lines what happened since you last looked; `punchlist report` shows every item of all time."
+    about = "Shows what to do now, what to look at first and what was checked; `punchlist report` shows every item."
     made = command_parser("brief", about, run=_brief, examples=_BRIEF_EXAMPLES)
     made.add_all()
     made.add_by("whose mark to continue from")
@@ -148,33 +149,31 @@ def _brief(options: Namespace) -> int:
             return complain('`--push` needs a command, as in --push "mail -s Brief ada".', UNUSABLE)
     with open_board(options, reads=True) as board:
         project = find_folder(options)
-        roster = load_roster(board, who=author(options))
+        roster = load_roster(board, project=project, who=author(options))
         loaded = load_brief(board, roster, options.after, project=project, who=author(options))
-        found, around, changes, mark, spent = loaded
-        if options.push is not None:
-            around = replace(around, is_first=False)
-        code = _tell(found, around, changes, options)
+        code = _tell(loaded, roster.at, options)
         if code == OK and not options.keep:
+            until, mark, spent = loaded.brief.until, loaded.mark, loaded.spent
             with suppress(StoreBusy):  # the mark is not worth the wait for a process that was stopped with the lock
-                board.store.transact(lambda tx: save_mark(tx, mark, found.until, spent), durable=False, wait=1.0)
+                board.store.transact(lambda tx: save_mark(tx, mark, until, spent), durable=False, wait=1.0)
     return code
 
 
-def _tell(found: Brief, around: Around, changes: Changes, options: Namespace) -> int:
+def _tell(loaded: LoadedBrief, now: datetime, options: Namespace) -> int:
     if options.push is not None:
-        return OK if is_empty(found, around) else _push(found, around, changes, options.push)
+        return OK if is_empty(loaded.brief, loaded.groups) else _push(loaded, now, options.push)
     if options.json:
-        show_json(view_brief(found, around, changes))
+        show_json(view_brief(loaded.brief, loaded.groups, loaded.around, loaded.changes))
     else:
         display = detect_display()
-        lines = brief_lines(found, around, changes, display.glyphs, display.columns or 0)
+        lines = brief_lines(loaded.brief, loaded.groups, loaded.around, now, display.glyphs, display.columns or 0)
         show(map(display.cut, lines))
     return OK
 
 
-def _push(found: Brief, around: Around, changes: Changes, command: str) -> int:
+def _push(loaded: LoadedBrief, now: datetime, command: str) -> int:
     """Run the user's command by their shell; the text is on its standard input, never in the line."""
-    text = plain_text(brief_lines(found, around, changes, UNICODE))
+    text = plain_text(brief_lines(loaded.brief, loaded.groups, loaded.around, now, UNICODE))
     try:
         ended = subprocess.run(command, shell=True, input=text.encode(), timeout=_PUSH_SECONDS, check=False)
     except OSError as error:

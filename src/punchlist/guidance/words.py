@@ -18,7 +18,9 @@ from punchlist.core.todo import Status, TodoItem, TodoList
 from punchlist.dialects.base import Dialect, shown_items
 from punchlist.text import cut, fence, for_prompt
 
-Kind = Literal["reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer", "finding"]
+Kind = Literal[
+    "reminder", "hint", "stop", "verify", "changed", "failed", "problems", "plan_mode", "answer", "leftovers", "finding"
+]
 Place = Literal["tail", "before_results"]
 Role = Literal["user", "developer"]
 

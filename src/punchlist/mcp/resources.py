@@ -94,12 +94,15 @@ def write_work(board: Board, caller: Caller) -> str:
 
 def _write_brief(board: Board, caller: Caller) -> str:
     from punchlist.settings.environment import project_of
-    from punchlist.terminal.reports import brief_lines
+    from punchlist.terminal.brief import brief_lines
     from punchlist.terminal.spans import UNICODE, plain_text
+    from punchlist.views.brief_groups import group_sessions
+    from punchlist.views.now import Roster
     from punchlist.views.reports import Around
 
-    lines = brief_lines(board.brief(project=project_of(caller.project)), Around(), {}, UNICODE)
-    return plain_text(lines) or "Nothing happened in this project yet.\n"
+    brief, around = board.brief(project=project_of(caller.project)), Around()
+    groups = group_sessions(brief, Roster(at=board.now(), agents=(), waits=brief.waits))
+    return plain_text(brief_lines(brief, groups, around, board.now(), UNICODE))
 
 
 def _write_session(board: Board, session: str) -> str | None:

@@ -22,8 +22,9 @@ from punchlist.reports.git import GitFacts, ItemWork, find_makers, git_facts
 from punchlist.settings.environment import project_of
 from punchlist.store import Transaction
 from punchlist.terminal.reports import place_words
+from punchlist.views.brief_groups import BriefGroups, group_sessions
 from punchlist.views.findings import Silent
-from punchlist.views.list_owners import is_personal_list, load_names
+from punchlist.views.list_owners import MAIN, is_personal_list, load_names
 from punchlist.views.now import AgentNow, Roster
 from punchlist.views.reports import Around, Changed, Changes, GitCommit, GitSummary, Stopped, UncommittedLines
 
@@ -43,6 +44,7 @@ class LoadedBrief(NamedTuple):
     """A brief. `mark` is the name under which its reader's place is kept, `spent` the tokens that were spent by now."""
 
     brief: Brief
+    groups: BriefGroups
     around: Around
     changes: Changes
     mark: str
@@ -63,26 +65,32 @@ def load_report(board: Board, roster: Roster, *, session: str | None, project: s
     return LoadedReport(report, _add_names(board, around, owners), changes)
 
 
+def name_mark(who: str, project: str | None = None) -> str:
+    """Return the name under which a reader's place in the log is kept, for one project or for all."""
+    return f"brief {who} {'' if project is None else project_of(project)}"
+
+
 def load_brief(board: Board, roster: Roster, after: int | None, *, project: str | None, who: str) -> LoadedBrief:
     """Return the news after an event, by default after the reader's mark; `roster` says which agents are at work."""
-    mark = f"brief {who} {'' if project is None else project_of(project)}"
-    spent_before, is_first = 0, False
+    mark = name_mark(who, project)
+    spent_before = 0
     if after is None:
         after = board.store.read(lambda tx: tx.log.mark(mark))
         spent_before = board.store.read(lambda tx: tx.log.mark(f"{mark} tokens"))
-        is_first = not after
     found = board.brief(after, project=project)
     spent = sum(row.cost.tokens for row in board.costs(project=project))
     news = {one.session for one in found.sessions}
     items = (*found.completed, *found.failed, *found.under_way)
-    begun = dict.fromkeys(news, _find_time(board, found.after))
+    since = _find_time(board, found.after)
+    begun = dict.fromkeys(news, since)
     git, changes = _ask_git(board, begun, items, lambda project: recent_commit_calls(board, found.after, project))
-    around = replace(
-        _find_around(board, roster, project, news), git=git, tokens=max(0, spent - spent_before), is_first=is_first
-    )
+    tokens = max(0, spent - spent_before)
+    around = replace(_find_around(board, roster, project, news), git=git, tokens=tokens, since=since if after else None)
     owners = (*found.sessions, *found.red, *found.noticed, *found.lists, *(entry.subject for entry in items))
     around = _add_names(board, around, owners)
-    return LoadedBrief(_leave_out_ended(found, around, roster), around, changes, mark, spent)
+    found = _leave_out_ended(found, around, roster)
+    groups = group_sessions(found, roster, around.agents, around.stopped, around.names)
+    return LoadedBrief(found, groups, around, changes, mark, spent)
 
 
 def _leave_out_ended(brief: Brief, around: Around, roster: Roster) -> Brief:
@@ -121,6 +129,7 @@ def _find_around(
     silent = {owner: found for owner, found in silent.items() if owner not in rows and owner[0] in sessions}
     silent |= {owner: (_HANGS, row.silent_since) for owner, row in rows.items() if row.silent_since is not None}
     return Around(
+        agents=sorted(agents.values(), key=lambda one: one.agent == MAIN),
         own=frozenset(one.session for one in agents.values() if is_personal_list(one.session, one.agent, one.project)),
         stopped=[
             Stopped(one.session, one.agent, left, _name_place(one))

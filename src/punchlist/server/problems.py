@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from html import escape
+from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
+from jinja2 import Environment, PackageLoader
 from msgspec import UNSET, Struct, UnsetType
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -16,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from punchlist import errors
+from punchlist.text import for_terminal
 
 PROBLEM_TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 1
@@ -103,15 +105,49 @@ def find_problem(error: Exception) -> ApiProblem:
             return ApiProblem(500, "internal_error", "The server met a fault of its own; its log says which.")
 
 
+_PROBLEM_PAGES: Final[Mapping[int, tuple[str, tuple[str, str]]]] = {
+    401: ("This page needs your sign-in link", ("/", "Try again")),
+    403: ("This is not allowed here", ("/", "To Home")),
+    404: ("There is no such page", ("/sessions", "All sessions")),
+    503: ("The board is busy", ("/", "Try again")),
+}
+"""The title of a problem in a browser, and the one link that leads out of it."""
+
+_FRAME: Final = {
+    "path": "",
+    "back": "/",
+    "theme": "auto",
+    "next_theme": "light",
+    "waits": 0,
+    "epoch": 0,
+    "scope": "look",
+    "notice": "",
+}
+"""The frame of a page for somebody who may be nobody."""
+
+
+def describe_problem(status: int, text: str) -> dict[str, Any]:
+    """Return what the page of a problem shows: a title, one sentence, one link."""
+    title, link = _PROBLEM_PAGES.get(status, ("This did not work", ("/", "To Home")))
+    if status == 401 and "serve" not in text:
+        text = f"{text} `punchlist serve --status` shows the link that signs this browser in."
+    return {"title": title, "text": for_terminal(text), "link": link}
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates without the filters of the pages: those import this module."""
+    loader = PackageLoader("punchlist.server")
+    return Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+
+
 def respond_to_error(error: Exception, headers: Headers) -> Response:
     """Return a problem document; for a program that asks for HTML, a page that says the same."""
     problem = find_problem(error)
     title = problem.code.replace("_", " ").capitalize()
     if "text/html" in headers.get("accept", ""):
-        page = (
-            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)} · Punchlist</title>'
-            f'<h1>{escape(title)}</h1><p>{escape(str(problem))}</p><p><a href="/">Punchlist</a></p></html>'
-        )
+        values = {"page": _FRAME, **describe_problem(problem.status, str(problem))}
+        page = _templates().get_template("problem.html").render(values)
         return Response(page, problem.status, problem.headers, "text/html; charset=utf-8")
     reply = ProblemReply(
         type=f"urn:punchlist:problem:{problem.code}",

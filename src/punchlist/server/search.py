@@ -38,7 +38,7 @@ def split_words(query: str) -> list[str]:
     return query.casefold().split()
 
 
-def _holds_words(text: str, words: Sequence[str]) -> bool:
+def holds_words(text: str, words: Sequence[str]) -> bool:
     """True if a text holds all of these words, in whichever order and case; False without any word."""
     folded = text.casefold()
     return bool(words) and all(word in folded for word in words)
@@ -66,7 +66,7 @@ def find_sessions(board: Board, words: Sequence[str], project: str | None = None
         ]
 
     for hit in board.store.read(read):
-        if _holds_words(f"{hit.text} {hit.project}", words):
+        if holds_words(f"{hit.text} {hit.project}", words):
             label = hit.text.removeprefix(hit.session)
             yield replace(hit, title=f"{load_session_name(board.store, hit.session)}{label}")
 
@@ -75,7 +75,7 @@ def find_items(board: Board, words: Sequence[str], project: str | None = None) -
     """Yield the items whose text or notes hold all words, those that changed last first, also of past lists."""
     for kept, where, session, agent in board.store.read(lambda tx: tx.overviews.latest_items(_MOST_ITEMS)):
         item = kept.item
-        if project not in (None, where) or not _holds_words(" ".join((item.content, *item.notes)), words):
+        if project not in (None, where) or not holds_words(" ".join((item.content, *item.notes)), words):
             continue
         yield Hit(
             kind="item",
@@ -98,7 +98,7 @@ def find_tasks(board: Board, words: Sequence[str], project: str | None = None) -
         if project not in (None, row.project):
             continue
         for task in board.tasks(row.name).list(limit=_MOST_TASKS):
-            if _holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):
+            if holds_words(" ".join((task.subject, task.description, *task.labels, task.owner or "")), words):
                 box, style, _ = find_box(task, UNICODE)
                 yield Hit(
                     kind="task",

@@ -192,6 +192,19 @@ class SessionRow(NamedTuple):
     state: str = "idle"
 
 
+class BrowsedSession(NamedTuple):
+    """A session with its first agent: its name, its label and its activity. `at` is its last change."""
+
+    id: str
+    project: str
+    created_at: datetime
+    at: datetime
+    state: str
+    agent: str
+    label: str
+    activity: Activity
+
+
 class StoredCall(msgspec.Struct, frozen=True):
     fingerprint: bytes
     reply: bytes
@@ -207,6 +220,16 @@ class LastWrite(msgspec.Struct, frozen=True):
 def session_row(row: Any) -> SessionRow:
     name, project, at, agents, last, state = row
     return SessionRow(name, project, moment(at), agents, None if last is None else moment(last), state)
+
+
+def browsed_session(row: Any) -> BrowsedSession:
+    name, project, created, recent, state, agent, label, activity = row
+    try:
+        known = decode_activity(activity)
+    except RowDamaged:
+        known = NO_ACTIVITY  # `doctor` tells of it; the other sessions are shown
+    at = moment(recent) if known.at is None else max(moment(recent), known.at)
+    return BrowsedSession(name, project, moment(created), at, state, agent or "", label or "", known)
 
 
 # Named queries, and the schema of `migrations/`.

@@ -15,10 +15,12 @@ from punchlist.store.hosts import HostRows
 from punchlist.store.plans import ModeRows, PlanRows, QuestionRows
 from punchlist.store.records import (
     AgentRow,
+    BrowsedSession,
     ListRow,
     SessionRow,
     StoredCall,
     UnitOfWork,
+    browsed_session,
     list_row,
     readable,
     session_row,
@@ -187,6 +189,12 @@ class Transaction(UnitOfWork):
         name = "sessions_of_board" if project is None else "sessions_of_project"
         found = [readable(session_row, row) for row in self.all(name, {"project": project, "limit": limit})]
         return sorted(found, key=lambda row: row.updated_at or row.created_at, reverse=True)
+
+    def browse_sessions(self, *, project: str | None, limit: int, skip: int) -> list[BrowsedSession]:
+        """Return sessions after the first `skip`, the latest first, each with its first agent."""
+        name = "browse_sessions" if project is None else "browse_sessions_of_project"
+        rows = self.all(name, {"project": project, "limit": limit, "skip": skip})
+        return sorted((browsed_session(row) for row in rows), key=lambda row: (row.at, row.id), reverse=True)
 
     def session(self, session: str) -> SessionRow | None:
         """Return one session."""

@@ -47,12 +47,12 @@ GRADES: dict[str, Style] = {
     "verified": "good",
     "confirmed": "good",
     "unchecked": "dim",
-    "unseen": "warning",
+    "unseen": "plain",
     "failing": "bad",
 }
 """The style of each grade of a completion."""
 
-STATES: dict[str, Style] = {"red": "bad", "unchecked": "warning", "green": "good", "idle": "dim"}
+STATES: dict[str, Style] = {"red": "bad", "unchecked": "dim", "green": "good", "idle": "dim"}
 """The style of each state of a session."""
 
 Helped = Mapping[str, Sequence[str]]

@@ -6,8 +6,7 @@ First the lines that reports and briefs begin with: sessions, Git, what waits on
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 from typing import Final
@@ -17,7 +16,7 @@ from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, relative_path, task_of
 from punchlist.core.overview import STALLS, PersonWait
-from punchlist.core.report import Brief, ItemReport, ListNews, Noticed, Report, Totals
+from punchlist.core.report import ItemReport, Noticed, Report, Totals
 from punchlist.core.todo import Status
 from punchlist.guidance.ledger import Cost
 from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words, mark_item, own_check_words
@@ -228,6 +227,9 @@ def place_words(focus: str | None, running: str = "") -> str:
 COLUMNS = ("item", "status", "grade", "evidence", "time", "work", "files", "changes")
 MOST_FILES: Final = 3
 """The most file names shown per item; the rest is counted."""
+
+_LEAST: Final = 20
+"""Cells that an item's text keeps on a line with what is known of it."""
 
 _MOMENT: Final = timedelta(seconds=1)
 _IN, _DEEPER = "    ", "      "
@@ -495,150 +497,6 @@ def report_markdown(report: Report, around: Around, changes: Changes) -> str:
 def _escape(text: str) -> str:
     """Return a text from a board as one cell of Markdown without markup."""
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!~&" else char for char in safe_line(text))
-
-
-# A brief: the work since the reader was away, on one screen.
-
-
-_TEXT: Final = 80
-"""Characters of an item's text where a line may be of any length."""
-
-_LEAST: Final = 20
-"""Cells that an item's text keeps on a line with what is known of it."""
-
-_NARROW: Final = 76
-"""On fewer columns what is known of an item is on lines of its own."""
-
-_MOST_KNOWN: Final = 2
-_NAME: Final = 32
-
-_MOST_ROWS: Final = 4
-"""Rows of one section; what is beyond is counted."""
-
-
-def _item_row(entry: ItemReport, facts: Iterable[str], glyphs: Glyphs, columns: int) -> Sequence[str]:
-    text, parts, mark = safe_line(entry.item.content), list(map(safe_line, facts)), glyphs.ellipsis
-    if not columns:
-        return [f" {glyphs.dash} ".join(filter(None, (cut(text, _TEXT, mark), ", ".join(parts))))]
-    room = max(1, columns - _MARGIN)
-    if columns < _NARROW:
-        *more, last = list(pack(parts, room, ", "))[:_MOST_KNOWN] or [""]
-        return [fit(text, room, mark), *more, *([last.rstrip(",")] if last else [])]
-    known = _fit_parts(parts, room - min(width(text), _LEAST) - 3)
-    if not known:
-        return [fit(text, room, mark)]
-    return [f"{fit(text, room - width(known) - 3, mark)} {glyphs.dash} {known}"]
-
-
-def _item_facts(
-    entry: ItemReport, called: Mapping[tuple[str, str], str], changed: Changed | None, glyphs: Glyphs, *, is_first: bool
-) -> Iterator[str]:
-    """Yield the facts about an item, the more important first; agents are named where there are several.
-
-    What a batch shares is said with its first item.
-    """
-    owner = (entry.subject.session, entry.subject.agent)
-    said = [
-        helper_words(entry.helpers) if entry.helpers else "",
-        explain(entry).words if is_first else "the same",
-        change_words(changed),
-        cut(called[owner], _NAME, glyphs.ellipsis) if len(called) > 1 or not owner[0] else "",
-        span(entry.elapsed),
-        count_words(len(changed.commits), "commit") if changed is not None and changed.commits else "",
-        *(work_words(entry.tally, kinds=False) if entry.grade is None and not entry.tally.is_empty else ()),
-    ]
-    return (part for part in said if part)
-
-
-def _fit_parts(parts: Iterable[str], room: int) -> str:
-    kept: list[str] = []
-    for part in parts:
-        if width(", ".join([*kept, part])) <= room:
-            kept.append(part)
-    return ", ".join(kept)
-
-
-def is_empty(brief: Brief, around: Around) -> bool:
-    """True if there is nothing to tell; work that only goes on is nothing new."""
-    return brief.is_empty and not around.stalls
-
-
-def brief_lines(brief: Brief, around: Around, changes: Changes, glyphs: Glyphs, columns: int = 0) -> Iterator[Line]:
-    """Yield the lines of a brief, one screen at most; with `columns`, they fit into them."""
-    if opening := _opening_words(brief, around):
-        yield from ((Span(line),) for line in pack([opening], columns, ""))
-    if is_empty(brief, around) and not brief.under_way and not brief.red:
-        return
-    if brief.completed:
-        yield from ((Span(line),) for line in pack([_done_words(brief)], columns, ""))
-    sessions = (*brief.sessions, *brief.red)
-    named = bool(brief.red)  # of these nothing else in the brief tells
-    yield from first_lines(sessions, around, brief.waits, brief.noticed, glyphs, columns, most=_MOST_ROWS, named=named)
-    items = (*brief.completed, *brief.failed, *brief.under_way)
-    owners = {(entry.subject.session, entry.subject.agent) for entry in items}
-    called = {owner: show_name(around.names.name(*owner), glyphs) for owner in owners}
-    lists = [wrap_row(text, glyphs, columns) for text in _list_words(brief.lists, around)]
-    yield from section(glyphs, "Lists", lists, "plain", _MOST_ROWS)
-    sections: Sequence[tuple[str, Sequence[ItemReport], Style]] = (
-        ("Failed", brief.failed, "bad"),
-        ("Marked done, but failing or unseen", brief.doubtful, "bad"),
-        ("Done and checked", brief.verified, "good"),
-        ("Done, confirmed by a person", brief.confirmed, "good"),
-        ("Done, not checked", brief.unchecked, "plain"),
-        ("Done, not judged", brief.unjudged, "dim"),
-        ("Under way", brief.under_way, "focus"),
-    )
-    for name, entries, style in sections:
-        rows: list[Sequence[str]] = []
-        for group in group_batches(entries):
-            for entry in group:
-                changed = changes.get(entry.subject)
-                facts = _item_facts(entry, called, changed, glyphs, is_first=entry is group[0])
-                rows.append(_item_row(entry, facts, glyphs, columns))
-        yield from section(glyphs, name, rows, style, _MOST_ROWS)
-    if brief.work.is_empty and not around.tokens:
-        return
-    cost = f"; the todo layer cost about {count_words(around.tokens, 'token')}" if around.tokens else ""
-    said = f"Work since: {', '.join(tally_words(brief.work, kinds=False))}{cost}."
-    yield from ((Span(line, "dim"),) for line in pack([said], columns, ""))
-
-
-def _done_words(brief: Brief) -> str:
-    """Return the number of items that were done, by their grades."""
-    grades = Counter(entry.grade or "not judged" for entry in brief.completed)
-    known = [(name, grades[name]) for name in (*GRADES, "not judged") if grades[name]]
-    said = ", ".join(f"{number} {name}" for name, number in known)
-    return f"{count_words(len(brief.completed), 'item')} done: {said}."
-
-
-def _opening_words(brief: Brief, around: Around) -> str:
-    """Return the words before all else: a greeting, or that nothing is new; mostly empty."""
-    if around.is_first and is_empty(brief, around) and not brief.under_way:
-        return 'Hello. There is nothing here yet; begin with `punchlist todo append "My first item"`.'
-    if around.is_first:
-        return "Hello. This is your first brief here, on all that there is; the next one says what is new."
-    if not is_empty(brief, around):
-        shown = (brief.completed, brief.failed, brief.under_way, brief.lists, brief.waits, brief.noticed)
-        is_bare = not any((*shown, around.stopped, around.stalls)) and brief.work.is_empty
-        return "Nothing was finished since you last looked; `punchlist events` shows what changed." if is_bare else ""
-    if brief.under_way:
-        return "Work is going on. Nothing is new since you last looked, and nothing waits on you."
-    return "Nothing happened since you last looked, and nothing waits on you."
-
-
-def _list_words(lists: Sequence[ListNews], around: Around) -> Iterator[str]:
-    """Yield which lists were begun, and onto which items came."""
-    for one in lists:
-        items = count_words(one.added, "task" if one.list else "item")
-        who = "You" if one.session in around.own else around.names.name(one.session, one.agent)
-        if one.list:
-            yield f"{items} added to {name_task_list(one.list)}"
-        elif one.by != one.agent and one.session not in around.own:
-            yield f"{one.by} added {items} to the list of {who}, which has {one.total:,} now"
-        elif one.added == one.total:
-            yield f"{who} began a list of {items}"
-        else:
-            yield f"{who} added {items} to a list, which has {one.total:,} now"
 
 
 # The cost of the todo layer itself, as the cells of a table.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from punchlist.core.checks.summaries import RunCounts
 from punchlist.core.grounding.grades import judge
 from punchlist.core.grounding.session import CheckRun, SessionState, name_check, session_state
 from punchlist.core.grounding.tool_call import item_key
@@ -27,16 +28,16 @@ def _name_grade(grade: str, run: CheckRun | None) -> str:
 
 def _describe_run(run: CheckRun) -> str:
     """Return one run of a check: `pytest tests/test_a.py, 1 failed, 09:52`."""
-    return f"{name_check(run.name, run.paths)}, {_count_tests(run)}, {_format_time(run.at)}"
+    return f"{name_check(run.name, run.paths)}, {_count_tests(run.outcome, run.counts)}, {_format_time(run.at)}"
 
 
-def _count_tests(run: CheckRun) -> str:
-    ran, failed, skipped = run.counts.ran, run.counts.failed, run.counts.skipped
-    if run.outcome == "failed":
+def _count_tests(outcome: str, counts: RunCounts) -> str:
+    ran, failed, skipped = counts.ran, counts.failed, counts.skipped
+    if outcome == "failed":
         of = f" of {ran:,}" if ran > failed else ""
         return f"{failed:,}{of} failed" if failed else "failed"
     if not ran:
-        return run.outcome
+        return outcome
     return f"{ran:,} ran, {skipped:,} skipped" if skipped else f"{ran:,} passed"
 
 
@@ -114,6 +115,16 @@ def state_reason(session: SessionState) -> str:
     marked = "item was" if session.done_since == 1 else "items were"
     after = f"; {session.done_since} {marked} marked done after it" if session.done_since else ""
     return f"{name} failed {at} and was not green since{before}{after}"
+
+
+def red_words(session: SessionState) -> str:
+    """Return why a session is red, in a clause: `red: pytest, 2 of 120 failed; 2 items marked done after it`."""
+    check = session.decided_by
+    if check is None:
+        return "red"
+    count = f", {_count_tests('failed', check.counts)}" if check.counts.failed else ""
+    after = f"; {_count(session.done_since, 'item')} marked done after it" if session.done_since else ""
+    return f"red: {name_check(check.program, check.scope)}{count}{after}"
 
 
 def _format_time(at: datetime) -> str:

@@ -13,9 +13,10 @@ from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckRun, SessionState, State
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject
-from punchlist.core.overview import PersonWait
+from punchlist.core.overview import AgentOverview, PersonWait
 from punchlist.core.report import Brief, ItemReport, ListNews, Report, Totals
 from punchlist.guidance.ledger import NOTHING, Cost, Size
+from punchlist.views.brief_groups import BriefGroups, Stopped
 from punchlist.views.findings import Silent, finding_words, stall_words
 from punchlist.views.list_owners import SessionNames
 from punchlist.views.now import WaitView, view_wait
@@ -62,19 +63,11 @@ class Changed(Struct, frozen=True):
 Changes = Mapping[Subject, Changed]
 
 
-class Stopped(Struct, frozen=True):
-    """An agent that ended its turn, or its work, with so many items open."""
-
-    session: str
-    agent: str
-    open: int
-    place: str = ""
-
-
 class Around(Struct, frozen=True):
     """The parts of a report or brief that are not about items: Git, agents not at work, the cost.
 
-    `own` are the sessions of the reader's own lists. `is_first`: the reader had no brief before.
+    `own` are the sessions of the reader's own lists, `agents` all agents of the board. `since` is when the reader last
+    looked, None if there was no brief before.
     """
 
     git: Sequence[GitSummary] = ()
@@ -82,7 +75,8 @@ class Around(Struct, frozen=True):
     stalls: Sequence[Silent] = ()
     tokens: int = 0
     own: frozenset[str] = frozenset()
-    is_first: bool = False
+    agents: Sequence[AgentOverview] = ()
+    since: datetime | None = None
     names: SessionNames = SessionNames()
 
 
@@ -171,6 +165,8 @@ class BriefView(Struct, frozen=True, kw_only=True):
     active_seconds: float
     layer_tokens: int
     until: int
+    groups: BriefGroups
+    """The sessions as a person looks at them, one row each."""
 
 
 def view_report(report: Report, around: Around, changes: Changes) -> ReportView:
@@ -188,7 +184,7 @@ def view_report(report: Report, around: Around, changes: Changes) -> ReportView:
     )
 
 
-def view_brief(brief: Brief, around: Around, changes: Changes) -> BriefView:
+def view_brief(brief: Brief, groups: BriefGroups, around: Around, changes: Changes) -> BriefView:
     """Return a brief as programs get it."""
     return BriefView(
         sessions=tuple(map(_view_session, (*brief.sessions, *brief.red))),
@@ -216,6 +212,7 @@ def view_brief(brief: Brief, around: Around, changes: Changes) -> BriefView:
         active_seconds=brief.work.active.total_seconds(),
         layer_tokens=around.tokens,
         until=brief.until,
+        groups=groups,
     )
 
 
@@ -223,6 +220,7 @@ def _view_session(one: SessionState) -> SessionStateView:
     checks: list[CheckStateView] = []
     for check in one.checks:
         known = asdict(check)
+        del known["counts"]
         checks.append(CheckStateView(last_lines=known.pop("tail").splitlines(), **known))
     return SessionStateView(one.session, one.state, one.changes_since, one.done_since, tuple(checks))
 

@@ -554,6 +554,7 @@ class CheckState(Struct, frozen=True):
     tail: str = ""
     as_before: int = 0
     """The tests that fail, if the same ones failed without the changes."""
+    counts: RunCounts = RunCounts()
 
 
 class SessionState(Struct, frozen=True):
@@ -610,4 +611,6 @@ def _state_of(one: CheckHistory, record: SessionRecord) -> CheckState:
     base = one.find_base(one.failures[-1].started) if one.red_for and one.failures else None
     as_before = 0 if base is None or (base.changes == one.changes and not base.is_base) else run.counts.failed
     since = record.count_changes(one)
-    return CheckState(run.name, run.family, run.outcome, run.at, run.paths, since, run.command, run.tail, as_before)
+    return CheckState(
+        run.name, run.family, run.outcome, run.at, run.paths, since, run.command, run.tail, as_before, run.counts
+    )

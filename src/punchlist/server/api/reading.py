@@ -451,8 +451,8 @@ def show_brief(call: ApiCall, query: BriefQuery) -> BriefView:
     """Show what happened since your mark, or since an event."""
     project = call.choose_project(query.project)
     after = None if query.after is None else parse_cursor(query.after)
-    found = load_brief(call.board, _load_roster(call), after, project=project, who=call.by)
-    return view_brief(found.brief, found.around, found.changes)
+    found = load_brief(call.board, _load_roster(call, project), after, project=project, who=call.by)
+    return view_brief(found.brief, found.groups, found.around, found.changes)
 
 
 def show_stats(call: ApiCall, query: PlaceQuery) -> StatsView:

@@ -1,9 +1,10 @@
 """Answer the requests of the pages, and render their parts that follow the board.
 
-Forms are answered by a redirect, which their script follows. A topic of `/live` is `now`; `session:` and the id
-of a session; `tasks` for all lists of tasks; `tasks-states:`, `tasks-table:` or `tasks-graph:` and the name of a list;
-`task:`, the name of a list, a slash and the id of a task. Its parts are elements with these ids; a page replaces those
-that it has. They hold no more than a reader with the scope `look` may see: what a reader may not do, their page hides.
+Forms are answered by a redirect, which their script follows. A topic of `/live` is `now`; `now:` and the name
+of a reader other than the owner; `session:` and the id of a session; `tasks` for all lists of tasks; `tasks-states:`,
+`tasks-table:` or `tasks-graph:` and the name of a list; `task:`, the name of a list, a slash and the id of a task. Its
+parts are elements with these ids; a page replaces those that it has. They hold no more than a reader with the scope
+`look` may see: what a reader may not do, their page hides.
 """
 
 from __future__ import annotations
@@ -24,23 +25,25 @@ from punchlist.board import Board
 from punchlist.core.overview import PersonWait
 from punchlist.errors import InvalidInput, PunchlistError, StoreBusy, StoreClosed
 from punchlist.people.back_channel import Outcome, deliver_outcome, find_wait, resolve_wait
-from punchlist.reports.work_reports import load_brief
 from punchlist.server.access import SCOPES, needs
 from punchlist.server.api.calls import ApiCall
 from punchlist.server.api.changes import MarkBody, save_brief_mark
 from punchlist.server.pages.edits import add_task, change_task, deliver_signal, edit_list
-from punchlist.server.pages.now import count_waits, find_agent, load_now
+from punchlist.server.pages.home import find_agent, find_rows, load_home
+from punchlist.server.pages.night import FEW_LANES, draw_night
+from punchlist.server.pages.plan import load_plan
 from punchlist.server.pages.rendering import Values, element_id, list_path, render, session_path, task_path
-from punchlist.server.pages.session import LATEST, load_plan, load_session
+from punchlist.server.pages.session import LATEST, load_session
+from punchlist.server.pages.sessions import SessionQuery, load_sessions
 from punchlist.server.pages.stats import load_stats
 from punchlist.server.pages.tasks import TableQuery, load_list, load_lists, load_task
-from punchlist.server.problems import status_of
+from punchlist.server.problems import describe_problem, status_of
 from punchlist.server.search import find_items, find_sessions, find_tasks, split_words
 from punchlist.server.state import ServerState, grant_of, has_person, run_read, state_of
+from punchlist.settings.environment import login_name
 from punchlist.store import Transaction
-from punchlist.terminal.reports import brief_lines
-from punchlist.terminal.spans import UNICODE
 from punchlist.testing.demo_script import Troupe
+from punchlist.views.brief_groups import count_to_do
 from punchlist.views.now import Roster
 
 THEMES: Final = ("auto", "light", "dark")
@@ -56,16 +59,16 @@ NOTICES: Final = {
     "answered": "Answered. The agent is told at its next turn, or now if it is idle.",
     "unblocked": "It goes on.",
     "resumed": "It goes on.",
-    "approved": "Plan approved.",
-    "rejected": "Plan rejected; the agent is told why.",
+    "approved": "{plan} is approved. The agent is told at its next turn, or now if it is idle and may be told so.",
+    "rejected": "{plan} is rejected. The agent is told why.",
     "continued": "The open items of the session that ended are on this list now.",
-    "playing": "The demo plays: three agents begin to work.",
+    "playing": "The demo plays for half a minute. Watch “Run the tests”: it becomes failing, then verified.",
     "read": "Marked as read.",
     "deleted": "The task is deleted; its history stays.",
     "delivered": "The event was delivered.",
     "kept": "No task waits for it yet; it is kept for the first that does.",
 }
-"""Notices after a redirect, by the word in its address: no text from an address is shown."""
+"""Notices after a redirect, by the word in its address: of an address only a number is shown."""
 
 
 Show = Callable[..., Awaitable[Response]]
@@ -85,8 +88,7 @@ def make_page(template: str, load: Callable[[Request, ServerState, Roster], Valu
             except PunchlistError as error:
                 if status_of(type(error)) != 404:
                     raise
-                values = {"page": frame, "title": "Not found", "text": str(error)}
-                return render("problem.html", values), 404
+                return render("problem.html", {"page": frame, **describe_problem(404, str(error))}), 404
 
         return HTMLResponse(*await run_read(make))
 
@@ -98,7 +100,9 @@ def _make_frame(request: Request, roster: Roster, problem: str) -> Values:
     grant = grant_of(request)
     chosen = request.cookies.get(_THEME_COOKIE, "auto")
     theme = chosen if chosen in THEMES else "auto"
-    notice = problem or NOTICES.get(request.query_params.get("said", ""), "")
+    revision = _read_number(request, "revision")
+    plan = "The plan" if revision is None else f"Revision {revision} of the plan"
+    notice = problem or NOTICES.get(request.query_params.get("said", ""), "").replace("{plan}", plan)
     query = request.url.query if request.method == "GET" else ""
     return {
         "path": request.url.path,
@@ -106,7 +110,7 @@ def _make_frame(request: Request, roster: Roster, problem: str) -> Values:
         "query": request.query_params.get("q", "")[:_LONGEST_QUERY],
         "theme": theme,
         "next_theme": THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
-        "waits": count_waits(roster),
+        "waits": count_to_do(roster),
         "epoch": int(roster.at.timestamp()),
         "scope": next(scope for scope in reversed(SCOPES) if scope in grant.scopes),
         "notice": notice,
@@ -158,7 +162,22 @@ async def set_theme(request: Request) -> Response:
     return response
 
 
-# Now.
+# Home.
+
+
+def _load_home(request: Request, state: ServerState, roster: Roster) -> Values:
+    """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
+    who = grant_of(request).name
+    words = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
+    topic = "now" if who == login_name() else f"now:{who}"
+    return {"topic": "" if words else topic, **_show_brief(state, roster, who, words)}
+
+
+def _show_brief(state: ServerState, roster: Roster, who: str, words: str = "", *, is_live: bool = False) -> Values:
+    loaded, calls = state.briefs.load(who, roster, is_live=is_live)
+    home = load_home(loaded, roster, words)
+    night = None if words else draw_night(home["rows"], loaded, calls, roster.at)
+    return {"home": home, "night": night, "few_lanes": FEW_LANES}
 
 
 def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
@@ -185,10 +204,18 @@ def answer(request: Request, board: Board, form: Mapping[str, str]) -> str:
     before = board.store.last_seq()
     wait, outcome = board.store.joined(resolve)
     deliver_outcome(board, wait, before, outcome)
-    return f"{own_path(form.get('back', '/'))}?said={outcome}"
+    revision = f"&revision={wait.id}" if wait.kind == "plan" else ""
+    return f"{own_path(form.get('back', '/'))}?said={outcome}{revision}"
 
 
 # Sessions.
+
+
+def _load_sessions(request: Request, state: ServerState, roster: Roster) -> Values:
+    given = request.query_params
+    query = SessionQuery(**{name: given.get(name, "")[:_LONGEST_QUERY] for name in SessionQuery.__struct_fields__})
+    page, step = _read_number(request, "page") or 1, _read_number(request, "step") or 0
+    return {"sessions": load_sessions(state.board, roster, query, page, step)}
 
 
 def _load_session(request: Request, state: ServerState, roster: Roster) -> Values:
@@ -205,9 +232,10 @@ def change_session(request: Request, board: Board, form: Mapping[str, str]) -> s
     return session_path(shown) + ("" if shown == session else "?said=continued")
 
 
-def _load_plan(request: Request, state: ServerState, _: Roster) -> Values:
+def _load_plan(request: Request, state: ServerState, roster: Roster) -> Values:
     session, agent = request.path_params["session"], request.query_params.get("agent", "main")
-    return {"plan": load_plan(state.board, session, agent, _read_number(request, "revision"))}
+    seen = find_agent(roster, session)
+    return {"plan": load_plan(state.board, session, agent, _read_number(request, "revision"), seen)}
 
 
 def _read_number(request: Request, name: str) -> int | None:
@@ -272,24 +300,17 @@ def _read_place(request: Request) -> tuple[str, str | None]:
     return "/".join(parts), None
 
 
-# Search, the brief.
+# Search, the mark of a reader.
 
 
 def _load_search(request: Request, state: ServerState, roster: Roster) -> Values:
     query = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
     words = split_words(query)
-    now = load_now(state.board, roster, query)
+    loaded, _ = state.briefs.load(grant_of(request).name, roster)
+    rows = find_rows(loaded, roster, query) if words else []
     groups = {name: list(find(state.board, words)) for name, find in _KINDS.items()} if words else {}
-    agents = sum(section.number for section in (now["waits"], *now["agents"]))
-    number = agents + sum(map(len, groups.values()))
-    return {"search": {"query": query, "at": roster.at, "now": now, "groups": groups, "number": number}}
-
-
-def _load_brief(request: Request, state: ServerState, roster: Roster) -> Values:
-    """Return what happened since the person last looked, in every project; `mark_read` moves their mark."""
-    loaded = load_brief(state.board, roster, None, project=None, who=grant_of(request).name)
-    lines = list(brief_lines(loaded.brief, loaded.around, loaded.changes, UNICODE))
-    return {"lines": lines, "brief": loaded}
+    number = len(rows) + sum(map(len, groups.values()))
+    return {"search": {"query": query, "at": roster.at, "rows": rows, "groups": groups, "number": number}}
 
 
 def mark_read(request: Request, board: Board, form: Mapping[str, str]) -> str:
@@ -330,10 +351,20 @@ def _perform(board: Board) -> None:
 # The parts of pages.
 
 _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "now": {"waits": "waits", "agents": "agents", "done": "done"},
+    "now": {
+        "lead": "lead",
+        "night": "night",
+        "night-below": "night_below",
+        "do-now": "do_now",
+        "look-first": "look_first",
+        "at-work": "at_work",
+        "checked": "checked",
+        "rest": "rest",
+    },
     "session": {
         "head": "head",
         "session-waits": "session_waits",
+        "failures": "failures",
         "lists": "lists",
         "timeline": "timeline",
         "events": "events",
@@ -353,10 +384,10 @@ def render_topic(state: ServerState, topic: str) -> dict[str, str]:
     """Return the parts of a topic as they are now, by the ids of their elements; raise `InvalidInput` for no topic."""
     kind, _, name = topic.partition(":")
     roster = state.load_roster()
-    values: dict[str, Any] = {"page": {"waits": count_waits(roster)}}
+    values: dict[str, Any] = {"page": {"waits": count_to_do(roster)}}
     match kind:
-        case "now" if not name:
-            values["now"] = load_now(state.board, roster)
+        case "now":
+            values |= _show_brief(state, roster, name or login_name(), is_live=True)
         case "session" if name:
             values["session"] = load_session(state.board, name, find_agent(roster, name))
         case "tasks" if not name:
@@ -381,14 +412,15 @@ def _stop_clocks(html: str) -> str:
 
 # Routes.
 
-_show_now: Final = make_page("now.html", lambda _, state, roster: {"now": load_now(state.board, roster)})
+_show_home: Final = make_page("home.html", _load_home)
 _show_session: Final = make_page("session.html", _load_session)
 _show_task_lists: Final = make_page("tasks.html", lambda _, state, __: {"lists": load_lists(state.board)})
 _static: Final = needs("public")(StaticFiles(packages=[("punchlist.server", "static")]))
 
 routes: list[BaseRoute] = [
-    Route("/", _show_now),
-    Route("/answer", needs("answer")(make_form(answer, _show_now)), methods=["POST"]),
+    Route("/", _show_home),
+    Route("/answer", needs("answer")(make_form(answer, _show_home)), methods=["POST"]),
+    Route("/sessions", make_page("sessions.html", _load_sessions)),
     Route("/sessions/{session:path}/plan", make_page("plan.html", _load_plan)),
     Route("/sessions/{session:path}", _show_session, methods=["GET"]),
     Route("/sessions/{session:path}", make_form(change_session, _show_session), methods=["POST"]),
@@ -398,9 +430,9 @@ routes: list[BaseRoute] = [
     Route("/tasks/{place:path}", make_form(change_place, show_place), methods=["POST"]),
     Route("/stats", make_page("stats.html", lambda _, state, __: {"stats": load_stats(state.board)})),
     Route("/search", make_page("search.html", _load_search)),
-    Route("/brief", make_page("brief.html", _load_brief), methods=["GET"]),
-    Route("/brief", needs("answer")(make_form(mark_read, _show_now)), methods=["POST"]),
-    Route("/demo", make_form(play_demo, _show_now), methods=["POST"]),
+    Route("/brief", RedirectResponse("/", 308), methods=["GET"]),
+    Route("/brief", needs("answer")(make_form(mark_read, _show_home)), methods=["POST"]),
+    Route("/demo", make_form(play_demo, _show_home), methods=["POST"]),
     Route("/theme", needs("look")(set_theme), methods=["POST"]),
     Mount("/static", _static),
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any, Final
 from urllib.parse import quote
@@ -14,19 +14,32 @@ from markupsafe import Markup, escape
 
 from punchlist.core.grounding.offers import describe_offer
 from punchlist.core.overview import PersonWait
+from punchlist.terminal.brief import format_moment
 from punchlist.terminal.lists import GRADES
-from punchlist.terminal.now import format_age, key_of
+from punchlist.terminal.now import key_of
+from punchlist.terminal.reports import count_words
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import UNICODE, Span, Style
+from punchlist.terminal.spans import UNICODE, Style
 from punchlist.terminal.tasks import find_box, standing_words, until_words
 from punchlist.text import fit, for_terminal
 from punchlist.text.hashing import blake2b
 from punchlist.text.shell import drop_cd
+from punchlist.views.findings import span
 from punchlist.views.now import AgentNow
 
 _PLACES: Final = re.compile(r"(?<=\w)(?!(?<=\d):\d)([/_:?=]+)(?=\w)")
 """Where a path or an address may go on in the next line; a time stays whole."""
 
+
+GRADE_ICONS: Final = {
+    "verified": "green",
+    "confirmed": "confirmed",
+    "unchecked": "unchecked",
+    "unseen": "unseen",
+    "failing": "red",
+    None: "pending",
+}
+"""The mark of each grade of a completion; None for one that nothing was reported of."""
 
 Values = Mapping[str, Any]
 """What a template shows, by name."""
@@ -51,11 +64,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {
-        "spans": _spans,
         "lines": _lines,
         "sentence": _begin_sentence,
         "breakable": _breakable,
         "age": _age,
+        "moment": _moment,
         "time": format_time,
         "clock": _clock,
         "until": _until,
@@ -64,6 +77,8 @@ def _environment() -> Environment:
         "list_path": list_path,
         "list_title": title_of,
         "task_path": task_path,
+        "tested": _tested,
+        "grade_icon": GRADE_ICONS.get,
         "grade_style": _style_grade,
         "grade_mark": UNICODE.grades.get,
         "fit": fit,
@@ -86,15 +101,6 @@ def _clean(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _spans(line: Iterable[Span]) -> Markup:
-    return Markup().join(
-        Markup('<span class="s-{}">{}</span>').format(span.style, _clean(span.text))
-        if span.style != "plain"
-        else escape(_clean(span.text))
-        for span in line
-    )
-
-
 def _lines(text: str) -> Markup:
     """Return a text of several lines, for an element that keeps line breaks."""
     return escape(for_terminal(text, lines=True))
@@ -102,6 +108,17 @@ def _lines(text: str) -> Markup:
 
 def _breakable(text: str) -> Markup:
     return Markup(_PLACES.sub(r"\1<wbr>", str(escape(_clean(text)))))
+
+
+def _tested(agent: AgentNow) -> Markup:
+    """Return how the last check of an agent's session went, or that none ran after its changes."""
+    if agent.session_state == "idle":
+        return Markup()
+    if agent.session_state == "unchecked":
+        words = f"{count_words(agent.changes_since, 'change')} not checked"
+        return escape(words if agent.check else "no test ran yet")
+    words = Markup('<span class="{}">{} {}</span>').format(agent.session_state, agent.check, agent.session_state)
+    return words if agent.check_at is None else Markup("{} {:%H:%M}").format(words, agent.check_at.astimezone())
 
 
 def _style_grade(grade: str | None) -> Style:
@@ -112,13 +129,25 @@ def _begin_sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _age(since: datetime | None, now: datetime, *, exact: bool = False) -> Markup:
+def _age(since: datetime | None, now: datetime) -> Markup:
     """Return a time as its age, which a script keeps running."""
     if since is None:
         return Markup()
-    return Markup('<time datetime="{}" data-age{}>{}</time>').format(
-        format_time(since), Markup("=exact") if exact else "", format_age(since, now, exact=exact)
-    )
+    return Markup('<time datetime="{}" data-age>{}</time>').format(format_time(since), _length_words(now - since))
+
+
+def _length_words(length: timedelta) -> str:
+    """Return a length of time without seconds: `< 1 min`, `7 h 2 min`, `3 days`; `page.js` says it alike."""
+    if length < timedelta(minutes=1):
+        return "< 1 min"
+    return f"{length.days} days" if length >= timedelta(days=2) else span(length)
+
+
+def _moment(at: datetime | None, now: datetime) -> Markup:
+    """Return the time of day of an event, with its weekday or day if that was not today."""
+    if at is None:
+        return Markup()
+    return Markup('<time datetime="{}">{}</time>').format(format_time(at), format_moment(at, now))
 
 
 def _clock(at: datetime) -> Markup:

@@ -12,12 +12,14 @@ from markupsafe import Markup
 from msgspec.structs import replace
 
 from punchlist.board import Board
+from punchlist.core.grounding.session import SessionState
 from punchlist.core.grounding.tool_call import Subject, is_task, item_key
 from punchlist.core.report import ItemReport
 from punchlist.core.todo import TodoList
 from punchlist.reports.work_reports import LoadedReport
 from punchlist.server.pages.rendering import element_id, render
 from punchlist.server.pages.session import AgentBlock, ItemRow, SessionPage, load_session, view_item
+from punchlist.server.pages.sessions import Standing
 from punchlist.server.pages.timeline import lay_out
 from punchlist.terminal.lists import DOUBTFUL
 from punchlist.terminal.reports import (
@@ -33,7 +35,7 @@ from punchlist.terminal.reports import (
     waiting_words,
 )
 from punchlist.terminal.spans import UNICODE
-from punchlist.views.grades import state_reason
+from punchlist.views.grades import state_name, state_reason
 from punchlist.views.now import answer_commands
 from punchlist.views.reports import Around, Changes
 
@@ -127,7 +129,13 @@ def _complete(
     for name, group in groups.items():
         agent = agents.get(name) or _make_agent(view.id, name)
         agents[name] = replace(_fill_agent(agent, group, said, view.project), label="yours" if is_own else agent.label)
-    return replace(view, agents=list(agents.values()))
+    return replace(view, agents=list(agents.values()), standing=_describe_state(view.state))
+
+
+def _describe_state(state: SessionState | None) -> Standing:
+    """Say what the checks of a session said. A report asks no host, so it cannot say who is at work or has ended."""
+    found = state or SessionState("", "idle")
+    return Standing(found.state, state_name(found.state, found.changes_since).capitalize(), f": {state_reason(found)}")
 
 
 def _make_agent(session: str, name: str) -> AgentBlock:

@@ -1,10 +1,11 @@
-"""The pages of a session: its lists with grades and evidence, their past, timeline and events; its proposed plan."""
+"""The page of a session: its lists with grades and evidence, their past, its timeline and events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from difflib import SequenceMatcher
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,33 +13,36 @@ from msgspec.structs import replace
 from punchlist.agent.leftovers import find_obstacle
 from punchlist.board import Board
 from punchlist.conversations.bindings import load_receipt
-from punchlist.core.approval import Plan
 from punchlist.core.events import Event
 from punchlist.core.grounding.session import CheckRun, CheckState, SessionState
 from punchlist.core.grounding.tool_call import Subject, ToolCall, item_key
-from punchlist.core.overview import PersonWait
+from punchlist.core.overview import NO_ACTIVITY, Activity, PersonWait
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
 from punchlist.core.task import Task
 from punchlist.core.todo import Progress, Status, TodoItem, TodoList
-from punchlist.errors import PlanMissing, SessionUnknown
-from punchlist.server.pages.rendering import Values, element_id
+from punchlist.errors import SessionUnknown
+from punchlist.server.pages.rendering import GRADE_ICONS, Values, element_id
+from punchlist.server.pages.sessions import (
+    Standing,
+    count_claimed,
+    find_standing,
+    find_title,
+    is_ended,
+)
 from punchlist.server.pages.timeline import Timeline, lay_out
 from punchlist.store import ListRow, Transaction
 from punchlist.terminal.lists import (
-    STATES,
-    STYLES,
+    GRADES,
     blocker_words,
     find_news,
     grade_word,
     group_by_phase,
     helper_words,
-    mark_item,
     pause_words,
     tree,
 )
 from punchlist.terminal.reports import (
-    count_words,
     explain,
     failing_checks,
     file_words,
@@ -48,9 +52,9 @@ from punchlist.terminal.reports import (
     total_words,
 )
 from punchlist.terminal.sentences import sentence
-from punchlist.terminal.spans import UNICODE, Style
+from punchlist.terminal.spans import UNICODE
+from punchlist.views.brief_groups import RowOwner, split_name
 from punchlist.views.findings import span
-from punchlist.views.grades import state_name, state_reason
 from punchlist.views.list_owners import MAIN, load_session_name
 from punchlist.views.now import AgentNow, ReceiptView
 
@@ -66,14 +70,23 @@ _TOOLS = ("tool.finished", "tool.failed")
 _SIGNS = {"ok": "", "failed": " failed", "passed": " passed", "running": " runs", "abandoned": " was left open"}
 
 
+_MARKS: Final = {
+    Status.PENDING: "pending",
+    Status.IN_PROGRESS: "work",
+    Status.BLOCKED: "blocked",
+    Status.COMPLETED: "done",
+    Status.FAILED: "red",
+    Status.CANCELLED: "idle",
+}
+"""The mark of an item without a grade."""
+
+
 class ItemRow(Struct, frozen=True, kw_only=True):
-    """One item of a list with what a report says of it. `word` says its status."""
+    """One item of a list with what a report says of it. `mark` is its grade, else its status, which `word` says."""
 
     element: str
     item: TodoItem
-    glyph: str
-    style: Style
-    text_style: Style
+    mark: str
     word: str
     grade: str
     remarks: Sequence[str]
@@ -95,7 +108,10 @@ class AgentBlock(Struct, frozen=True, kw_only=True):
     element: str
     name: str
     label: str = ""
-    depth: int = 0
+    parent: str = ""
+    """The agent that started it."""
+    started_for: str = ""
+    """The element of the item that it was started for."""
     is_planning: bool = False
     plan_id: str = ""
     progress: Progress = Progress(0, 0, 0)
@@ -110,22 +126,34 @@ class AgentBlock(Struct, frozen=True, kw_only=True):
     """The event that made the revision that is shown."""
 
     @property
+    def grade_words(self) -> list[str]:
+        """How many of its items have each grade: `1 verified`, `2 failing`."""
+        counts = Counter(view.item.grade for _, items in self.phases for view in items if view.item.grade)
+        return [f"{counts[grade]} {grade}" for grade in GRADES if counts[grade]]
+
+    @property
+    def first_failing(self) -> str:
+        """The element of its first failing item."""
+        views = (view for _, items in self.phases for view in items)
+        return next((view.element for view in views if view.item.grade == "failing"), "")
+
+    @property
     def phase_names(self) -> list[str]:
         return [name for name, _ in self.phases if name]
 
 
 class SessionPage(Struct, frozen=True, kw_only=True):
-    """The whole page. `state` is None where nothing was checked or changed."""
+    """The whole page. An ended session is read, and changed no more."""
 
     id: str
-    name: str = ""
     project: str
     at: datetime
+    title: str = ""
+    name: RowOwner = RowOwner("", "", "")
     agent: AgentNow | None = None
     state: SessionState | None = None
-    state_name: str = ""
-    state_words: str = ""
-    state_style: Style = "dim"
+    standing: Standing = Standing("idle", "")
+    is_ended: bool = False
     failures: Sequence[CheckState] = ()
     waits: Sequence[PersonWait] = ()
     receipt: ReceiptView | None = None
@@ -143,6 +171,12 @@ class SessionPage(Struct, frozen=True, kw_only=True):
 
 class _SessionLog(Struct, frozen=True):
     project: str
+    title: str
+    owner: str
+    """The name of the first agent."""
+    activity: Activity
+    parents: Mapping[str, tuple[str, str]]
+    """Of each subagent, the name of the agent that started it, and the key of the item that it was started for."""
     calls: Mapping[tuple[str, str], Sequence[ToolCall]]
     events: Sequence[Event]
     makers: Mapping[str, Event | None]
@@ -165,13 +199,14 @@ def load_session(
     revisions = {row.agent: row.todos.revision for row in rows}
     if past is not None and not 0 < past[1] < revisions.get(past[0], 0):
         past = None
-    now = board.now()
-    wanted = {**revisions, **dict([past] if past else [])}
-    found = board.store.read(lambda tx: _find(tx, session, wanted, before, now))
+    waits, now = board.waits(session=session), board.now()
+    titles = [*([] if agent is None else [agent.title]), *(one.title for one in waits if one.kind == "plan")]
+    shown = {**revisions, **dict([past] if past else [])}
+    found = board.store.read(lambda tx: _find(tx, session, shown, before, titles, now))
     if found is None:
         if agent is None:
             raise SessionUnknown(session=session)
-        found = _SessionLog(agent.project, {}, (), {})
+        found = _SessionLog(agent.project, agent.title, agent.agent, NO_ACTIVITY, {}, {}, (), {})
     report = board.report(session=session)
     helpers = board.helpers(session)
     entries = {entry.subject: entry for entry in report.items}
@@ -181,29 +216,27 @@ def load_session(
     agents = [
         _view_agent(
             row,
-            depth,
-            found.project,
+            found,
             entries,
             helpers.get(row.agent, {}),
-            found.makers.get(row.agent),
             old if past is not None and past[0] == row.agent else None,
             None if agent is None else agent.stopped_at,
         )
-        for depth, row in tree(rows)
+        for _, row in tree(rows)
     ]
     places = {agent.name: place for place, agent in enumerate(agents)}
     return SessionPage(
         id=session,
-        name=agent.name if agent is not None and not rows else load_session_name(board.store, session),
         project=found.project,
         at=now,
+        title=found.title,
+        name=split_name(load_session_name(board.store, session) if agent is None else agent.name),
         agent=agent,
         state=state,
-        state_name="" if state is None else state_name(state.state, state.changes_since),
-        state_words="" if state is None or state.state == "idle" else state_reason(state),
-        state_style="dim" if state is None else STATES[state.state],
+        standing=find_standing(agent, waits, state, found.activity, claimed=count_claimed(rows), long=True),
+        is_ended=is_ended(agent, waits),
         failures=[] if state is None else failing_checks(state),
-        waits=board.waits(session=session),
+        waits=waits,
         receipt=None if answered is None else load_receipt(board, session, answered.seq),
         agents=agents,
         totals=total_words(report.totals) if report.items else (),
@@ -218,33 +251,42 @@ def load_session(
 
 
 def _find(
-    tx: Transaction, session: str, revisions: Mapping[str, int], before: int, now: datetime
+    tx: Transaction, session: str, revisions: Mapping[str, int], before: int, titles: Iterable[str], now: datetime
 ) -> _SessionLog | None:
     project = tx.session_project(session)
     if project is None:
         return None
     agents = [row for name in sorted(tx.names(session)) if (row := tx.agent(session, name)) is not None]
     numbers = {row.name: row.number for row in agents}
+    names = {number: name for name, number in numbers.items()}
     calls: dict[tuple[str, str], list[ToolCall]] = {}
     for name, number in numbers.items():
         for call in tx.tool_calls.of_agent(number, _MOST_CALLS):
             if not call.is_talk:
                 calls.setdefault((name, call.item), []).append(call)
-    makers = {name: tx.log.maker_of(numbers[name], revision) for name, revision in revisions.items() if name in numbers}
-    events = tx.log.latest(numbers.values(), MOST_EVENTS, before=before)
-    left = sum(
-        len(row.state.todos.open_items) for row in agents if row.name == MAIN and not find_obstacle(tx, row, now)
+    first = min((row for row in agents if row.parent is None), key=lambda row: row.number, default=None)
+    label = "" if first is None else first.label or ""
+    left = [row for row in agents if row.name == MAIN and not find_obstacle(tx, row, now)]
+    return _SessionLog(
+        project=project,
+        title=find_title(tx, session, (label, *titles), tx.lists(session=session)),
+        owner="" if first is None else first.name,
+        activity=NO_ACTIVITY if first is None else tx.overviews.load_activity(first.number),
+        parents={
+            row.name: (names[row.parent], tx.subagents.started_for(row.number)) for row in agents if row.parent in names
+        },
+        calls=calls,
+        events=tx.log.latest(numbers.values(), MOST_EVENTS, before=before),
+        makers={name: tx.log.maker_of(numbers[name], number) for name, number in revisions.items() if name in numbers},
+        left=sum(len(row.state.todos.open_items) for row in left),
     )
-    return _SessionLog(project, calls, events, makers, left)
 
 
 def _view_agent(
     row: ListRow,
-    depth: int,
-    project: str,
+    found: _SessionLog,
     entries: Mapping[Subject, ItemReport],
     helped: Mapping[str, Sequence[str]],
-    maker: Event | None,
     old: TodoList | None,
     stopped_at: datetime | None,
 ) -> AgentBlock:
@@ -259,13 +301,15 @@ def _view_agent(
         if stopped_at is None or item.status is not Status.IN_PROGRESS:
             return found
         elapsed = pause_words(item.started_at, stopped_at).lstrip(", ")
-        return replace(found, glyph=UNICODE.pause, style="dim", text_style="dim", word="stopped", elapsed=elapsed)
+        return replace(found, mark="idle", word="stopped", elapsed=elapsed)
 
+    parent, started_for = found.parents.get(row.agent, ("", ""))
     return AgentBlock(
         element=element_id(("list", row.session, row.agent)),
         name=row.agent,
         label=row.label or "",
-        depth=depth,
+        parent=parent,
+        started_for=element_id(("item", parent, started_for)) if started_for else "",
         is_planning=row.mode == "plan",
         plan_id=todos.plan_id,
         progress=todos.progress,
@@ -274,7 +318,7 @@ def _view_agent(
         omitted=len(todos.omitted),
         last=row.todos.revision,
         shown=todos.revision,
-        maker=maker,
+        maker=found.makers.get(row.agent),
     )
 
 
@@ -287,18 +331,15 @@ def view_item(
     changes: Sequence[str] = (),
 ) -> ItemRow:
     """Return an item with what the report says of it."""
-    busy = bool(helpers) and item.status is Status.PENDING
-    _, text_style = STYLES[Status.IN_PROGRESS if busy else item.status]
-    mark = mark_item(item, UNICODE, helped=busy)
+    is_helped = bool(helpers) and item.status is Status.PENDING
+    status = Status.IN_PROGRESS if is_helped else item.status
     remarks = [helper_words(helpers)] if helpers else []
     if why := blocker_words(item):
         remarks.append(why)
     view = ItemRow(
         element=element_id(("item", subject.agent, subject.item)),
         item=item,
-        glyph=mark.text,
-        style=mark.style,
-        text_style=text_style,
+        mark=GRADE_ICONS[item.grade] if item.grade else _MARKS[status],
         word=item.status.replace("_", " "),
         grade=grade_word(item),
         remarks=remarks,
@@ -328,80 +369,24 @@ def _view_events(found: _SessionLog) -> Iterator[Values]:
         call = calls.get((event.agent or "", str(event.data.get("call_id", ""))))
         if event.kind in _TOOLS and call is not None:
             outcome = call.check_outcome if call.check_outcome in ("passed", "failed") else call.outcome
-            words = f"{event.agent}: {describe_call(call.name, call.preview)}{_SIGNS[outcome]}"
-            style: Style = "bad" if outcome == "failed" else "dim"
+            words = f"{describe_call(call.name, call.preview)}{_SIGNS[outcome]}"
+            mark = {"failed": "red", "passed": "green"}.get(outcome, "")
+            style = "red" if outcome == "failed" else "dim" if outcome != "passed" else ""
         elif event.seq in news and event.kind != "list.edited":
-            words, style = sentence(event, UNICODE), _EVENT_STYLES.get(event.kind, "plain")
+            words, mark, style = sentence(event, UNICODE), _EVENT_MARKS.get(event.kind, ""), ""
         else:
             continue
-        yield {"seq": event.seq, "at": event.at, "words": words, "style": style}
+        yield {"seq": event.seq, "at": event.at, "words": words, "mark": mark, "style": style}
 
 
-_EVENT_STYLES: dict[str, Style] = {
-    **dict.fromkeys(("item.completed", "question.answered", "approval.approved"), "good"),
-    **dict.fromkeys(
-        ("item.blocked", "question.asked", "approval.proposed", "finding.raised", "list.refused"), "warning"
-    ),
+_EVENT_MARKS: Final = {
+    "item.completed": "done",
+    "item.started": "work",
+    "item.blocked": "blocked",
+    "question.asked": "question",
+    "question.answered": "done",
+    "approval.proposed": "plan",
+    "approval.approved": "done",
+    "finding.raised": "look",
+    "list.refused": "look",
 }
-
-
-# A proposed plan.
-
-
-def load_plan(board: Board, session: str, agent: str, revision: int | None = None) -> Values:
-    """Return a revision of an agent's plan, by default the latest, and all others; raise `PlanMissing` without one."""
-    plans = _list_plans(board, session, agent)
-    chosen = next((plan for plan in reversed(plans) if revision in (None, plan.revision)), None)
-    if chosen is None:
-        raise PlanMissing
-    before = _find_before(plans, chosen)
-    own = ("plan", agent, str(chosen.revision))
-    return {
-        "session": session,
-        "name": load_session_name(board.store, session, agent),
-        "agent": agent,
-        "at": board.now(),
-        "plan": chosen,
-        # None if there is nothing to decide.
-        "wait": next((one for one in board.waits(session=session) if (one.kind, one.agent, one.id) == own), None),
-        "steps": _describe_steps(chosen, before),
-        "lines": list(_compare(chosen if before is None else before, chosen)),
-        "has_diff": before is not None,
-        "revisions": plans,
-    }
-
-
-def describe_plan(board: Board, wait: PersonWait) -> str:
-    """Return the number of steps of a plan that waits, and how many came and went: `6 steps (+2 −1 since r1)`."""
-    plans = _list_plans(board, wait.session, wait.agent)
-    chosen = next((plan for plan in plans if str(plan.revision) == wait.id), None)
-    return "" if chosen is None else _describe_steps(chosen, _find_before(plans, chosen))
-
-
-def _list_plans(board: Board, session: str, agent: str) -> list[Plan]:
-    return [plan for plan in board.agent(agent, session=session).plans if plan.text]
-
-
-def _find_before(plans: Sequence[Plan], chosen: Plan) -> Plan | None:
-    return next((plan for plan in reversed(plans) if plan.revision < chosen.revision), None)
-
-
-def _describe_steps(plan: Plan, before: Plan | None) -> str:
-    steps = {item.content for item in plan.todos.items}
-    if not steps:
-        return ""
-    said = count_words(len(plan.todos.items), "step")
-    if before is None:
-        return said
-    old = {item.content for item in before.todos.items}
-    return f"{said} (+{len(steps - old)} −{len(old - steps)} since r{before.revision})"
-
-
-def _compare(before: Plan, after: Plan) -> Iterator[tuple[str, str]]:
-    old, new = before.text.splitlines(), after.text.splitlines()
-    for kind, begin, end, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            yield from ((" ", line) for line in new[start:stop])
-        else:
-            yield from (("-", line) for line in old[begin:end])
-            yield from (("+", line) for line in new[start:stop])

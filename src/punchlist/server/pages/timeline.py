@@ -12,13 +12,14 @@ from msgspec import Struct
 from punchlist.core.grounding.tool_call import ToolCall
 from punchlist.core.presence import describe_call
 from punchlist.core.report import ItemReport
-from punchlist.server.pages.rendering import Values
+from punchlist.server.pages.rendering import Values, element_id
 from punchlist.terminal.reports import count_words
 from punchlist.views.findings import span
 
 _MOST_LANES: Final = 200
-_LABEL: Final = 9.0
-"""Percent of the axis that the length of a fold needs."""
+_LABEL: Final = 18.0
+"""Percent of the axis that a time of day needs."""
+
 
 _IDLE: Final = timedelta(minutes=10)
 """Time without activity that is folded, if it is longer."""
@@ -31,12 +32,11 @@ _LEAST_STRETCH: Final = 0.03
 
 
 class Timeline(Struct, frozen=True):
-    """Lanes, and the folds that stand for time without activity. Places are percents of the axis."""
+    """Lanes, the folds that stand for time without activity, and times of day. Places are percents of the axis."""
 
     lanes: Sequence[Values]
     folds: Sequence[Values]
-    first: datetime
-    last: datetime
+    times: Sequence[Values]
     more: int
     """Lanes that are left out."""
 
@@ -45,8 +45,8 @@ Calls = Mapping[tuple[str, str], Sequence[ToolCall]]
 """Tool calls by agent and by the key of the item that they were made for."""
 
 
-_LaneWork = tuple[str, str, str, Sequence[tuple[datetime, datetime]], Sequence[ToolCall]]
-"""The label, title and look (its grade, else its status) of a lane, its times in progress, and its calls."""
+_LaneWork = tuple[str, str, str, str, Sequence[tuple[datetime, datetime]], Sequence[ToolCall]]
+"""The element of an item, the label, title and look (its grade, else its status) of its lane, its times, its calls."""
 
 
 def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timeline | None:
@@ -61,18 +61,20 @@ def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timel
         if stints or calls.get(key):
             state = entry.grade or entry.item.status.value
             words = f"{entry.item.content} ({state.replace('_', ' ')}, {span(entry.elapsed) or 'no time'})"
-            label = f"{entry.subject.agent}: {entry.item.content}" if several else entry.item.content
-            lanes.append((label, words, state, stints, calls.get(key, ())))
+            is_helper = entry.subject.agent != entries[0].subject.agent
+            label = f"↳ {entry.subject.agent}: {entry.item.content}" if is_helper else entry.item.content
+            lanes.append((element_id(("item", *key)), label, words, state, stints, calls.get(key, ())))
     for (agent, item), made in calls.items():
         if (agent, item) not in known and made:
             label = f"{agent}: no item" if several else "no item"
-            lanes.append((label, f"{label}: {count_words(len(made), 'call')}", "none", (), made))
+            lanes.append(("", label, f"{label}: {count_words(len(made), 'call')}", "none", (), made))
     if not lanes:
         return None
     shown = lanes[:_MOST_LANES]
     axis = Axis(_find_active(shown))
     drawn = [
         {
+            "element": element,
             "label": label,
             "title": title,
             "look": look,
@@ -80,16 +82,15 @@ def lay_out(entries: Sequence[ItemReport], calls: Calls, now: datetime) -> Timel
             "ticks": _place_ticks(axis, (call for call in made if not _has_failed(call))),
             "failures": _place_ticks(axis, (call for call in made if _has_failed(call)), titled=True),
         }
-        for label, title, look, stints, made in shown
+        for element, label, title, look, stints, made in shown
     ]
-    first, last = axis.stretches[0][0], axis.stretches[-1][1]
-    return Timeline(drawn, _place_folds(axis), first, last, len(lanes) - len(shown))
+    return Timeline(drawn, _place_folds(axis), _place_times(axis), len(lanes) - len(shown))
 
 
 def _find_active(lanes: Iterable[_LaneWork]) -> list[tuple[datetime, datetime]]:
     """Return when something happened: both ends of each time in progress, and each call."""
     active: list[tuple[datetime, datetime]] = []
-    for _, _, _, stints, made in lanes:
+    for *_, stints, made in lanes:
         active += [(at, at) for stint in stints for at in stint]
         for call in made:
             begin, end = call.started or call.finished, call.finished or call.started
@@ -119,18 +120,26 @@ def _place_ticks(axis: Axis, calls: Iterable[ToolCall], *, titled: bool = False)
 
 
 def _place_folds(axis: Axis) -> list[Values]:
-    """Return each fold; its label, the length of the time, is empty where there is no room."""
+    """Return each fold with the length of the time that it stands for."""
     folds: list[Values] = []
-    labelled = -_LABEL
     for right, (before, after) in zip(axis.lefts[1:], pairwise(axis.stretches), strict=True):
-        left = right - axis.fold
-        middle = min(max(left + axis.fold / 2, _LABEL / 2), 100 - _LABEL / 2)
-        label = ""
-        if middle - labelled >= _LABEL:
-            label, labelled = _round(after[0] - before[1]), middle
-        x, width, middle_text = f"{left + 0.3:.2f}", f"{axis.fold - 0.3:.2f}", f"{left + axis.fold / 2:.2f}"
-        folds.append({"x": x, "width": width, "middle": middle_text, "label": label})
+        x, width = f"{right - axis.fold + 0.3:.2f}", f"{axis.fold - 0.3:.2f}"
+        folds.append({"x": x, "width": width, "label": _round(after[0] - before[1])})
     return folds
+
+
+def _place_times(axis: Axis) -> list[Values]:
+    """Return times of day along the axis, as far apart as they need: those of its ends, then those after folds."""
+    first, last = axis.stretches[0][0].astimezone(), axis.stretches[-1][1].astimezone()
+    times: dict[float, Values] = {}
+    for at in (first, last, *(start.astimezone() for start, _ in axis.stretches[1:])):
+        x = 100.0 if first != at == last else axis.place(at)
+        middle = min(max(x, _LABEL / 2), 100 - _LABEL / 2)
+        if all(abs(middle - other) >= _LABEL for other in times):
+            day = f"{at:%a} " if at is first and first.date() != last.date() else ""
+            anchor = {0.0: "start", 100.0: "end"}.get(x, "middle")
+            times[middle] = {"x": f"{x:.2f}", "label": f"{day}{at:%H:%M}", "anchor": anchor}
+    return [times[middle] for middle in sorted(times)]
 
 
 def _round(length: timedelta) -> str:

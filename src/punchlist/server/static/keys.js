@@ -3,7 +3,9 @@
 import { act } from "./forms.js";
 
 const ROWS = ".row, .item[data-item]";
-const GOALS = { n: "/", t: "/tasks", s: "/stats" };
+const GOALS = { h: "/", s: "/sessions", t: "/tasks" };
+const OFF = "punchlist_keys_off";
+const ADDING = ".list:has(.add)"; // the list of a subagent is within that of its parent, and has no form of its own
 let chosen = "";
 let goes = 0;
 
@@ -57,6 +59,7 @@ function press(event) {
     row ? choose(row) : target.blur();
     return true;
   }
+  if (!areOn() && !altKey && key.length === 1) return false;
   if (typing || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return false;
   const row = current();
   const item = row?.matches(".item") ? row : null;
@@ -74,16 +77,22 @@ function press(event) {
     case "j": step(1); return true;
     case "k": step(-1); return true;
     case "g": goes = Date.now() + 1500; return true;
-    case "/": document.querySelector(".search input").select(); return true;
+    case "/": {
+      const field = document.querySelector(".search input");
+      field ? field.select() : location.assign("/search");
+      return true;
+    }
     case "?": document.getElementById("keys").showModal(); return true;
     case "a": {
-      const list = row?.closest(".list") ?? document.querySelector(".list");
-      list?.querySelector(".add input[name=text]")?.focus();
-      return Boolean(list);
+      const list = row?.closest(ADDING) ?? document.querySelector(ADDING);
+      const field = list?.querySelector(".add input[name=text]");
+      field?.closest(".adding")?.setAttribute("open", "");
+      field?.focus();
+      return Boolean(field);
     }
     case "u": {
-      const list = row?.closest(".list") ?? document.querySelector(".list");
-      list?.querySelector(".add button[value=undo]")?.click();
+      const list = row?.closest(ADDING) ?? document.querySelector(ADDING);
+      list?.querySelector("button[value=undo]")?.click();
       return Boolean(list);
     }
     case "Enter": if (row && target === row) { open(row); return true; } return false;
@@ -93,6 +102,26 @@ function press(event) {
   }
 }
 
+/** True unless a person turned single keys off, as one who speaks to the computer does (WCAG 2.1.4). */
+function areOn() {
+  try {
+    return localStorage.getItem(OFF) === null;
+  } catch {
+    return true;
+  }
+}
+
+function turn(on) {
+  try {
+    on ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "yes");
+  } catch {
+    // Storage is turned off: keys stay on.
+  }
+}
+
 export function startKeys() {
+  const box = document.getElementById("single-keys");
+  box.checked = areOn();
+  box.addEventListener("change", () => turn(box.checked));
   document.addEventListener("keydown", (event) => { if (press(event)) event.preventDefault(); });
 }

@@ -8,10 +8,13 @@ import { Stream } from "./stream.js";
 const link = document.getElementById("link");
 const skew = Date.now() / 1000 - Number(document.body.dataset.at || Date.now() / 1000);
 
+/** Say how the connection stands, once for each change: a screen reader speaks every word that is written here. */
 function showState(state) {
+  const words = { live: "live", lost: "connection lost, trying again", opening: "connecting" }[state];
   link.hidden = false;
   link.classList.toggle("lost", state === "lost");
-  link.textContent = { live: "live", lost: "connection lost, trying again", opening: "connecting" }[state];
+  document.getElementById("gone").hidden = state !== "lost";
+  if (link.textContent !== words) link.textContent = words;
 }
 
 const received = new Map(); // the latest parts of the topic: id -> [html, when it came]
@@ -54,13 +57,13 @@ function follow() {
   new MutationObserver(begin).observe(document.body, { attributeFilter: ["data-topic"] });
 }
 
-/** Say how long ago a time was, as the server does: `12 s`, `4m`, `2h 5m`, `3d`; exact, `4m 14s`. */
-function age(seconds, exact) {
-  if (seconds < 60) return `${seconds} s`;
-  if (exact && seconds < 600 && seconds % 60) return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h ${Math.floor((seconds % 3600) / 60)}m`;
-  return `${Math.floor(seconds / 86400)}d`;
+/** Say how long ago a time was, as the server does: `< 1 min`, `4 min`, `7 h 2 min`, `3 days`. */
+function age(seconds) {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  if (seconds < 60) return "< 1 min";
+  if (hours < 1) return `${minutes} min`;
+  if (hours >= 48) return `${Math.floor(hours / 24)} days`;
+  return minutes ? `${hours} h ${minutes} min` : `${hours} h`;
 }
 
 /** The words until a lease ends, as the server says them. */
@@ -79,7 +82,7 @@ function tick() {
     const at = Date.parse(time.dateTime) / 1000;
     const words = "until" in time.dataset
       ? until(Math.floor(at - now))
-      : age(Math.max(0, Math.floor(now - at)), time.dataset.age === "exact");
+      : age(Math.max(0, Math.floor(now - at)));
     if (time.textContent !== words) time.textContent = words;
   }
   for (const bar of document.querySelectorAll("svg[data-lease]")) {
@@ -88,7 +91,36 @@ function tick() {
   }
 }
 
+/** The menu closes when it is left; a command is copied; the help opens. */
+function startButtons() {
+  const menu = document.querySelector(".menu");
+  const close = () => { menu.open = false; };
+  document.addEventListener("click", async ({ target }) => {
+    if (!menu.contains(target)) close();
+    const button = target.closest("button[data-copies], button[data-opens]");
+    if (!button) return;
+    if (button.dataset.opens) {
+      close();
+      document.getElementById(button.dataset.opens).showModal();
+      return;
+    }
+    const command = button.parentElement.querySelector("pre");
+    try {
+      await navigator.clipboard.writeText(command.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(command); // such as over plain HTTP from another machine
+    }
+  });
+  menu.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    close();
+    menu.querySelector("summary").focus();
+  });
+}
+
 follow();
+startButtons();
 startForms(drawSince);
 startKeys();
 setInterval(tick, 1000);

@@ -142,6 +142,20 @@ SELECT s.id, s.project, s.created_at,
   (SELECT max(a.updated_at) FROM agents a WHERE a.session = s.id), s.state
 FROM sessions s WHERE s.project = :project ORDER BY s.recent DESC LIMIT :limit;
 
+-- name: browse_sessions
+-- Sessions after the first so many, the latest first, each with the first of its agents that no other started.
+SELECT s.id, s.project, s.created_at, s.recent, s.state, a.name, a.label, a.activity
+FROM (SELECT id, project, created_at, recent, state FROM sessions
+  ORDER BY recent DESC, id DESC LIMIT :limit OFFSET :skip) AS s
+LEFT JOIN agents a ON a.id = (SELECT min(r.id) FROM agents r WHERE r.session = s.id AND r.parent IS NULL);
+
+-- name: browse_sessions_of_project
+-- The same for one project.
+SELECT s.id, s.project, s.created_at, s.recent, s.state, a.name, a.label, a.activity
+FROM (SELECT id, project, created_at, recent, state FROM sessions WHERE project = :project
+  ORDER BY recent DESC, id DESC LIMIT :limit OFFSET :skip) AS s
+LEFT JOIN agents a ON a.id = (SELECT min(r.id) FROM agents r WHERE r.session = s.id AND r.parent IS NULL);
+
 -- name: session_by_id
 SELECT s.id, s.project, s.created_at,
   (SELECT count(*) FROM agents a WHERE a.session = s.id),
