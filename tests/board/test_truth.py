@@ -155,6 +155,37 @@ def test_a_scratch_file_that_was_never_run_is_no_scratch_file(session: Session) 
     assert finish(session) == "unchecked"
 
 
+FIX = "cat > /tmp/fix.py <<'E'\nopen('src/a.py', 'w').write('x')\nE"
+
+
+def test_a_scratch_script_that_writes_files_changes_the_project_when_it_runs(session: Session) -> None:
+    session.edit().run().run(FIX, "", 0)
+    assert session.report().state == "green"
+    session.run("python /tmp/fix.py", "", 0)
+    assert finish(session) == "unchecked"
+
+
+def test_a_check_after_a_scratch_script_that_writes_files_covers_its_change(session: Session) -> None:
+    session.run(FIX, "", 0).run("python /tmp/fix.py", "", 0).run("rm /tmp/fix.py", "", 0).run()
+    assert finish(session) == "verified"
+
+
+def test_failures_before_a_scratch_script_that_writes_files_are_failures_without_the_change(session: Session) -> None:
+    red = "FAILED tests/test_a.py::test_x\n1 failed, 3 passed in 0.1s"
+    session.fail("pytest -q", red).run(FIX, "", 0).run("python /tmp/fix.py && rm /tmp/fix.py", "", 0)
+    session.fail("pytest -q", red)
+    assert finish(session) == "unchecked"
+
+
+def test_failures_after_a_scratch_script_that_writes_files_are_not_failures_without_the_change(
+    session: Session,
+) -> None:
+    red = "FAILED tests/test_a.py::test_x\n1 failed, 3 passed in 0.1s"
+    session.run(FIX, "", 0).run("python /tmp/fix.py", "", 0).fail("pytest -q", red)
+    session.edit().fail("pytest -q", red)
+    assert finish(session) == "failing"
+
+
 def test_a_temporary_file_is_no_change_and_what_it_left_goes_with_it(session: Session) -> None:
     session.edit().run().run("cat > /tmp/test_x.py <<'E'\nassert 0\nE", "", 0)
     assert session.report().state == "green"
