@@ -40,9 +40,11 @@ def running(sandbox: Sandbox, *argv: str) -> Generator[None]:
     with Popen(argv, cwd=sandbox.project, env=sandbox.env, stdout=PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        yield
-        process.send_signal(signal.SIGINT)
-        print(process.stdout.read().decode())
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            print(process.stdout.read().decode())
 
 
 def wait_for_list(sandbox: Sandbox, wanted: list[tuple[str, str]], seconds: float = 30) -> None:

@@ -273,8 +273,9 @@ def _count_terminals() -> Counter[str] | None:
     folders: Counter[str] = Counter()
     for pid in list_processes(_CODEX):
         words = {word.partition("=")[0] for word in read_arguments(pid)}
-        if _SERVER not in words:
-            folders["" if words & _MOVING else find_folder(pid)] += 1
+        folder = find_folder(pid)  # empty for a process that has just ended
+        if folder and _SERVER not in words:
+            folders["" if words & _MOVING else folder] += 1
     return folders
 
 
