@@ -180,16 +180,21 @@ def _notify(options: Namespace) -> int:
         changed = threading.Event()
         stack.callback(live.stop)
         found = live.roster
-        if not options.json:
-            _introduce(notifier, settings, found)
-        live.start(changed.set)
-        while True:
+
+        def look(roster: Roster) -> None:
             try:
-                told = notifier.look(live.roster)
+                told = notifier.look(roster)
                 for fact in (*told.facts, *told.held):  # held back in quiet hours, but shown here
                     print_notice(fact)
             except (StoreBusy, StoreFull) as error:
                 warn(str(error))  # the board is looked at again later
+
+        look(found)  # what begins from now on is news, however long the next look takes
+        if not options.json:
+            _introduce(notifier, settings, found)
+        live.start(changed.set)
+        while True:
+            look(live.roster)
             if problem := live.take_problem():
                 warn(problem)
             changed.wait(_LOOK_SECONDS)
