@@ -212,7 +212,8 @@ class Editing:
                         parent=item.parent or before.parent,
                         check=choose_check(before.check, entry, self.policy, self.cleaner),
                         aliases={**before.aliases, **item.aliases},
-                        created_at=before.created_at,
+                        # A clock may be set back: nothing starts before it was made.
+                        created_at=min(filter(None, (before.created_at, item.created_at)), default=None),
                         created_by=before.created_by,
                     )
                     old.pop(before.id, None)
