@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from punchlist import Board
 from tests.agents.model_api import Script
 from tests.agents.programs import ClaudeCode, Sandbox
 from tests.agents.terminal import Terminal
@@ -28,6 +29,18 @@ def wait_for_notices(sandbox: Sandbox, wanted: tuple[str, str]) -> None:
             raise TimeoutError(f"{read_notices(sandbox)}")
 
 
+def wait_until_known(sandbox: Sandbox, session: str, state: str) -> None:
+    """Wait until `punchlist notify` remembers an agent in a state: only what it has seen begin can end."""
+    deadline = time.monotonic() + 30
+    with Board.open(sandbox.home / ".local" / "share" / "punchlist" / "board.db") as board:
+        while True:
+            memory = board.store.read(lambda tx: tx.notices.load()).memory
+            if memory is not None and (session, state) in {(one.session, one.state) for one in memory.agents.values()}:
+                return
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{memory}")
+
+
 def test_claude_code(claude: Callable[[Script], ClaudeCode], open_terminal: Callable[..., Terminal]) -> None:
     program = claude(answer_claude)
     print(program.version())
@@ -42,7 +55,7 @@ def test_claude_code(claude: Callable[[Script], ClaudeCode], open_terminal: Call
             terminal.wait_for_text("❯")
             terminal.submit(prompt)
         wait_for_notices(sandbox, ("waits", _ASKING))
-        wait_for_event(sandbox, _WORKING, "busy")
+        wait_until_known(sandbox, _WORKING, "busy")
         (sandbox.project / "go").touch()
         wait_for_notices(sandbox, ("finished", _WORKING))
         (sandbox.project / "go").unlink()
