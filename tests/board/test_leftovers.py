@@ -13,27 +13,20 @@ from typing import Any
 import pytest
 
 from punchlist import Agent, Board
+from punchlist.testing import FakeClock
 from tests.board.test_worktrees import git
 from tests.hooks.hosts import Host
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(NOW)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def board(tmp_path: Path, clock: Clock) -> Any:
+def board(tmp_path: Path, clock: FakeClock) -> Any:
     with Board.open(tmp_path / "board.db", clock=clock) as opened:
         yield opened
 
@@ -91,9 +84,9 @@ def test_an_offer_of_many_long_items_has_600_characters_at_most(board: Board, tm
     assert said.endswith("</punchlist>")
 
 
-def test_only_the_newest_session_is_offered(board: Board, tmp_path: Path, clock: Clock) -> None:
+def test_only_the_newest_session_is_offered(board: Board, tmp_path: Path, clock: FakeClock) -> None:
     for session in ("first", "second", "third"):
-        clock.now += timedelta(hours=1)
+        clock.set(clock() + timedelta(hours=1))
         _leave(board, session, "Read", f"Fix {session}", project=tmp_path)
     said = board.agent("main", session="new", project=tmp_path).offer_leftovers()
     assert said is not None
@@ -117,12 +110,12 @@ def test_a_finished_list_is_not_offered(board: Board, tmp_path: Path) -> None:
     assert board.agent("main", session="new", project=tmp_path).offer_leftovers() is None
 
 
-def test_items_are_not_offered_after_14_days(board: Board, tmp_path: Path, clock: Clock) -> None:
+def test_items_are_not_offered_after_14_days(board: Board, tmp_path: Path, clock: FakeClock) -> None:
     _leave(board, "old", "Read", "Fix", project=tmp_path)
     agent = board.agent("main", session="new", project=tmp_path)
-    clock.now += timedelta(days=13, hours=23)
+    clock.set(clock() + timedelta(days=13, hours=23))
     assert agent.offer_leftovers() is not None
-    clock.now += timedelta(hours=2)
+    clock.set(clock() + timedelta(hours=2))
     assert agent.offer_leftovers() is None
 
 
@@ -177,11 +170,11 @@ def _tell(path: Path, project: Path, session: str, pid: int) -> None:
     host.run(json.dumps(event).encode(), {"CLAUDE_PID": str(pid)})
 
 
-def test_an_agent_without_a_process_lives_while_it_is_heard_of(board: Board, tmp_path: Path, clock: Clock) -> None:
+def test_an_agent_without_a_process_lives_while_it_is_heard_of(board: Board, tmp_path: Path, clock: FakeClock) -> None:
     board.agent("main", session="old", project=tmp_path).call("todo", {"set": ["Read", "Fix"]})
     agent = board.agent("main", session="new", project=tmp_path)
     assert agent.offer_leftovers() is None
-    clock.now += timedelta(hours=13)
+    clock.set(clock() + timedelta(hours=13))
     assert agent.offer_leftovers() is not None
 
 
@@ -263,9 +256,9 @@ def test_the_same_call_again_gets_the_same_reply(board: Board, tmp_path: Path) -
     assert len(agent.todos.items) == 1
 
 
-def test_none_declines_for_every_later_conversation(board: Board, tmp_path: Path, clock: Clock) -> None:
+def test_none_declines_for_every_later_conversation(board: Board, tmp_path: Path, clock: FakeClock) -> None:
     for session in ("first", "second"):
-        clock.now += timedelta(hours=1)
+        clock.set(clock() + timedelta(hours=1))
         _leave(board, session, "Read", "Fix", project=tmp_path)
     agent = board.agent("main", session="new", project=tmp_path)
     assert not agent.call("todo", {"continue": "none"}).is_error

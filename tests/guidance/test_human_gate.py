@@ -8,6 +8,7 @@ import pytest
 from punchlist import Agent, Board
 from punchlist.core.events import Draft
 from punchlist.core.todo import Status
+from punchlist.testing import FakeClock
 from tests.dialects.calls import REAL
 from tests.guidance.talk import example
 
@@ -16,21 +17,13 @@ START = datetime(2026, 11, 2, 9, tzinfo=UTC)
 STEPS = ["Plan it", "Apply to staging", "Apply to production"]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(START)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def board(clock: Clock) -> Generator[Board]:
+def board(clock: FakeClock) -> Generator[Board]:
     with Board.open("memory:", clock=clock) as opened:
         yield opened
 
@@ -134,12 +127,12 @@ def test_the_guard_is_silent_while_a_plan_or_a_permission_is_open(board: Board, 
     assert agent.about_to_stop("Paused.") is not None
 
 
-def test_a_question_counts_for_seven_days(board: Board, clock: Clock) -> None:
+def test_a_question_counts_for_seven_days(board: Board, clock: FakeClock) -> None:
     agent = gated(board)
     agent.call("todo", {"ask": {"2": "Intended?"}})
-    clock.now += timedelta(days=6, hours=23)
+    clock.set(clock() + timedelta(days=6, hours=23))
     assert agent.about_to_stop("I wait.") is None
-    clock.now += timedelta(hours=1)
+    clock.set(clock() + timedelta(hours=1))
     assert agent.about_to_stop("I wait.") is not None
 
 

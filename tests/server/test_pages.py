@@ -376,7 +376,7 @@ def test_files_of_the_page_are_sent_once(running: Running) -> None:
 
 def test_page_calls_a_session_by_its_name(browser: httpx.Client, board: Board) -> None:
     session = "5c1de2a0-7a51-4c2e-9f1b-000000bede30"
-    board.agent("main", session=session, project="/work/api").call("todo", {"set": ["Paint"]})
+    board.agent("main", session=session, project="/projects/api").call("todo", {"set": ["Paint"]})
     page = browser.get(f"/sessions/{session}").text
     assert re.search(r"<h1 [^>]*>Paint</h1>", page)  # its title is the first line of its list
     for shown in (page, browser.get("/").text):

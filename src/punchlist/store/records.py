@@ -393,7 +393,7 @@ class SessionChecks(msgspec.Struct):
     line: str | None
     is_changed: bool = False
     record: Any = None
-    """What `checks` hold, once it was read or written in this transaction."""
+    """The value of `checks`, once it was read or written in this transaction."""
 
 
 class BoardHeader(msgspec.Struct):

@@ -15,15 +15,15 @@ from punchlist.core.grounding.evidence import Matched
 from punchlist.core.grounding.session import CheckState, SessionState
 from punchlist.core.grounding.tally import Tally
 from punchlist.core.grounding.tool_call import Subject, is_task, relative_path, task_of
-from punchlist.core.overview import STALLS, PersonWait
-from punchlist.core.report import ItemReport, Noticed, Report, Totals
+from punchlist.core.overview import PersonWait
+from punchlist.core.report import ItemReport, Report, Totals
 from punchlist.core.todo import Status
 from punchlist.guidance.ledger import Cost
 from punchlist.terminal.lists import GRADES, STATES, blocker_words, helper_words, mark_item, own_check_words
 from punchlist.terminal.spans import UNICODE, Glyphs, Line, Span, Style, pack, plural, safe_line, show_name
 from punchlist.text import cut, fit, width
 from punchlist.text.shell import drop_cd
-from punchlist.views.findings import finding_words, span, stall_words
+from punchlist.views.findings import span, stall_words
 from punchlist.views.grades import Explained, explain_grade, state_name, state_reason
 from punchlist.views.list_owners import SessionNames
 from punchlist.views.reports import Around, Changed, Changes, GitSummary, said_size
@@ -47,48 +47,29 @@ def first_lines(
     sessions: Sequence[SessionState],
     around: Around,
     waits: Sequence[PersonWait],
-    noticed: Iterable[Noticed],
     glyphs: Glyphs,
     columns: int = 0,
-    *,
-    most: int = 0,
-    tails: bool = False,
-    named: bool = False,
 ) -> Iterator[Line]:
-    """Yield the lines before the items. With `columns` they fit into them; `most` limits the rows of a section.
-
-    With `tails` a red session has its failing commands and their last lines below it. Sessions have their names where
-    there are several, or if they are to be `named`.
-    """
-    called = around.names if named or len(sessions) > 1 else None
-    yield from _state_lines(sessions, glyphs, columns, called, tails=tails)
+    """Yield the lines before the items, which fit into `columns` if given. Several sessions have their names."""
+    yield from _state_lines(sessions, glyphs, columns, around.names if len(sessions) > 1 else None)
     for summary in around.git:
         yield from _git_lines(summary, git_name(summary, around), glyphs, columns)
-    waiting, stopped = waiting_words(waits), stopped_words(around, noticed)
-    yield from section(glyphs, WAITING, [wrap_row(text, glyphs, columns) for text in waiting], "accent", most, "answer")
-    yield from section(glyphs, STOPPED, [wrap_row(text, glyphs, columns) for text in stopped], "warning", most)
+    yield from _section_lines(WAITING, waiting_words(waits), "accent", glyphs, columns)
+    yield from _section_lines(STOPPED, stopped_words(around), "warning", glyphs, columns)
 
 
-def section(
-    glyphs: Glyphs, name: str, rows: Sequence[Sequence[str]], style: Style, most: int = 0, see: str = "report"
-) -> Iterator[Line]:
-    """Yield rows of one or more lines each, under their name; of more than `most` rows, the last are counted.
-
-    `see` is the command that shows all of them.
-    """
-    if not rows:
+def _section_lines(name: str, texts: Sequence[str], style: Style, glyphs: Glyphs, columns: int) -> Iterator[Line]:
+    """Yield texts under their name, each on one or more lines."""
+    if not texts:
         return
-    yield (Span(f"{name} ({len(rows)})", style),)
-    kept = rows if not most or len(rows) <= most else rows[: most - 1]
-    for first, *more in kept:
+    yield (Span(f"{name} ({len(texts)})", style),)
+    for text in texts:
+        first, *more = _wrap_row(text, glyphs, columns)
         yield (Span(f"  {glyphs.dot} {first}"),)
         yield from ((Span(f"    {line}", "dim"),) for line in more)
-    if len(kept) < len(rows):
-        said = f"  {glyphs.ellipsis} and {len(rows) - len(kept)} more"
-        yield (Span(f"{said}; `punchlist {see}` shows them", "dim"),)
 
 
-def wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
+def _wrap_row(text: str, glyphs: Glyphs, columns: int) -> Sequence[str]:
     """Wrap a text on a few lines of that many columns, with the margin of a row."""
     room = max(1, columns - _MARGIN) if columns else 0
     lines = list(pack([safe_line(text)], room, ""))
@@ -119,8 +100,9 @@ def failing_checks(session: SessionState) -> list[CheckState]:
 
 
 def _state_lines(
-    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, called: SessionNames | None, *, tails: bool
+    sessions: Sequence[SessionState], glyphs: Glyphs, columns: int, called: SessionNames | None
 ) -> Iterator[Line]:
+    """Yield the state of each session, with the failing commands and their last lines below a red one."""
     told = [session for session in sessions if session.state != "idle"]
     for session in told[:_MOST_SESSIONS]:
         name = "" if called is None else f" {glyphs.dot} {show_name(called.name(session.session), glyphs)}"
@@ -128,7 +110,7 @@ def _state_lines(
         first, *more = _wrap(f"{state}{name}: {safe_line(state_reason(session))}", columns)
         yield (Span(state, STATES[session.state]), Span(first.removeprefix(state)))
         yield from ((Span(line),) for line in more)
-        for check in failing_checks(session) if tails else ():
+        for check in failing_checks(session):
             for line in (f"  $ {drop_cd(check.command)}", *(f"    {line}" for line in check.tail.splitlines())):
                 text = safe_line(line)
                 yield (Span(fit(text, columns, glyphs.ellipsis) if columns else text, "dim"),)
@@ -200,20 +182,14 @@ def _wait_words(wait: PersonWait, who: str) -> str:
             return f"{wait.kind} {wait.id[:8]} waits for a person: {wait.title}"
 
 
-def stopped_words(around: Around, noticed: Iterable[Noticed] = ()) -> list[str]:
-    """Return the agents that stopped, those that are or were silent, and other findings, as sentences."""
-    known = list(noticed)
+def stopped_words(around: Around) -> list[str]:
+    """Return the agents that stopped, and those that are silent, as sentences."""
     called = around.names.name
-    silent = {(one.session, one.agent) for one in around.stalls}
     said: list[str] = []
     for one in around.stopped:
         where = f" {one.place}" if one.place else ""
         said.append(f"{called(one.session, one.agent)} stopped{where}, with {count_words(one.open, 'item')} open.")
     said += [stall_words(called(one.session, one.agent), one) for one in around.stalls]
-    for one in known:
-        owner = (one.session, one.agent)
-        if one.detector not in STALLS or owner not in silent:
-            said.append(finding_words(called(*owner), one.detector, one.subject, one.seen))
     return list(dict.fromkeys(said))
 
 
@@ -370,7 +346,7 @@ def report_lines(report: Report, around: Around, changes: Changes, glyphs: Glyph
         for place, line in enumerate(lines):
             head = f"{name}: " if place == 0 and line.startswith(f"{name}: ") else ""
             yield (Span(head, "dim"), Span(f"{'' if place == 0 else '  '}{line.removeprefix(head)}"))
-    first = list(first_lines(report.sessions, around, report.waits, (), glyphs, columns, tails=True))
+    first = list(first_lines(report.sessions, around, report.waits, glyphs, columns))
     yield from ((), *first) if first else ()
     owner = None
     for group in group_batches(report.items):

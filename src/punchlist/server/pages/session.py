@@ -91,7 +91,7 @@ class ItemRow(Struct, frozen=True, kw_only=True):
     grade: str
     remarks: Sequence[str]
     reason: str = ""
-    """What the grade rests on."""
+    """The check or the remark behind the grade."""
     check: CheckRun | None = None
     """The run of a check that decided the grade."""
     proof: Sequence[str] = ()

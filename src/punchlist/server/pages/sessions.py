@@ -119,7 +119,7 @@ def find_title(tx: Transaction, session: str, given: Iterable[str], lists: Seque
 
 
 class SessionQuery(Struct, frozen=True):
-    """What a person looks for; an empty field leaves out nothing."""
+    """The filter of the page; an empty field leaves out nothing."""
 
     q: str = ""
     project: str = ""
